@@ -1,5 +1,5 @@
 // A model that only reads and writes text uses three tools: `withPlanner` asks it for plans and has the loop run them.
-// The model here is a small function that stands for yours, behind whatever completes texts.
+// The model here is a small function. Replace it with a call to any model that completes text.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -94,6 +94,6 @@ assert.equal(model.texts.length, 4);
 assert.equal(model.texts[2]?.includes("response"), true);
 assert.equal(model.texts[2]?.includes("All that was asked for is known."), false);
 
-// Where there is nothing to plan with, the model answers as it is.
+// Without tools to plan with, the model answers directly.
 const bare = await runToolLoop({ provider, messages: [{ role: "user", content: "Hello?" }] });
 assert.equal(bare.text, "I can only plan trips.");

@@ -47,7 +47,7 @@ function wrapSdk(sdk: Sdk, model: string): Provider {
             usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens },
           };
           const said = finishReasons.get(why) ?? "unknown"; // a word that the SDK learns later is not guessed at
-          // Some services say that they are done where they ask for tools.
+          // Some services say "stop" although they ask for tools.
           yield { type: "finish", reason: said === "stop" && hasCalls ? "tool-calls" : said, raw: why };
         }
       }
@@ -72,7 +72,7 @@ function toSdkMessages(message: Message): readonly SdkMessage[] {
 // #endregion provider
 
 // #region suite
-// What the loop relies on, checked one by one: text, calls, usage, aborts, refusals, streams that are cut off.
+// Checks everything that the loop relies on: text, calls, usage, aborts, refusals, streams that are cut off.
 const checks = providerSuite({ create: ({ replies }) => ({ provider: wrapSdk(createSdkStandIn(replies), "small") }) });
 for (const { title, run } of checks) {
   await run();

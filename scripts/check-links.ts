@@ -9,7 +9,7 @@ const link =
   /!?\[(?:[^[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)|\b(?:href|src)="([^"]+)"/g;
 const elsewhere = /^([a-z][a-z+.-]*:|\/\/)/i;
 
-/** The page without its blocks and spans of code, where nothing is a link or a heading. Lines stay where they are. */
+/** Returns the page without code blocks and code spans, because links and headings in them do not count. Line numbers stay the same. */
 function proseOf(path: string): readonly string[] {
   let inCode = false;
   return readFileSync(path, "utf8")

@@ -1,6 +1,6 @@
-// Measures what each entry costs whoever bundles it: everything it reaches but its peers, minified and gzipped.
-// Counts the source files that a program reads with `runToolLoop` alone as well.
-// `--write` gives a new entry its budget: what it measures and a tenth.
+// Measures how much each entry adds to a bundle: everything it reaches except its peers, minified and gzipped.
+// Also counts the source files that a program with only `runToolLoop` reads.
+// `--write` gives a new entry its budget: its size plus a tenth.
 
 import { writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";

@@ -19,7 +19,7 @@ const marker = /^\s*\/\/ #(end)?region\b/;
 const importsMark = "<!-- imports -->";
 const needsImports = /^docs\/(?:(?:guides|concepts)\/|plan\.md$)/;
 
-/** What a block must say, and the example that it is of, or why that cannot be told. */
+/** The lines that a block must have and their example, or the reason why they are unknown. */
 type Wanted = { readonly lines: readonly string[]; readonly example: string } | { readonly problem: string };
 
 function readRegion(path: string, region: string | undefined): Wanted {

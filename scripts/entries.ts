@@ -4,7 +4,7 @@ import { readJson } from "./read-json.ts";
 
 /** One thing that users import. */
 export interface Entry {
-  /** What users write, such as "turnwright/openai". */
+  /** The specifier in an import, such as "turnwright/openai". */
   readonly specifier: string;
   /** Its key in the `exports` of package.json, such as "./openai". */
   readonly subpath: string;

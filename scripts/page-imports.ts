@@ -1,4 +1,4 @@
-// Says where the names come from that the snippets of a page use, out of the imports of the examples that the snippets are of.
+// Lists the imports of the names that the snippets of a page use. Takes them from the imports of the examples.
 
 /** A snippet of a page, and the whole example that it is of. */
 export interface Snippet {
@@ -8,7 +8,7 @@ export interface Snippet {
 
 const fromPackage = /import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"(turnwright[\w/-]*)"/g;
 
-/** The line under `<!-- imports -->`, or undefined where the snippets use nothing of the package. */
+/** Returns the line under `<!-- imports -->`, or undefined if the snippets use nothing of the package. */
 export function describeImports(snippets: readonly Snippet[]): string | undefined {
   const entries = new Map<string, Set<string>>();
   for (const { code, example } of snippets) {
@@ -25,7 +25,7 @@ export function describeImports(snippets: readonly Snippet[]): string | undefine
   return `Imported here: ${byEntry.map(([entry, names]) => `${listOf(names)} from \`${entry}\``).join("; ")}.`;
 }
 
-/** Functions are called; a word that is a field or a variable of the snippet's own is none of the package. */
+/** True if code uses an imported name. Functions must be called, so that a field or variable with the same name does not count. */
 function isUsed(name: string, code: string): boolean {
   const isType = /^[A-Z]/.test(name);
   return new RegExp(`(?<!\\w|(?<!\\.\\.)\\.)${name}${isType ? "\\b" : "[(<]"}`).test(code);

@@ -1,4 +1,4 @@
-// What the fake models say. Both loops read the very same chunks from the very same generators.
+// Scripts of the fake models. Both loops read the very same chunks from the very same generators.
 
 /** @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk */
 

@@ -15,7 +15,7 @@ import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
 export const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }];
 
 /**
- * What an SDK and a tool do with their signal first. It has to be made for that.
+ * Uses the signal as an SDK or a tool does first, so that the loop has to create it.
  *
  * @param {AbortSignal} signal
  */

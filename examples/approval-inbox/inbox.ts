@@ -10,7 +10,7 @@ import { fileJournal, inspectJournal, type PendingCall } from "turnwright/journa
 /** One question to a person. */
 export interface Question {
   readonly runId: string;
-  /** What the model said before it made the call. */
+  /** The text of the model before the call. */
   readonly said: string;
   /** The call, and the tool that the decision is for. */
   readonly call: Extract<PendingCall, { readonly state: "awaiting-approval" }>;

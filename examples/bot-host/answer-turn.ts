@@ -23,7 +23,7 @@ export interface Room {
   readonly id: string;
   readonly control: LoopControl;
   messages: readonly Message[];
-  /** What was said in earlier turns, oldest first. */
+  /** Posts of earlier turns, oldest first. */
   said: readonly Post[];
   /** Posts that no run has begun to answer. */
   waiting: readonly Post[];
@@ -31,7 +31,7 @@ export interface Room {
   servedUser: string | undefined;
 }
 
-/** What turns are answered with. */
+/** Everything that is needed to answer a turn. */
 export interface TurnPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
@@ -51,7 +51,7 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
   // #region turn
   const userId = turn[0]?.userId ?? "";
   const gate = ports.mode.forTurn({
-    // What one user has asked for lets no tool through for another.
+    // Each user has a separate conversation, so that the words of one user never let a tool through for another.
     conversationId: JSON.stringify([room.id, userId]),
     text: textsOf(turn).join("\n"),
     recent: textsOf(room.said.filter((post) => post.userId === userId)),
@@ -79,7 +79,7 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
     clock: ports.clock,
   });
 
-  // What a user had added to a run is stopped with it.
+  // If a user stops a run, the messages that were added to it are dropped too.
   const added = result.status === "stopped-by-user" ? [] : result.undelivered;
   const back = added.map((message) => toPost(message, turn));
   if (result.reason.kind === "interrupted") {
@@ -126,7 +126,7 @@ async function tell(room: Room, result: LoopResult, ports: TurnPorts): Promise<v
   if (thoughtLog !== undefined) log(`${room.id}: ${thoughtLogOwner?.name} thought ${JSON.stringify(thoughtLog)}`);
   if (status !== "completed") log(`${room.id}: ${status} (${reason.kind}) ${error?.message ?? ""}`.trimEnd());
   if (responseText !== "") await service.say(room.id, responseText);
-  // What went wrong is for the operator: users read that something did, where no notice has told them.
+  // Details of errors are for the operator. Users only read that something failed, unless a notice has told them already.
   const wentWrong = (status === "error" && reason.kind !== "tool-error-cap") || status === "empty-response";
   if (wentWrong && !quietRooms.has(room.id)) await showEmbed(room, "Something went wrong.", ports);
 }

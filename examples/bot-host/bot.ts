@@ -6,11 +6,11 @@ import { type Environment, readEnvironment } from "turnwright/config";
 import { answerTurn, type Room, toMessage, type TurnPorts } from "./answer-turn.ts";
 import type { ChatService, Post } from "./chat-service.ts";
 
-/** What a bot is made of. */
+/** Everything that a bot needs. */
 export interface BotOptions {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
-  /** What a user has to say for a tool to be let through. */
+  /** The words that let a tool through if a user says them. */
   readonly triggers: { readonly [toolName: string]: string | readonly string[] };
   readonly stash: ContextStash;
   readonly service: ChatService;

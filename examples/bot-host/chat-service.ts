@@ -1,14 +1,14 @@
-// What a bot needs of a chat service, such as Discord or Matrix: somewhere to say things, in rooms.
+// The part of a chat service, such as Discord or Matrix, that a bot needs: rooms, posts and notices.
 
 /** Somebody said something in a room. */
 export interface Post {
   readonly roomId: string;
-  /** Who it was, as the service knows it. */
+  /** The author's id on the service. */
   readonly userId: string;
   readonly text: string;
 }
 
-/** Where the bot speaks. */
+/** The service that the bot posts to. */
 export interface ChatService {
   say(roomId: string, text: string): Promise<void>;
   /** Shows a notice beside the conversation, which is no part of it. */

@@ -49,7 +49,7 @@ interface Scene {
   readonly logged?: readonly string[];
 }
 
-/** Lets the bot finish. What it said and logged since the last scene is this, and nothing else. */
+/** Lets the bot finish, and checks everything that it said and logged since the last scene. */
 async function close(title: string, { said = [], logged: logs = [] }: Scene): Promise<void> {
   await clock.runAll();
   await bot.settled();

@@ -1,4 +1,4 @@
-// A model made of rules, in the place of yours. It calls tools also where nobody asked for them, as models do.
+// A rule-based model that stands in for yours. Like real models, it sometimes calls tools that the user did not ask for.
 
 import { z } from "zod";
 import type { Message } from "turnwright";
@@ -22,13 +22,13 @@ export function createScriptedModel(): MockProvider {
   return createMockProvider(({ messages }) => [wait(thinkMs), ...respond(readTurn(messages))]);
 }
 
-/** What was said and done since the last answer. */
+/** The posts, calls and results since the last answer. */
 interface Turn {
   readonly user: string;
   readonly said: string;
-  /** The profile, where a restart has brought it in. */
+  /** The profile, if a restart has loaded it. */
   readonly profile: string | undefined;
-  /** What became of the last reminder. */
+  /** The call for the last reminder, and its outcome. */
   readonly reminder: Attempt | undefined;
   /** The last reminder of earlier turns. */
   readonly before: z.infer<typeof reminderSchema> | undefined;
@@ -52,7 +52,7 @@ function respond(turn: Turn): readonly MockPart[] {
   return remind(turn);
 }
 
-/** Whatever is said, a reminder may be of use: it is the gate that knows better. */
+/** Sets a reminder whatever the user says, because the gate decides whether the call runs. */
 function remind({ user, said, reminder, before = { what: "rise", at: "dawn" } }: Turn): readonly MockPart[] {
   if (reminder?.outcome === "blocked") return [text(`Aye, ${user}. I set reminders for those who ask for them.`)];
   const what = /remind me to (\w+)/i.exec(said)?.[1] ?? before.what;

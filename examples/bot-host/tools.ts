@@ -1,4 +1,4 @@
-// What the bot can do: set reminders, bring in a user's profile by a restart of the context, and something that always fails.
+// The tools of the bot: one sets reminders, one loads a user's profile with a context restart, and one always fails.
 
 import { z } from "zod";
 import { contextRestart, type ContextStash, defineTool, type Json, type Tool } from "turnwright";
@@ -10,7 +10,7 @@ export interface Reminder {
   readonly at: string;
 }
 
-/** What the tools reach. */
+/** The state that the tools work on. */
 export interface ToolPorts {
   readonly reminders: Reminder[];
   readonly profiles: ReadonlyMap<string, Json>;
@@ -19,7 +19,7 @@ export interface ToolPorts {
   pause(): Promise<void>;
 }
 
-/** What a user has to say for each tool to be let through. */
+/** The words that let each tool through if a user says them. */
 export const triggers: { readonly [toolName: string]: readonly string[] } = {
   set_reminder: ["remind me", "reminder*"],
   read_profile: ["/who am i\\b/i"],
@@ -36,7 +36,7 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
       await pause();
       // Stopped meanwhile.
       signal.throwIfAborted();
-      // Whose it is says the session: the model would believe anybody.
+      // The user comes from the session, because the model would believe any name in a text.
       reminders.push({ userId: session.userId ?? "", what, at });
       return { set: true, what, at };
     },

@@ -31,7 +31,7 @@ export interface Chat {
 
 /** The stream of an answer. */
 interface OpenAnswer {
-  /** The events up to one of a type; up to the end where none is named. */
+  /** Returns the events up to the first one of a type, or all events if no type is given. */
   until(type?: string): Promise<readonly ShownEvent[]>;
   /** Closes the tab. */
   leave(): Promise<unknown>;

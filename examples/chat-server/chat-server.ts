@@ -10,9 +10,9 @@ import { type Conversation, type ConversationPorts, createConversation } from ".
 type FindConversation = (id: string) => Conversation;
 
 /**
- * Makes the server. `GET /` is the page. All else is `POST`, with `{ "text": "…" }`:
- * `/chat/{conversation}` streams the answer (200), or follows up where one is being made already (202);
- * `/chat/{conversation}/steer` and `/chat/{conversation}/stop` act on the one that is being made (202, or 409 where none is).
+ * Makes the server. `GET /` is the page. All other requests are `POST`, with `{ "text": "…" }`:
+ * `/chat/{conversation}` streams the answer (200), or adds a follow-up if an answer is in progress (202);
+ * `/chat/{conversation}/steer` and `/chat/{conversation}/stop` act on the answer in progress (202, or 409 if there is none).
  */
 export function createChatServer(ports: ConversationPorts): Server {
   const conversations = new Map<string, Conversation>();
@@ -40,7 +40,7 @@ function forgetOldest(conversations: Map<string, Conversation>): void {
 
 /** Other names may lead here, too: a page of another site could read what it is not meant to. */
 const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
-/** Which conversation, and what to do in it. */
+/** A path with the id of a conversation, and a verb. */
 const chatPath = /^\/chat\/([\w-]{1,64})(?:\/(steer|stop))?$/;
 
 async function route(request: IncomingMessage, response: ServerResponse, find: FindConversation): Promise<void> {
@@ -97,7 +97,7 @@ async function sendPage(response: ServerResponse): Promise<void> {
 const longestBody = 16_384;
 const bodySchema = z.object({ text: z.string().trim().max(2_000) });
 
-/** The text in the body; undefined where the body is none. Other sites' forms cannot send JSON, and so cannot ask. */
+/** Returns the text in the body, or undefined if the body is not valid. Forms of other sites cannot send JSON, so they cannot ask. */
 async function readText(request: IncomingMessage): Promise<string | undefined> {
   const [mediaType = ""] = (request.headers["content-type"] ?? "").split(";");
   if (mediaType.trim().toLowerCase() !== "application/json") return undefined;

@@ -1,4 +1,4 @@
-// What the chat server promises, over real sockets: conversations, follow-ups, steering, stops, and tabs that close or stop reading.
+// Checks the chat server over real sockets: conversations, follow-ups, steering, stops, and tabs that close or stop reading.
 
 import assert from "node:assert/strict";
 import { request } from "node:http";
@@ -127,7 +127,7 @@ async function checkStop(): Promise<void> {
     { type: "run-end", status: "stopped-by-user", reason: "stopped" },
     { type: "undelivered", texts: ["And when was it found?", "Be quick."] },
   ]);
-  // What was said and done before the stop is still there, and the next question is a new run.
+  // The transcript up to the stop is kept, and the next question starts a new run.
   await (await chat.ask("Never mind.")).until();
   assert.deepEqual(rolesOf(chat.provider.requests[1]?.messages), ["user", "assistant", "tool", "user"]);
   assert.equal(await chat.post("", "/stop"), 409);

@@ -11,7 +11,7 @@ import {
   type UserMessage,
 } from "turnwright";
 
-/** What answers. */
+/** The model and the tools that answer. */
 export interface ConversationPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
@@ -19,7 +19,7 @@ export interface ConversationPorts {
   onEnd?(result: LoopResult): void;
 }
 
-/** Who reads the answers: an open tab. */
+/** An open tab that reads the answers. */
 interface Reader {
   /** Fires when the tab is closed. */
   readonly signal: AbortSignal;
@@ -27,7 +27,7 @@ interface Reader {
   send(event: object): void | Promise<void>;
 }
 
-/** A conversation; each verb answers false where there is nothing that it could act on. */
+/** A conversation. Each verb returns false if there is nothing to act on. */
 export interface Conversation {
   readonly isLive: boolean;
   /** Answers a question, and then whatever follows up. Resolves when nothing is left to be answered. */
@@ -61,7 +61,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
     if (waiting.length > 0) await reader.send({ type: "undelivered", texts: waiting.map(toText) });
   }
 
-  /** Answers what waits. What was said meanwhile and was not answered waits afterwards. */
+  /** Runs once for the waiting messages. Messages that the run did not answer wait again afterwards. */
   async function runOnce(reader: Reader): Promise<void> {
     const asked = [...messages, ...waiting];
     waiting = [];
@@ -103,7 +103,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
 
 const limits = { maxIterations: 20, wallClockMs: 300_000 };
 
-/** What the page is told; arguments, results and errors stay on the server. */
+/** Sends an event to the page. Arguments, results and errors stay on the server. */
 function show(event: LoopEvent, reader: Reader): void | Promise<void> {
   const { type } = event;
   if (type === "text-delta") return reader.send({ type, text: event.text });

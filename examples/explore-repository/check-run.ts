@@ -1,4 +1,4 @@
-// What must hold of a run of the scripted model, whatever the repository.
+// Checks a run of the scripted model over any repository.
 
 import assert from "node:assert/strict";
 import type { LoopResult } from "turnwright";

@@ -1,4 +1,4 @@
-// Who answers: the user's own model where there is a key, else the script.
+// Chooses the model: the user's own if a key is set, else the scripted one.
 
 import type { Pricing, Provider } from "turnwright";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";
@@ -8,7 +8,7 @@ import { createScriptedModel } from "./scripted-model.ts";
 export interface Model {
   readonly provider: Provider;
   readonly pricing: Pricing;
-  /** Whose prices the cost is made of. */
+  /** A note on the prices that the cost is based on. */
   readonly priceNote: string;
   readonly isScripted: boolean;
 }

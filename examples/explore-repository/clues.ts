@@ -1,4 +1,4 @@
-// What follows from all that was seen: where to look next, and what to tell in the end.
+// Draws conclusions from everything seen so far: the next thing to look at, and the facts for the answer.
 
 import {
   findFunctionBelow,
@@ -18,28 +18,28 @@ export const scriptedQuestion = "What is this project, how is it laid out, and w
 export const soughtWords = "what happens next";
 const soughtName = "loop";
 
-/** A function by its name, and where it is. */
+/** The name and the position of a function. */
 interface Place {
   readonly name: string;
   readonly path: string;
   readonly line: number;
 }
 
-/** What is known; each is undefined until the calls that tell it were answered, and where they told nothing. */
+/** Everything known so far. A clue is undefined until a call has been answered that reveals it. */
 export interface Clues {
   readonly manifestPath: string | undefined;
   readonly readmePath: string | undefined;
   readonly manifest: Manifest;
   /** The README's text. */
   readonly readme: string | undefined;
-  /** A function that the README calls, how its definition is written, and where that is. */
+  /** A function that the README calls, the text of its definition, and the match for that text. */
   readonly shownName: string | undefined;
   readonly shownDefinition: string | undefined;
   readonly shown: Match | undefined;
-  /** Where the sought words are said, and the function below them. */
+  /** The match for the sought words, and the next function below it. */
   readonly sought: Match | undefined;
   readonly decider: Place | undefined;
-  /** How a call of that function is written, and where there is one, best in the file of the shown function. */
+  /** The text of a call of that function, and a match for it, preferably in the file of the shown function. */
   readonly deciderCall: string | undefined;
   readonly caller: Match | undefined;
 }

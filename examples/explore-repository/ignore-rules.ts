@@ -1,6 +1,6 @@
-// Which paths of a repository are nobody's business: roughly what its .gitignore says, and always what no model should read.
+// Decides which paths of a repository to skip: roughly those in its .gitignore, and always those that no model should read.
 
-/** Whether a path, relative and with "/" between its parts, is ignored, by itself or by a folder above it. */
+/** True if a relative path, with "/" between its parts, is ignored, itself or through a parent folder. */
 export type IgnoreRules = (path: string) => boolean;
 
 interface Rule {

@@ -8,7 +8,7 @@ export interface LiveLines {
   draw(): void;
   /** Takes them away. */
   erase(): void;
-  /** Draws them a last time and leaves them where they are. */
+  /** Draws them a last time and leaves them in place. */
   keep(): void;
   /** Stops the spinner. */
   close(): void;

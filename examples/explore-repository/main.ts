@@ -58,7 +58,7 @@ if (model.isScripted && result.status !== "stopped-by-user") await checkRun(resu
 
 /** The folder to explore: this repository, unless another is named. */
 function findFolder(named: string | undefined): string {
-  // npm starts scripts in the folder of the package; a path is meant from where npm was started.
+  // npm starts scripts in the package folder, but a path is relative to the folder in which npm was started.
   if (named !== undefined) return resolve(process.env["INIT_CWD"] ?? process.cwd(), named);
   return fileURLToPath(new URL("../..", import.meta.url));
 }

@@ -18,7 +18,7 @@ export function createProgressView(terminal: Terminal): ProgressView {
   const flow = createTextFlow(terminal);
   const rows = new Map<string, ToolRow>();
   let waitsFor = "";
-  /** Whether calls stand above, so that text needs a gap. */
+  /** True if the last output was calls, so that text needs an empty line first. */
   let isBelowCalls = false;
 
   const live = createLiveLines(terminal, (spinner) => {

@@ -1,4 +1,4 @@
-// What was asked for on the command line.
+// Reads the options of the command line.
 
 import { parseArgs } from "node:util";
 import { isOn } from "./terminal.ts";
@@ -23,7 +23,7 @@ export interface Arguments {
   readonly positionals: readonly string[];
 }
 
-/** Reads the command line. Ends the process, with the usage, where that is asked for or where there is a word that it does not know. */
+/** Reads the command line. Prints the usage and ends the process if asked to, or if there is an unknown word. */
 export function readArguments(): Arguments {
   try {
     const { values, positionals } = parseArgs({

@@ -1,9 +1,9 @@
-// What a reader without understanding can tell from a repository's own files: its name, its purpose, the function it shows first.
+// Facts that simple rules find in the files of a repository: its name, its purpose, and the function that it shows first.
 
 import { z } from "zod";
 import type { Match } from "./tools.ts";
 
-/** What a manifest says of its project. */
+/** The fields of a manifest. */
 export interface Manifest {
   readonly name?: string | undefined;
   readonly version?: string | undefined;
@@ -61,7 +61,10 @@ export function readOpening(readme: string): string | undefined {
   return paragraphs.find((paragraph) => /^[\p{L}\p{N}*_`]/u.test(paragraph))?.replace(/\s+/g, " ");
 }
 
-/** The function that a README's code calls, of those that it imports where it imports any: one that is named like a word, else the most used. */
+/**
+ * Finds the function that a README shows first. Candidates are the functions that its code calls and imports, or all called ones if it
+ * imports none. A name that contains `word` wins, else the most used one.
+ */
 export function findShownFunction(readme: string, word: string): string | undefined {
   const code = [...readme.matchAll(/```\w*\n(.*?)```/gs)].map(([, block = ""]) => block).join("\n");
   const imported = [...code.matchAll(/import\s*\{([^}]*)\}/g)].flatMap(([, names = ""]) => names.match(/\w+/g) ?? []);

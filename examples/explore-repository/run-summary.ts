@@ -4,7 +4,7 @@ import type { LoopResult, EndReason } from "turnwright";
 import { fitLine, type Style, type Terminal } from "./terminal.ts";
 import { formatDuration } from "./tool-row.ts";
 
-/** Prints the summary; in a box where there is room for one. `priceNote` says whose prices the cost is made of. */
+/** Prints the summary, in a box if there is room. `priceNote` names the source of the prices. */
 export function printSummary(result: LoopResult, priceNote: string, terminal: Terminal): void {
   const { status, reason, usage, costUSD } = result;
   const cost = costUSD === undefined ? "unknown" : `$${costUSD.toFixed(4)}${priceNote === "" ? "" : ` (${priceNote})`}`;

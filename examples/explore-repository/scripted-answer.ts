@@ -1,4 +1,4 @@
-// What the scripted model says in the end: the facts that its calls brought, and of what they did not bring, that they did not.
+// Writes the final answer of the scripted model: the facts that its calls found, and a note for each fact that they did not find.
 
 import { type Clues, soughtWords } from "./clues.ts";
 import { readOpening } from "./repository-facts.ts";

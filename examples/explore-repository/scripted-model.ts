@@ -31,7 +31,7 @@ interface Plan {
   readonly calls: readonly Call[];
 }
 
-/** What to do, one after the other; a plan whose calls were all made is done. */
+/** The plans, in order. A plan is done when all its calls have been made. */
 const plans: readonly ((clues: Clues, seen: Seen) => Plan)[] = [
   () => ({ words: "First, what is there.", calls: [{ name: "list_files", args: { folder: "." } }] }),
   ({ manifestPath, readmePath }) => ({ words: "What it says of itself.", calls: [manifestPath, readmePath].flatMap(toReading) }),

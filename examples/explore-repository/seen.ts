@@ -1,4 +1,4 @@
-// What a conversation has brought to light so far: the calls that were made, and what the tools answered.
+// Collects the calls of a conversation so far, and the results of its tools.
 
 import { z } from "zod";
 import type { Json, Message } from "turnwright";
@@ -10,7 +10,7 @@ export interface Call {
   readonly args: { readonly [name: string]: string | number };
 }
 
-/** What is where. */
+/** The files and folders of a repository. */
 export interface Listing {
   readonly total: number;
   readonly folders: readonly { readonly folder: string; readonly files: number }[];
@@ -23,9 +23,9 @@ export interface Seen {
   readonly listing: Listing;
   /** The text of a file that was read. */
   textOf(path: string | undefined): string | undefined;
-  /** What a search found; nothing where there was none. */
+  /** Returns the matches of a search, or an empty list if it was not made. */
   matchesOf(sought: string | undefined): readonly Match[];
-  /** Whether a call was made before, whatever became of it. */
+  /** True if the call was made before, whatever its outcome. */
   hasCalled(call: Call): boolean;
 }
 

@@ -1,12 +1,12 @@
-// What a terminal can and cannot show: colours, widths, and characters that would command it.
+// The limits of a terminal: colours, widths, and control characters that must not reach it.
 
 import { toPrintable } from "../support/to-printable.ts";
 
-/** Where lines go, and how they may look. */
+/** The destination of lines, and their style. */
 export interface Terminal {
-  /** Whether lines can be drawn over: a person watches. */
+  /** True if lines can be drawn over, because a person watches. */
   readonly isLive: boolean;
-  /** Columns of a line; 80 where the terminal does not know. Asked anew each time, for windows change. */
+  /** Columns of a line, or 80 if the terminal does not know. Ask again each time, because windows change. */
   width(): number;
   write(text: string): void;
   paint(style: Style, text: string): string;
@@ -24,7 +24,7 @@ const codes: { readonly [Name in Style]: readonly [on: number, off: number] } = 
   cyan: [36, 39],
 };
 
-/** The terminal behind a stream. NO_COLOR (https://no-color.org) takes the colours away, a pipe also the movement. */
+/** Makes the terminal of a stream. NO_COLOR (https://no-color.org) turns off colours; a pipe turns off movement too. */
 export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Terminal {
   const isLive = out.isTTY && env["TERM"] !== "dumb" && !isOn(env["CI"]);
   const isColoured = isLive && (env["NO_COLOR"] ?? "") === "";
@@ -36,7 +36,7 @@ export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv =
   };
 }
 
-/** Whether an environment variable such as CI says yes. */
+/** True if an environment variable such as CI is set to yes. */
 export function isOn(variable: string | undefined): boolean {
   return variable !== undefined && variable !== "" && variable !== "0" && variable !== "false";
 }
@@ -54,7 +54,7 @@ export interface TextFlow {
   end(): void;
 }
 
-/** Starts a flow. What is wrapped is indented below the item of a list. */
+/** Starts a flow. Wrapped lines of a list item are indented. */
 export function createTextFlow(terminal: Terminal, style?: Style): TextFlow {
   let column = 0;
   let indent = "";

@@ -1,4 +1,4 @@
-// What the model may do: list files, read one, search them all. Nothing here writes.
+// The tools of the model: list files, read one, search them all. They never write.
 
 import { z } from "zod";
 import { defineTool, type Tool, toolResult } from "turnwright";
@@ -13,7 +13,7 @@ const maxLineLength = 200;
 
 const folderSchema = z.string().default(".").describe('Folder, relative to the root; "." is the root itself');
 
-/** The tools over a workspace. The metadata of a result is a short summary for whoever watches. */
+/** Makes the tools over a workspace. The metadata of a result is a short summary for people who watch. */
 export function createTools(workspace: Workspace): readonly Tool[] {
   const listFiles = defineTool({
     name: "list_files",

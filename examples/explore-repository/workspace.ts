@@ -1,4 +1,4 @@
-// A folder that a model may look into, and nothing outside of it. Paths come from the model, and links from whoever wrote the files.
+// A folder that a model may read, and nothing outside of it. Paths come from the model, and links from the authors of the files.
 
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
@@ -8,16 +8,16 @@ import { createIgnoreRules } from "./ignore-rules.ts";
 export interface Workspace {
   /** Its absolute path, links resolved. */
   readonly root: string;
-  /** Every file under a folder that is not ignored; those nearest to it come first. Links are left out. Throws where there is no such folder. */
+  /** Lists every file under a folder that is not ignored, nearest files first. Leaves out links. Throws if there is no such folder. */
   listFiles(folder: string, signal: AbortSignal): Promise<readonly string[]>;
-  /** The text of a file. Throws where it is ignored, outside, too large, or no text. */
+  /** Returns the text of a file. Throws if the file is ignored, outside, too large, or not text. */
   readText(path: string): Promise<string>;
 }
 
 const maxFiles = 10_000;
 const maxFileBytes = 1_000_000;
 
-/** Opens a folder. Throws where there is none. */
+/** Opens a folder. Throws if it does not exist. */
 export async function openWorkspace(at: string): Promise<Workspace> {
   const root = await realpath(at);
   const isIgnored = createIgnoreRules(await readFile(join(root, ".gitignore"), "utf8").catch(() => ""));
@@ -26,7 +26,7 @@ export async function openWorkspace(at: string): Promise<Workspace> {
   async function locate(path: string): Promise<string> {
     const real = await realpath(resolve(root, path)).catch(() => undefined);
     const inside = real === undefined ? undefined : relative(root, real).replaceAll(sep, "/");
-    // The same words for what is outside, ignored or absent: nobody learns what is there.
+    // The message is the same for files that are outside, ignored or absent, so that it does not reveal which files exist.
     if (real === undefined || inside === undefined || isOutside(inside) || isIgnored(inside))
       throw new Error(`There is no ${path} here.`);
     return real;

@@ -23,7 +23,7 @@ function optionsIn(folder: string, bank: Bank): LoopOptions {
   };
 }
 
-/** What a process of its own does. Its bank has charged the card, and takes for ever to say so. */
+/** Runs in a process of its own. Its bank has charged the card, but never answers. */
 async function workIn(folder: string): Promise<void> {
   const slowBank: Bank = () => {
     console.log("The bank is asked.");

@@ -5,7 +5,7 @@ import { defineTool, type ModelRequest, type Provider, type Tool } from "turnwri
 import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
-/** What has happened in the world, in order. It cannot be taken back. */
+/** The actions in the outside world, in order. They cannot be undone. */
 export interface Ledger {
   add(entry: string): void;
   entries(): readonly string[];
@@ -19,7 +19,7 @@ export function openLedger(path: string): Ledger {
   };
 }
 
-/** Where a card is charged: answers when the bank does. */
+/** Charges a card. Resolves when the bank answers. */
 export type Bank = (usd: number) => Promise<string>;
 
 /** The tools. Bookings and charges must not happen twice; looking at the ledger may. */

@@ -1,4 +1,4 @@
-// What the session promises, key by key and on a clock that stands still until it is moved.
+// Checks the session key by key, on a clock that only moves when the test says so.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
@@ -35,7 +35,7 @@ async function checkSteering(): Promise<void> {
   await session.sees("Breakfast is ready: tea and eggs.");
   await session.sees("[completed: answered] iterations: 3, calls: 2");
   await session.quit();
-  // The run read it behind the result of the call during which it was typed.
+  // The run read it after the result of the call during which it was typed.
   const [first, second] = session.provider.requests;
   assert.deepEqual(first?.messages, [{ role: "user", content: "Make breakfast, please." }]);
   assert.deepEqual(second?.messages.slice(2), [
@@ -56,7 +56,7 @@ async function checkStop(): Promise<void> {
   await session.sees("run_timer: interrupted");
   await session.sees("[stopped-by-user: stopped] iterations: 1, calls: 1");
   await session.sees("not delivered: And jam.");
-  // What was done stays in the conversation, and the next question goes on behind it.
+  // Finished work stays in the conversation, and the next question follows it.
   session.type("No tea, no eggs.\r");
   await session.sees("Breakfast is ready: toast.");
   const asked = session.provider.requests
@@ -161,7 +161,7 @@ interface OpenSession {
   readonly provider: MockProvider;
   readonly over: Promise<void>;
   type(keys: string): void;
-  /** Moves the time on until the text is shown, behind what was seen before. */
+  /** Advances time until the text is shown, after everything seen before. */
   sees(text: string): Promise<void>;
   /** All that was shown. */
   shown(): string;

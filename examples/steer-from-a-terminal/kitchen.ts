@@ -44,7 +44,7 @@ export function createScriptedCook(): MockProvider {
   );
 }
 
-/** What was said and done since the last answer. */
+/** Returns the messages and the finished calls since the last answer. */
 function readTurn(messages: readonly Message[]): { readonly said: readonly string[]; readonly done: readonly string[] } {
   const isAnswer = (message: Message): boolean =>
     message.role === "assistant" && message.content.every(({ type }) => type !== "tool-call");

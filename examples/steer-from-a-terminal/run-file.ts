@@ -11,11 +11,11 @@ export interface SavedRun {
   /** Those that the run began with. */
   readonly messages: readonly Message[];
   readonly journal: SavedJournal;
-  /** What was said to the run and not sent to the model any more. */
+  /** Messages to the run that the model has not received yet. */
   readonly undelivered: readonly UserMessage[];
 }
 
-/** Where at most one suspended run is kept. */
+/** A file that keeps at most one suspended run. */
 export interface RunFile {
   readonly path: string;
   load(): Promise<SavedRun | undefined>;
@@ -33,7 +33,7 @@ const savedRun = z.object({
   undelivered: z.array(z.custom<UserMessage>(isObject)),
 });
 
-/** Names the file; it need not be there. `load` rejects where it holds something else. */
+/** Names the file, which need not exist. `load` rejects if the file holds something else. */
 export function openRunFile(path: string): RunFile {
   return {
     path,
@@ -46,7 +46,8 @@ export function openRunFile(path: string): RunFile {
     },
     async save(run) {
       await mkdir(dirname(path), { recursive: true });
-      // A journal holds all that was said and done: nobody else may read it. Renamed, so that no half of it is ever found.
+      // A journal holds the whole conversation, so other users must not read it. Renaming the new file ensures that no reader finds half of
+      // it.
       await writeFile(`${path}.new`, JSON.stringify(run), { mode: 0o600 });
       await rename(`${path}.new`, path);
     },

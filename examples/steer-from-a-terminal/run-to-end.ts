@@ -1,4 +1,4 @@
-// One run from its start, or from where it was suspended, to its end: shown while it works, and kept where it is suspended.
+// One run to its end, from its start or from a suspension: it is shown while it works, and saved if it is suspended.
 
 import {
   type Clock,
@@ -15,7 +15,7 @@ import {
 import type { RunFile, SavedRun } from "./run-file.ts";
 import type { Screen } from "./screen.ts";
 
-/** What runs are made of. */
+/** Everything that a run needs. */
 export interface RunPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
@@ -24,7 +24,7 @@ export interface RunPorts {
   readonly clock?: Clock | undefined;
 }
 
-/** What is to be run, or to be gone on with. */
+/** A run to start, or a saved one to continue. */
 export interface RunTask {
   readonly control: LoopControl;
   readonly messages: readonly Message[];
@@ -35,7 +35,7 @@ export interface RunTask {
 /** Runs to the end; a run that was suspended is in the file then. */
 export async function runToEnd({ control, messages, saved }: RunTask, ports: RunPorts): Promise<LoopResult> {
   const { provider, tools, clock, screen, file } = ports;
-  // What was not delivered waits in the new control until the run takes it.
+  // Messages that were not delivered wait in the new control until the run takes them.
   for (const message of saved?.undelivered ?? []) control.steer(message);
   const runId = saved?.runId ?? crypto.randomUUID();
   const journal = memoryJournal(saved?.journal);
@@ -55,7 +55,7 @@ export async function runToEnd({ control, messages, saved }: RunTask, ports: Run
 // #endregion run
 
 function showEvent(event: LoopEvent, screen: Screen): void {
-  // What is recalled from the journal was shown when it happened.
+  // Replayed events were shown when they happened.
   if (event.replayed === true) return;
   if (event.type === "text-delta") screen.write(event.text);
   if (event.type === "tool-start") screen.print(`· ${event.name} ${JSON.stringify(event.args)}`);
@@ -64,7 +64,7 @@ function showEvent(event: LoopEvent, screen: Screen): void {
   if (event.type === "steered") screen.print(`» sent: ${toText(event.message)}`);
 }
 
-/** What a message says. */
+/** Returns the text of a message. */
 export function toText({ content }: UserMessage): string {
   return typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : `(${part.type})`)).join("");
 }

@@ -1,9 +1,9 @@
-// A terminal with running text above and a prompt at its foot, where one can type while the text runs on. In a pipe, plain lines.
+// A terminal with running text above a prompt. Users can type while the text runs on. In a pipe, it prints plain lines.
 
 import { clearScreenDown, createInterface, cursorTo, moveCursor } from "node:readline";
 import { toPrintable } from "../support/to-printable.ts";
 
-/** Where a session is read and shown. */
+/** The input and the output of a session. */
 export interface Screen {
   /** Shows running text, as it comes. */
   write(text: string): void;
@@ -17,11 +17,11 @@ export interface Screen {
   close(): void;
 }
 
-/** What a screen is made of; `process.stdout` knows its `columns`. */
+/** The streams of a screen. `process.stdout` knows its `columns`. */
 export interface ScreenStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream & { readonly columns?: number | undefined };
-  /** Whether a person types: else no line is drawn over. */
+  /** True if a person types. Otherwise no line is drawn over. */
   readonly isTerminal: boolean;
 }
 
@@ -66,7 +66,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
     print: (line) => write(`${isBegun ? "\n" : ""}${toPrintable(line).replace(/\n/g, " ")}\n`),
     onLine: (listener) =>
       void readline.on("line", (line) => {
-        // What was typed stands below the open line now, so that this one stays as it is.
+        // The typed line is now below the open line, so the open line must stay as it is.
         if (isTerminal) {
           open = "";
           isBegun = false;
@@ -84,7 +84,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
   };
 }
 
-/** The lines of a text, each broken before it would fill its row, at a space where there is one. */
+/** Splits a text into lines. Breaks each before it would fill its row, at a space if there is one. */
 function wrapLines(text: string, columns: number): string[] {
   return text.split("\n").flatMap((line) => {
     const rows: string[] = [];

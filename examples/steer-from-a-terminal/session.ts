@@ -47,7 +47,7 @@ const commands: ReadonlyMap<string, (session: Session) => void> = new Map([
   ["/quit", quit],
 ]);
 
-/** A question, where no run works; else the run reads it with its next request. */
+/** Starts a run with the message. If a run is in progress, that run reads it with its next request. */
 function say(session: Session, line: string): void {
   const { live, messages, ports } = session;
   if (live === undefined) start(session, [...messages, { role: "user", content: line }]);

@@ -66,7 +66,7 @@ function planOf({ user_input, available_tools, done_plans }: z.infer<typeof task
   return `Here is my plan:\n\`\`\`json\n{\n  "next_action": "execute",\n  "execution_commands": [\n${list}  ],\n}\n\`\`\``;
 }
 
-/** What came of a purpose last, for one that failed may have been tried again. */
+/** Writes the answer from the last result for each purpose, because a failed command may have been tried again. */
 function answerOf({ action_results }: z.infer<typeof findings>): string {
   const results = Object.entries(action_results);
   const last = (purpose: string): unknown =>

@@ -17,7 +17,7 @@ export type SdkMessage =
   | { readonly from: "model"; readonly text: string; readonly calls: readonly SdkCall[] }
   | { readonly from: "tool"; readonly id: string; readonly output: string };
 
-/** What the SDK takes. */
+/** A request to the SDK. */
 interface SdkRequest {
   readonly model: string;
   readonly instructions?: string | undefined;
@@ -28,7 +28,7 @@ interface SdkRequest {
   readonly maxTokens?: number | undefined;
 }
 
-/** What the SDK streams. */
+/** An event that the SDK streams. */
 type SdkEvent =
   | { readonly event: "token"; readonly token: string }
   | { readonly event: "call"; readonly call: SdkCall }

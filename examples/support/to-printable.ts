@@ -1,4 +1,4 @@
-// What may go to a terminal: models, tools, files and their names may hold commands to it.
+// Makes texts safe for a terminal: models, tools, files and file names may contain terminal commands.
 
 /** A text without control characters but for line ends. */
 export function toPrintable(text: string): string {

@@ -1,4 +1,4 @@
-// What the façade makes of limits of cost.
+// Cost limits of the façade.
 
 import { describe, expect, it } from "vitest";
 import { CostLimitError, type Pricing } from "turnwright";

@@ -3,7 +3,7 @@
 import { type GenerateOptions, generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
 import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";
 
-/** What an executor was asked, and how it answers. */
+/** An executor, and the calls that it received. */
 export interface Recording {
   readonly executor: ToolExecutor;
   /** Each call, in order. */
@@ -30,7 +30,7 @@ export function generate(script: MockScript, options: GenerateOptions = {}, mock
   return { ...recording, provider, result: generateWithTools(provider, { prompt: "Go." }, recording.executor, options) };
 }
 
-/** What a run was refused with; one that is not is a failure of its own. */
+/** Returns the `LoopEndedError` that a run was rejected with. Throws if the run ended in any other way. */
 export async function endedBy(result: Promise<unknown>): Promise<LoopEndedError> {
   const error: unknown = await result.then(
     () => undefined,

@@ -18,7 +18,7 @@ type Event = (index: number, size: number) => object;
 
 const many = (size: number, event: Event): object[] => Array.from({ length: size }, (_, index) => event(index, size));
 
-/** What a wire streams: the events around so many of one kind. */
+/** The events of a stream: many of one kind, with the events before and after them. */
 interface Script {
   readonly before?: readonly object[];
   readonly event: Event;

@@ -1,6 +1,6 @@
 // How the time of a function grows with its input.
-// Timings are no tests elsewhere, but in bench/. This is the one exception: that no input of a model, a tool or a server makes a function take
-// more than linear time is a promise, and only the clock sees it broken in code that nobody thought of.
+// Timings belong in bench/ and not in tests, with this one exception. The library promises that no input of a model, a tool or a server
+// makes a function take more than linear time. Only a measurement notices unexpected code that breaks this promise.
 
 /** Makes an input of a size, and returns the work on it. The input must be new each time: engines remember what they have seen. */
 export type Prepare = (size: number) => () => unknown;

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 
-/** Processor time of a few looks, once the first one has found where the lines are. In milliseconds. */
+/** Measures the processor time of a few lookups, in milliseconds. An earlier lookup has already indexed the lines. */
 async function timeOfLooks(size: number): Promise<number> {
   const { cacher, tool } = createResultCache();
   const id = /id "([^"]+)"/.exec(await cacher.store("\n".repeat(size), { toolName: "t" }))?.[1];

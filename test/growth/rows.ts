@@ -1,4 +1,4 @@
-// What the tables of growth are made of.
+// Inputs and rows for the growth tables.
 
 import type { Prepare } from "./measure.ts";
 
@@ -31,5 +31,5 @@ export const onPieces =
     return () => work(pieces);
   };
 
-/** What is measured, at which size. */
+/** One measurement: its title, the input size, and the work. */
 export type Row = readonly [what: string, size: number, prepare: Prepare];

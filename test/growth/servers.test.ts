@@ -1,4 +1,4 @@
-// What reads the schemas and answers of servers, and the arguments that a model writes for them.
+// Code that reads schemas and answers of servers, and the arguments that a model writes for them.
 
 import { expect, it } from "vitest";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";

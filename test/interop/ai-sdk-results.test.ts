@@ -1,4 +1,4 @@
-// What tools of the AI SDK answer with, and when they want a decision.
+// Results of AI SDK tools, and the calls of them that need approval.
 
 import { type Tool as AiTool, tool } from "ai";
 import { tool as toolV7 } from "ai-v7";

@@ -1,4 +1,4 @@
-// What holds for imported tools of every library, with the real packages.
+// Rules for imported tools of every library, tested with the real packages.
 
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, runToolLoop, type Tool } from "turnwright";
@@ -125,7 +125,7 @@ describe.for(table)("a tool of %s", ([, make]) => {
     const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
     const tool = importTool(transformed(make, transforming, got), {
       name: "measure",
-      // What Zod cannot say of a transform, the libraries say in different ways.
+      // Zod cannot describe a transform as JSON Schema, and the libraries handle that differently.
       jsonSchema: { type: "object", properties: { text: { type: "string" } } },
     });
     expect((await runTool(tool, { text: "four" })).kind).toBe("completed");

@@ -9,7 +9,7 @@ import { tool as aiToolV5 } from "ai-v5";
 import { tool as aiToolV7 } from "ai-v7";
 import { z } from "zod";
 
-/** What a tool of the tests does, whatever it is made with. */
+/** The behavior of a test tool, independent of the library that it is made with. */
 export interface Work {
   readonly name: string;
   readonly description: string;

@@ -1,4 +1,4 @@
-// What cannot be imported, and what is said of it.
+// Tools that cannot be imported, and the errors for them.
 
 import { hostedMcpTool, shellTool, tool as agentsTool } from "@openai/agents-core";
 import { openai } from "@ai-sdk/openai";

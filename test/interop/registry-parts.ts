@@ -1,4 +1,4 @@
-// What registries are put together from, and what is looked at of them.
+// Tools and helpers for the registry tests.
 
 import { createToolRegistry, isLoopError, type Tool, type ToolRegistry } from "turnwright";
 import { tool } from "../loop/play.ts";
@@ -17,7 +17,7 @@ export function namesOf(registry: ToolRegistry): readonly string[] {
   return registry.definitions().map(({ name }) => name);
 }
 
-/** What something throws: the code and the message of a LoopError. */
+/** Returns the code and message of the `LoopError` that a function throws, or "nothing". */
 export function codeOf(run: () => unknown): string {
   try {
     run();

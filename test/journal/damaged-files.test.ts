@@ -47,7 +47,10 @@ async function record(runId?: string): Promise<Buffer> {
   return readFileSync(path);
 }
 
-/** Whether a place is within 16 bytes of a line's end, or is one of a quarter of the others: inside a record all places are alike. */
+/**
+ * True if the damage is tried at this position: within 16 bytes of a line end, and at a quarter of all other positions. Positions inside a
+ * record are all alike.
+ */
 function isTried(bytes: Buffer, place: number): boolean {
   return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 4 === 0;
 }

@@ -198,7 +198,7 @@ describe("what is redacted", () => {
     const redact: FileJournalOptions["redact"] = ({ key, kind, answer }) => {
       seen.push(`${kind} ${key}`);
       const text = JSON.stringify(answer).replaceAll("sesame", "******");
-      // The copy may be changed as well: nobody else has it.
+      // The copy may be changed too, because no other code holds it.
       if (typeof answer === "object" && answer !== null)
         for (const name of Object.keys(answer)) Reflect.deleteProperty(answer, name);
       return JSON.parse(text) as Json;

@@ -7,7 +7,7 @@ import { tool } from "../loop/play.ts";
 
 const turns: readonly MockTurn[] = [[toolCall("save", { n: 1 }), toolCall("save", { n: 2 })], text("Done.")];
 
-/** What a run is told, and the arguments of the calls that came to run. */
+/** Options of a run, and the arguments of the calls that ran. */
 export interface FileRun {
   readonly options: LoopOptions;
   readonly ran: readonly unknown[];

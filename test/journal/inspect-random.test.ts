@@ -1,5 +1,5 @@
-// What a journal says of a run that nobody thought of is what the run itself knew, at each moment; and a journal that is cut off anywhere
-// can be read.
+// Random runs: at every moment, an inspection of the journal agrees with what the run itself knew. A journal that is cut off anywhere can
+// be read.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -52,7 +52,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   };
   const told: Promise<void>[] = [];
   const watch = (one: Tool): Tool => {
-    // What starts early runs before its stream is recorded.
+    // Eager tools run before their stream is recorded.
     if (one.eager === true || one.name === "context_release") return one;
     const execute: Tool["execute"] = (args, context) => {
       told.push(compare({ messages: [...context.messages] }));
@@ -86,7 +86,10 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
     ]),
   );
 
-/** Which of the calls that wait are beyond the limit of tool calls is on no record before their batch is over. */
+/**
+ * Removes the limit of tool calls from a plan that asks for decisions. The journal only records which waiting calls exceed that limit after
+ * their batch is over.
+ */
 function askable(plan: Plan, asks: boolean): Plan {
   if (!asks && plan.approve !== "ask") return plan;
   return { ...plan, limits: { ...plan.limits, maxToolCalls: undefined }, approve: "ask", eager: false };

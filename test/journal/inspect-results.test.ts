@@ -98,7 +98,7 @@ const runs: readonly (readonly [what: string, turns: readonly MockTurn[], execut
   ],
 ];
 
-/** Where records can be: opened anew for each execution. */
+/** The journals under test. Each opens its records anew for each execution. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a file",

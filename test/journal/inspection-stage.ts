@@ -5,7 +5,7 @@ import { createMockProvider, type MockPart, type MockProvider, type MockTurn, te
 import { tool } from "../loop/play.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
-/** What a stream has used. */
+/** The usage that each stream reports. */
 export const counted: MockPart = usage({ inputTokens: 5, outputTokens: 2 });
 const refuse = { validate: () => ({ issues: [{ message: "no" }] }), jsonSchema: { input: () => ({ type: "object" }) } };
 /** A schema that nothing fits. */

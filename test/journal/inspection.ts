@@ -1,4 +1,4 @@
-// What an inspection of a journal has to say of a run, taken from the run's own result.
+// The inspection that a journal must give of a run, derived from the result of that run.
 
 import type { LoopResult } from "turnwright";
 import type { JournalInspection, PendingCall } from "turnwright/journal";

@@ -56,7 +56,7 @@ export function createLives(open: OpenNext, tools: readonly Tool[], own: Partial
   };
 }
 
-/** What a run gave, without its journal and without what only the process itself can give back. */
+/** Returns a result as JSON, without its journal and without `undelivered`, which only the same process can return. */
 export function plainOf({ journal: _, undelivered: __, ...rest }: LoopResult): unknown {
   return JSON.parse(JSON.stringify(rest));
 }

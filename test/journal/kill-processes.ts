@@ -10,7 +10,7 @@ import { answersOf } from "../loop/play.ts";
 import { readRecords } from "./folder.ts";
 import { type Death, journalIn, type Life, live, notesIn, safeTools } from "./killed-run.ts";
 
-/** A run that nobody killed: how it ended, and the keys of its records, in order. */
+/** A run whose process was not killed: its result, and the keys of its records, in order. */
 export interface Whole {
   readonly result: LoopResult;
   readonly keys: readonly string[];
@@ -84,7 +84,7 @@ function endOf(program: string, life: Life): Promise<unknown> {
   });
 }
 
-/** Goes on where a process was killed: nothing that is recorded happens again, and nothing else is lost. */
+/** Continues a run whose process was killed. Checks that no recorded step happens again and that nothing else is lost. */
 export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): Promise<void> {
   const { folder } = life;
   const { keys } = whole;
@@ -96,7 +96,7 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   const noted = (verb: string, lines: readonly string[] = after): readonly string[] =>
     lines.flatMap((line) => (line.startsWith(`${verb} `) ? [line.slice(verb.length + 1)] : [])).sort();
 
-  // What is recorded does not happen again. What is not, happens once: but for a tool that may have run.
+  // Recorded steps do not happen again. All other steps happen once, except for a tool that may already have run.
   const lost = keys.filter((key) => !recorded.has(key));
   const unknown = lost.filter((key) => isTool(key) && !isSafe(key) && recorded.has(intentOf(key)));
   expect(noted("asked")).toEqual(lost.filter(isModel).sort());
@@ -106,7 +106,7 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   expect(begun).toEqual([...new Set(begun)]);
   if (death.when === "within the tool") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
 
-  // Nothing else is lost: the answers are those of a run that nobody killed, and all of it is on record.
+  // Nothing else is lost: the answers equal those of an undisturbed run, and all of them are recorded.
   const answers = answersOf(whole.result).map((part): unknown => {
     const [, iteration, index] = part.callId.split("_");
     const isUnknown = unknown.includes(`${iteration}/tool/${index}/${part.name}`);

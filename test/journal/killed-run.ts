@@ -1,5 +1,5 @@
-// A run over a journal file whose process can be told when to die: parallel tools, approvals, and a nested run. What it does outside
-// is noted in a file that outlives it.
+// A run over a journal file whose process dies at a chosen moment: parallel tools, approvals, and a nested run. A file that outlives the
+// process notes its side effects.
 
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ export interface Life {
   /** Holds the journal and the notes. */
   readonly folder: string;
   readonly death?: Death | undefined;
-  /** Whether somebody has to be asked about payments and digging. */
+  /** True if payments and digging need approval. */
   readonly asks?: boolean | undefined;
   readonly decisions?: LoopOptions["decisions"];
 }

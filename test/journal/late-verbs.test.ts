@@ -1,4 +1,4 @@
-// What is said to a run while its journal writes the end: "accepted" takes effect, and what has no effect is "finished".
+// Control verbs that come while the journal writes the end. They answer "accepted" if they take effect, and "finished" if they do not.
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Journal, type LoopControl, type LoopOptions } from "turnwright";

@@ -1,4 +1,4 @@
-// Files that hold what was said: nobody else reads them, and nothing is written to a file that somebody else chose.
+// Files that hold the conversation: no other user can read them, and the library writes to no file that another user chose.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, lchownSync, linkSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What a schema said of a call is what a replay goes by, whatever the schema says now.
+// A replay uses the recorded verdict of a schema, even if the schema has changed since.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -20,7 +20,7 @@ type Schema = "sync" | "async";
 interface Shop {
   readonly tools: readonly Tool[];
   readonly ran: unknown[];
-  /** What the schema finds, and how; may be changed between processes. */
+  /** The verdict of the schema, and whether it answers with a promise. Tests change both between processes. */
   readonly mind: { fits: boolean; schema: Schema };
 }
 

@@ -29,7 +29,7 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** Options of a run, and what foreign it has called. */
+/** Options of a run, and the names of the models, tools, hooks and policies that it has called, in order. */
 interface Cast {
   readonly options: Omit<LoopOptions, "journal">;
   readonly calls: string[];
@@ -71,7 +71,7 @@ function cast(turns: readonly MockTurn[]): Cast {
   return { options, calls };
 }
 
-/** Where records can be: opened anew for each execution, after the result of the one before. */
+/** The journals under test. Each opens its records anew for each execution, with the result of the previous one. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a file",

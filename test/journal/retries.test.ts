@@ -1,4 +1,4 @@
-// What a retry takes back, what its steps are called, and what follows when the run is made again.
+// `resume: "retry-last"`: the steps that it takes back, their keys, and what happens when the run is made again.
 
 import { describe, expect, it } from "vitest";
 import {

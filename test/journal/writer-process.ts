@@ -27,7 +27,7 @@ const contents = `import { createInterface } from "node:readline";
 
 const unshare = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"] as const;
 
-/** Whether a process can have a PID namespace of its own here: on Linux, by root. */
+/** True if a process can have its own PID namespace here: on Linux, as root. */
 export const canUnshare: boolean = ((): boolean => {
   try {
     const [program, ...parameters] = unshare;

@@ -1,4 +1,4 @@
-// What a model may write to make a check cost more than it is worth.
+// Values of a hostile model that would make a check too expensive.
 
 import { describe, expect, it } from "vitest";
 import { type JsonSchema } from "turnwright";

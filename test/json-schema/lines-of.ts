@@ -1,9 +1,9 @@
-// What a JSON Schema finds wrong with a value, in lines.
+// The issues that a JSON Schema finds in a value, as lines.
 
 import type { JsonSchema } from "turnwright";
 import { fromJsonSchema } from "turnwright/json-schema";
 
-/** Each issue as one line: where, and what. */
+/** Returns each issue as one line: its path and its message. */
 export function linesOf(schema: JsonSchema, value: unknown): readonly string[] {
   const result = fromJsonSchema(schema)["~standard"].validate(value);
   if (result instanceof Promise || result.issues === undefined) return [];

@@ -1,4 +1,4 @@
-// Decisions that nothing waits for, or that are none.
+// Decisions about calls that do not wait for one, and values that are not decisions.
 
 import { describe, expect, it } from "vitest";
 import {

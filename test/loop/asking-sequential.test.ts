@@ -1,4 +1,4 @@
-// Sequential calls of a batch in which something waits for a decision: what comes behind one does not begin before it.
+// Batches with sequential calls and a call that waits for a decision: the calls after a sequential call start only when it is over.
 
 import { expect, it } from "vitest";
 import type { Approve, LoopOptions } from "turnwright";

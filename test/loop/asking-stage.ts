@@ -5,7 +5,7 @@ import { type Approve, defineTool, type LoopOptions, memoryJournal, type SavedJo
 import { text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
-/** A run of one batch: a payment that somebody has to decide about, a look that nobody has to, and another payment. */
+/** Sets up a run of one batch: a payment that needs a decision, a lookup that needs none, and another payment. */
 export function setUp(more: Partial<LoopOptions> = {}): {
   readonly ran: string[];
   readonly asked: string[];
@@ -34,7 +34,7 @@ export function setUp(more: Partial<LoopOptions> = {}): {
   return { ran, asked, start };
 }
 
-/** What the journal of a run becomes when it is saved and loaded. */
+/** Returns the journal of a run after saving and loading it. */
 export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
 

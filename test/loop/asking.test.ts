@@ -1,4 +1,4 @@
-// Calls that nobody can decide about at once: the run ends, and another process goes on with the decisions.
+// Calls that cannot be decided at once: the run ends, and another process continues it with the decisions.
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Json, type LoopOptions, memoryJournal } from "turnwright";

@@ -1,4 +1,4 @@
-// Data that JSON cannot say, at every place where data comes in: it is found there, and not when the answer is written.
+// Data that JSON cannot represent, at every place that takes data. The run reports it there, and not when the result is serialized.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, isLoopError, type LoopOptions, type Message, processResults, toolResult } from "turnwright";
@@ -17,7 +17,7 @@ const bad: { readonly [what: string]: unknown } = {
   "a cycle": cycle,
   "a value nested too deeply": deep,
 };
-/** JSON leaves these out where they stand in an object. */
+/** JSON omits these values if they are properties of an object. */
 const isLeftOut = (what: string): boolean => what === "a symbol";
 
 const t = tool("t", () => 1);
@@ -79,7 +79,7 @@ describe("an option", () => {
 
 const called = (execute: () => unknown): Partial<LoopOptions> => ({ tools: [tool("t", execute)] });
 
-/** What comes in while the run goes on, and what becomes of the first call or of the run. */
+/** Data that arrives during the run, and the outcome of the first call or of the run. */
 const during: { readonly [place: string]: readonly [over: Place, ends: string] } = {
   "a tool's result": [(value) => called(() => ({ value })), "failed"],
   "a tool's data": [(value) => called(() => toolResult({ data: { value } })), "failed"],

@@ -102,7 +102,7 @@ describe("messages", () => {
     expect(sent.map(({ role }) => role).join(" ")).toBe(roles);
     const refused = answersOf({ messages: sent }).filter((part) => part.outcome === "not-run");
     expect(refused.map((part) => `${part.callId}: ${part.outcome}`)).toEqual(notRun);
-    // What was repaired can be sent, and an old call is never run.
+    // Repaired messages can be sent, and an old call never runs.
     expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
   });
 

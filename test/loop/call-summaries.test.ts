@@ -1,4 +1,4 @@
-// The end of an iteration says how its calls ended, and is marked as recalled where its start is.
+// The end of an iteration lists the outcomes of its calls. It is marked as replayed if its start is.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";

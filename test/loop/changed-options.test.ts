@@ -1,4 +1,4 @@
-// Options are looked at when a run starts. What the caller does to them afterwards neither breaks the run nor changes it.
+// A run reads its options when it starts. Later changes by the caller neither break the run nor affect it.
 
 import { describe, expect, it } from "vitest";
 import { detectLoops, type LoopOptions, maskResults, processResults, runToolLoop } from "turnwright";
@@ -42,7 +42,7 @@ function createOptions(): Fields {
   };
 }
 
-/** All places below the top where something can be changed. Values that the package makes are frozen. */
+/** Returns all paths below the top level at which a value can be changed. Values that the package creates are frozen. */
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== "object" || value === null || value instanceof Map || Object.isFrozen(value)) return [];
   return Object.keys(value).flatMap((key) => [[...path, key], ...pathsIn((value as Fields)[key], [...path, key])]);

@@ -1,11 +1,11 @@
-// What holds for the events of every execution of a run: they say which call they belong to, and a reader can rely on their order.
+// Rules for the events of every execution of a run: each names its call, and readers can rely on their order.
 
 import { expect } from "vitest";
 import type { LoopEvent, LoopEvents } from "turnwright";
 
 type CallEventOf = Extract<LoopEvent, { readonly callId: string }>;
 
-/** What was told of one call. */
+/** The events of one call. */
 interface Told {
   readonly callId: string;
   readonly index: number;
@@ -14,7 +14,7 @@ interface Told {
   outcome: string | undefined;
 }
 
-/** What has to come before each event of a call, where there is a rule. */
+/** The event that must come before each event of a call. Other events have no such rule. */
 const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "approval-asked": "tool-args-end",
   "approval-decided": "tool-args-end",
@@ -29,7 +29,7 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "result-cached": "tool-end",
 };
 
-/** What must not have come before. */
+/** The event after which each event of a call must not come. */
 const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
   "tool-args-delta": "tool-args-end",
   "tool-args-end": "tool-args-end",
@@ -48,7 +48,7 @@ const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 /** Reads the events of one run, in order. */
 class Reader {
   readonly #calls = new Map<string, Told>();
-  /** The calls of the current iteration, and where those of its current stream begin. */
+  /** The calls of the current iteration, and the index of the first call of its current stream. */
   #ofIteration: Told[] = [];
   #firstOfStream = 0;
   #open: LoopEvents["iteration-start"] | undefined;
@@ -104,7 +104,7 @@ class Reader {
   #close({ status }: LoopEvents["run-end"]): void {
     check([this.#open, this.#ofIteration], [undefined, []]);
     const waits = this.#last?.calls.some(({ outcome }) => outcome === "waiting") === true;
-    // Who ends a run that waits leaves its calls waiting: the decisions can be made again.
+    // A run that is ended while its calls wait leaves them waiting, because they can still be decided.
     if (waits) check(["suspended", "stopped-by-user", "timeout"], including(status));
   }
 
@@ -139,7 +139,7 @@ export function checkCallEvents(events: readonly LoopEvent[]): void {
   for (const run of new Set(events.map(keyOfRun))) {
     const told = events.filter((event) => keyOfRun(event) === run);
     readAll(told);
-    // Who hears only what is new, or only what was recalled, meets no end without its start either.
+    // A reader of only the new or only the replayed events never sees an end without its start.
     for (const replayed of [undefined, true]) readIterations(told.filter((event) => event.replayed === replayed));
   }
 }
@@ -171,7 +171,7 @@ const retold: ReadonlySet<string> = new Set([
   "result-cached",
 ]);
 
-/** What a replay has to tell of an execution, in an order of its own: without attempts that were taken back. */
+/** Returns the events that a replay must tell of an execution, sorted. Leaves out attempts that were taken back. */
 export function retellable(events: readonly LoopEvent[]): readonly string[] {
   const listed = new Set(
     events.flatMap((event) => (event.type === "iteration-end" ? event.calls.map((call) => keyOf(event, call)) : [])),

@@ -1,4 +1,4 @@
-// What a run has spent: it adds up, and no stream began that was too much.
+// The spending of a run: it adds up, and no stream started that could exceed the limit.
 
 import { expect } from "vitest";
 import type { LoopResult, Usage } from "turnwright";
@@ -10,7 +10,7 @@ interface Spending {
   readonly costUSD?: number | undefined;
 }
 
-/** What the stages of `policies.results` have spent, as the journal has it. */
+/** Returns the spending of the stages of `policies.results`, as recorded in the journal. */
 function extractionsOf(result: LoopResult): readonly Spending[] {
   return Object.entries(savedOf(result).steps).flatMap(([key, answer]) => {
     if (!key.endsWith("/results")) return [];
@@ -18,7 +18,7 @@ function extractionsOf(result: LoopResult): readonly Spending[] {
   });
 }
 
-/** Usage and costs are those of all streams and extractions; unknown where one of them is. */
+/** Checks that usage and cost are the sums over all streams and extractions. The cost is unknown if one of them is unknown. */
 export function checkSpending(result: LoopResult, { prices, limits }: Plan): void {
   const spendings = [...result.streamResults, ...extractionsOf(result)];
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
@@ -29,7 +29,7 @@ export function checkSpending(result: LoopResult, { prices, limits }: Plan): voi
   checkCap(result, limits);
 }
 
-/** Each stream but the first began where one more like the last one was not too much. */
+/** Checks that each stream after the first started only if another one at the last known cost stayed within the limit. */
 function checkCap({ streamResults, budgetExceeded }: LoopResult, { maxCostUSD, onUnknownCost }: Plan["limits"]): void {
   if (maxCostUSD === undefined) return expect(budgetExceeded).toBe(false);
   let spent = 0;

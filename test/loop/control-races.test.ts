@@ -6,7 +6,7 @@ import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
-/** Where a message has gone: every one of them to one place. */
+/** Returns the places where a message ended up. Every message must end up in exactly one. */
 function placesOf(said: string, { messages, undelivered, reason }: LoopResult): string {
   const places = [
     ...messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : [])).map((sent) => [sent, "sent"]),
@@ -16,7 +16,7 @@ function placesOf(said: string, { messages, undelivered, reason }: LoopResult): 
   return places.flatMap(([content, place]) => (content === said ? [place] : [])).join(" and ");
 }
 
-/** Where nobody knows when anything comes: chunks, tools, the journal's answers. */
+/** A stage on which the scheduler decides when chunks, tools and journal answers come. */
 interface Odds {
   readonly s: Scheduler;
   /** Resolves at its turn. */
@@ -77,7 +77,7 @@ type Answer = string | undefined | void;
 interface Race {
   readonly script: readonly MockTurn[];
   readonly options?: (odds: Odds) => Partial<LoopOptions>;
-  /** What comes at its turn; what it answers is part of the leg. */
+  /** Actions that the scheduler runs at its own time. Their answers are part of the leg. */
   readonly acts: readonly ((playing: Playing) => Answer | Promise<Answer>)[];
   readonly leg: (result: LoopResult) => string;
 }

@@ -24,7 +24,7 @@ const verbs: { readonly [name: string]: (control: LoopControl) => readonly strin
 
 const endings: { readonly [verb: string]: string } = { "interrupt and stop": "stopped", "steer and kill": "killed" };
 
-/** A turn for each request that is left, and an answer where there are no more. */
+/** Plays the turn of each request, and an answer after the last turn. */
 const playOn = (script: readonly MockTurn[], more: Partial<LoopOptions>, ran: string[]): ReturnType<typeof play> => {
   const note = (_: unknown, { callId }: { readonly callId: string }): number => ran.push(callId);
   const tools = [
@@ -69,15 +69,15 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
 
   const again = await playOn(script, { journal: reopen(result) }, ran).result;
   expect([tick, ...ran]).toEqual([tick, ...new Set(ran)]);
-  // What came back with a suspension is not sent, so that the run ends as if nobody had said anything.
+  // Messages that came back with a suspension are not sent, so the run ends as if there had been none.
   const first = result.status === "suspended" ? await playOn(script, {}, []).result : result;
-  // What came while a store wrote the last look is not in it.
+  // A message that came while a store wrote the last inbox step is not in that step.
   const differs = kind === "memory" ? {} : { undelivered: [] };
   expect([tick, { ...plain(again), ...differs }]).toEqual([tick, { ...plain(first), ...differs }]);
   return isOver;
 }
 
-/** What users said, wherever that is now. */
+/** Returns all messages of the user, from the transcript, `undelivered` and the reason. */
 function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[] {
   const sent = messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : []));
   return [...sent, ...textsOf(undelivered), ...(reason.kind === "interrupted" ? textsOf([reason.message]) : [])];

@@ -21,7 +21,7 @@ describe("a control", () => {
     const first = play([], { control });
     expect((await first.result).reason).toMatchObject({ kind: "stopped", note: "early" });
     expect([control.stop(), control.kill(), control.hasStopRequest()]).toEqual(["finished", "finished", false]);
-    // What ended the first run does not leak into the next.
+    // The stop of the first run does not leak into the next run.
     const second = play([text("Hi.")], { control });
     expect((await second.result).text).toBe("Hi.");
   });

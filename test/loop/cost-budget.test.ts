@@ -1,4 +1,4 @@
-// What a run may cost, and what is not known of it.
+// Cost limits of a run, and streams whose cost is unknown.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -15,7 +15,7 @@ import { createMockProvider, fail, finish, type MockTurn, text, toolCall, usage 
 import { outcomesOf, play, tool } from "./play.ts";
 import { kinds, nesting, question } from "./nested/nesting.ts";
 
-/** A token costs a quarter of a dollar, so that sums are exact; what 99 of them cost, nobody knows. */
+/** A token costs a quarter of a dollar, so that sums are exact. The cost of 99 tokens is unknown. */
 const pricing: Pricing = ({ totalTokens }) => (totalTokens === 99 ? undefined : totalTokens / 4);
 const spend = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const work = (tokens: number): MockTurn => [text("Well. "), toolCall("t"), spend(tokens)];

@@ -16,7 +16,7 @@ const search: Circumstances = { call: toolCall("search") };
 const broken: Circumstances = { call: toolCall("broken") };
 const triggers = { set_reminder: ["remind me", "reminder*"], search: "/look \\w+ up/i", broken: "break" };
 
-/** What the model does in a turn whatever was said, and what was said before. */
+/** The call that the model makes in a turn, whatever the user says, and the recent messages. */
 interface Circumstances {
   readonly call?: ReturnType<typeof toolCall>;
   readonly recent?: readonly string[];
@@ -37,7 +37,7 @@ describe("deliberate mode", () => {
   it("lets a tool run in the turn in which it is asked for, and in the next four after it succeeded", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
-    // What is only blocked or not called is no success; a call that succeeds would begin the four turns anew.
+    // A blocked call and a call that is not made do not count as successes. A successful call would start the four turns again.
     for (let turn = 0; turn < 3; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
     outcomes.push(await outcome(say(mode, "and?")));
     for (let turn = 0; turn < 4; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));

@@ -8,7 +8,7 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
 const plain = ({ journal: _, ...rest }: LoopResult): object => JSON.parse(JSON.stringify(rest));
 
-/** Where a run is kept while nobody runs it. */
+/** A store that keeps a run between two processes. */
 interface Keeping {
   open(): Journal;
   keep(result: LoopResult): void;
@@ -45,7 +45,7 @@ interface Life {
   readonly result: LoopResult;
 }
 
-/** Runs on over what is kept, and drains each of the lives but the last where `drainIn` says. */
+/** Returns a function that continues the kept run in one more life, which its callback may drain. */
 function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
   return async (drains: (playing: Playing) => void): Promise<Life> => {
     const work =

@@ -1,8 +1,8 @@
-// What a durable engine keeps, in memory: records as text, answers that take their time, and processes that crash.
+// The store of a durable engine, in memory: records as text, answers that take their time, and processes that crash.
 
 import type { Journal, Step } from "turnwright";
 
-/** What a crashed process ends with. */
+/** The error that a crashed process ends with. */
 export class Crash extends Error {
   override readonly name = "Crash";
 }

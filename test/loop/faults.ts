@@ -3,7 +3,7 @@
 import { never } from "./play.ts";
 import { thenable } from "./thenable.ts";
 
-/** What a port does in place of its work. */
+/** A function that a port calls in place of its own work. */
 export type Fault = () => unknown;
 
 /** Throws what most code throws. */

@@ -9,7 +9,7 @@ const endOf = (how: Ends): MockPart => (how === "nothing" ? endEarly() : finish(
 const calls = [toolCall("note", { n: 1 }), toolCall("note", { n: 2 })];
 const note = tool("note", (args) => args);
 
-/** What became of the calls, if any, how the run ended, and after how many requests. */
+/** Returns the outcomes of the calls, if any, the ending of the run, and the number of requests. */
 function summaryOf(result: LoopResult, { provider }: Playing): string {
   const { status, reason } = result;
   const code = reason.kind === "provider-error" ? reason.error.code : reason.kind;

@@ -1,4 +1,4 @@
-// What the loop makes of registries and journals that somebody else wrote.
+// Registries and journals that are not from this package.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, isLoopError, type Journal, memoryJournal, type ToolRegistry } from "turnwright";

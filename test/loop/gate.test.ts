@@ -34,7 +34,7 @@ describe("a deliberate gate", () => {
     await playing.result;
     expect(retained).toEqual(["search", "search"]);
 
-    // What was retained is not retained again when the run is replayed.
+    // A replay does not retain tools again.
     const journal = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal)));
     await play([], { tools, policies: { gate }, journal }).result;
     expect(retained).toEqual(["search", "search"]);

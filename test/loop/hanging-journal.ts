@@ -4,7 +4,7 @@ import { type Journal, type LoopOptions, memoryJournal, type Step, type Tool } f
 import { text, toolCall } from "turnwright/testing";
 import { never, play, type Playing, tool } from "./play.ts";
 
-/** Where a journal hangs: in a verb, or at a step, before its body or after it. */
+/** The place where a journal hangs: a verb, or a step, before its body or after it. */
 export interface Hang {
   readonly at: string;
   readonly when?: "before" | "after";

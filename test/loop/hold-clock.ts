@@ -4,7 +4,7 @@ import { createTestClock, type TestClock } from "turnwright/testing";
 
 /** A test clock, and what holds its thread. */
 export interface HoldClock extends TestClock {
-  /** Lets `ms` milliseconds pass at once. What fell due meanwhile fires when time is next moved. */
+  /** Lets `ms` milliseconds pass at once. Timers that fall due meanwhile fire when time next moves. */
   hold(ms: number): void;
 }
 

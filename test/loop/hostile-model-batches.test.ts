@@ -77,7 +77,7 @@ const sizes: readonly (readonly [count: number, what: string])[] = [
   ...large.map((what) => [20_000, what] as const),
 ];
 
-/** What the calls did. */
+/** How many calls ran, how many are running, and the most that ran at once. */
 interface Tally {
   ran: number;
   running: number;

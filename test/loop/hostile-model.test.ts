@@ -141,6 +141,6 @@ it.for(Object.entries(rows))("a model that gives %s, and never anything else, en
   const { kind } = result.reason;
   expect({ ends: kind, streams: playing.provider.calls, ran }).toEqual({ ends: row.ends, streams: row.streams, ran: row.ran });
   expect(playing.endedAt()).toBe(0);
-  // What is told grows with the streams, and with nothing else.
+  // The number of events grows only with the number of streams.
   expect(playing.recording.events.length).toBeLessThanOrEqual(2 + 9 * row.streams);
 });

@@ -1,4 +1,4 @@
-// What holds for every run, whatever its model does: the end of one whose model is hostile is checked, and weighed.
+// Checks that hold for the end of every run, even one with a hostile model, and a way to measure results.
 
 import { expect } from "vitest";
 import { createLoopControl, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
@@ -8,7 +8,7 @@ import { checkTranscript, savedOf, untouchable } from "./run-plan.ts";
 /** Bytes of a value as JSON. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
-/** The result, once it is known that its transcript can be sent, that nothing is left behind, and that it is told again as it was. */
+/** Returns the result after checking it: the transcript can be sent, no timers are left, and a replay gives the same result. */
 export async function endOf(playing: Playing): Promise<LoopResult> {
   const result = await playing.result;
   checkTranscript(result);

@@ -1,4 +1,4 @@
-// What the loop makes of providers that were written without types, and of callers' code that does not keep its word.
+// Providers that were written without types, and callers' code that breaks its contract.
 
 import { describe, expect, it, vi } from "vitest";
 import {

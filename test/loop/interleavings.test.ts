@@ -22,10 +22,10 @@ function latestEnd({ verbs, limits, settleMs }: Plan): number {
   return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
 }
 
-/** Whether a call that has run may be another one's, or nobody's: its attempt was taken back. */
+/** True if a call that has run may belong to another call or to none in the end, because its attempt was taken back. */
 const movesCalls = ({ eager, wrapping }: Plan): boolean => eager && wrapping === "fallback";
 
-/** Who was answered as run did run, once; who was answered as not run did not. */
+/** Checks that each call with an outcome of running ran once, and that no other call ran. */
 function checkRan({ result, workshop }: Ended): void {
   const answers = answersOf(result);
   for (const { callId, name, outcome } of answers) {
@@ -62,7 +62,7 @@ async function checkPlan(plan: Plan): Promise<void> {
   });
   expect(next.text).toBe("Next.");
 
-  // Over its own records it ends the same, and touches nothing; behind a suspension it goes on, see below.
+  // Over its own records the run ends the same and touches nothing. A suspended run is continued below.
   await checkReplay(plan, result, memoryJournal(savedOf(result)));
   if (result.status !== "suspended") {
     const again = await runPlan(calmly(plan), {
@@ -95,7 +95,7 @@ async function writeFile({ records }: DurableStore): Promise<Journal> {
   return fileJournal(path);
 }
 
-/** The run as its records tell it, where nothing happens any more. */
+/** Checks that a replay of the records gives the same result and runs nothing. */
 async function checkReplay(plan: Plan, ended: LoopResult, journal: Journal): Promise<void> {
   const { result, workshop } = await runPlan(calmly(plan), {
     provider: untouchable,
@@ -137,7 +137,7 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (!plan.eager) expect(once).toEqual([...new Set(once)]);
   for (const { callId, outcome } of answersOf(result)) {
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // What was interrupted by a crash may have run, or not; a model that is asked again may call otherwise than what started early.
+    // A call that a crash interrupted may have run or not. A model that is asked again may make other calls than those that started early.
     const isKnown = outcome !== "interrupted" && !movesCalls(plan) && (isRun || !plan.eager);
     if (isKnown) expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
   }
@@ -164,7 +164,7 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
   if (ended === undefined) return;
   const { result } = ended;
   checkTranscript(result);
-  // What came back with a suspension came back once, and is not sent; all else is sent.
+  // Messages that came back with a suspension come back only once and are not sent. All other messages are sent.
   expect(back.filter((said, index) => back.indexOf(said) < index)).toEqual([]);
   checkMessages({ ...ended, result: { ...result, undelivered: [] }, accepted: given.filter((said) => !back.includes(said)) });
   const answers = movesCalls(plan) ? [] : answersOf(result);

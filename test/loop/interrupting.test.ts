@@ -42,7 +42,7 @@ describe("an interrupt before the first call of the run", () => {
     expect(playing.control.interrupt("Wait.")).toBe("accepted");
     const result = await playing.result;
     expect([result.status, result.reason, playing.endedAt()]).toEqual(["follow-up-interrupt", interrupted("Wait."), 50]);
-    // What it had said is in its stream's result only: the next run answers anew.
+    // The partial answer is only in the result of its stream, because the next run answers anew.
     expect([result.text, linesOf(result.messages), result.undelivered, result.functionHistory]).toEqual([
       "",
       ["user: Go."],

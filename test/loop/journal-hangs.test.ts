@@ -14,7 +14,7 @@ const endings: readonly (readonly [how: string, end: (playing: Playing) => void,
   ["it is stopped", ({ control }) => control.stop(), "stop", 5_000],
 ];
 
-/** Whether the run has looked outside for the last time. */
+/** True if the run has read its inbox for the last time. */
 function isOver({ at, when }: Hang): boolean {
   return at === "close" || (at === "i1/inbox-end" && when === "after");
 }

@@ -152,7 +152,7 @@ const undisturbed = createDurableStore();
 const whole = await live(undisturbed, {}, {});
 const boundaries = [...undisturbed.records.keys()].map((key, index) => [index + 1, key] as const);
 
-/** Whether a key is that of a call that was named by its place. */
+/** True if the key belongs to the call with this positional id. */
 function isStepOf(callId: string, key: string): boolean {
   const [, place = "", index = ""] = /^call_i(\d+)_(\d+)$/.exec(callId) ?? [];
   return key.startsWith(`i${place}/tool/${index}/`);

@@ -1,4 +1,4 @@
-// What a tool kept of its call, used when the run is over: it reads what was there, and does nothing.
+// A tool keeps its context and uses it after the run is over: it can read the old values, but its verbs do nothing.
 
 import { expect, it } from "vitest";
 import { createLoopEvents, type ToolContext } from "turnwright";

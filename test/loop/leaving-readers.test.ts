@@ -67,7 +67,7 @@ describe("a reader that leaves", () => {
       await clock.runAll();
       expect([count, reason.kind]).toEqual([count, isOver ? "answered" : "stopped"]);
       expect([provider.calls - asked, provider.active, clock.pending, await readAll(stream)]).toEqual([0, 0, 0, []]);
-      // Who listens hears the end of everything.
+      // Listeners receive the end of everything.
       expect([recording.of("run-end").length, recording.types().at(-1)]).toEqual([1, "run-end"]);
       expect(recording.of("tool-end")).toHaveLength(recording.of("tool-start").length);
       endings.push(reason.kind);

@@ -1,4 +1,4 @@
-// What two runs at a time may share.
+// Things that two live runs may share, and things that they may not.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -29,7 +29,7 @@ describe("two live runs", () => {
 
     first.abort.abort();
     await first.result;
-    // What the first has recorded belongs to both.
+    // The records of the first run belong to both.
     expect((await runToolLoop({ ...second, resume: "retry-last" })).text).toBe("Hi.");
   });
 

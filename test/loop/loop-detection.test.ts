@@ -20,7 +20,7 @@ function calling(letters: string): MockScript {
   return [...turns, text("Done.")];
 }
 
-/** What listeners hear: `iteration: tool count×cycle`. */
+/** Returns the events that listeners received, as `iteration: tool count×cycle`. */
 const heard = ({ recording }: ReturnType<typeof play>): readonly string[] =>
   recording.of("loop-detected").map(({ iteration, toolName, count, cycle }) => `${iteration}: ${toolName} ${count}x${cycle}`);
 

@@ -1,4 +1,4 @@
-// What a refused call reads of very many tools: each of a thousand results would name each of a thousand tools.
+// The tool names that a refused call lists if there are very many tools. Otherwise each of a thousand results would name a thousand tools.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal } from "turnwright";

@@ -14,7 +14,7 @@ import { play, tool } from "./play.ts";
 import { linesOf } from "./transcript-lines.ts";
 
 interface Faults {
-  /** What opening or closing throws. */
+  /** The error that `open` throws. */
   readonly open?: Error;
   readonly close?: Error;
   /** The step that fails. */

@@ -18,13 +18,13 @@ import { never, tool } from "./play.ts";
 /** One kind of outcome, and the way to it. */
 export interface OutcomeRow {
   readonly kind: ToolOutcome["kind"] | "restarted";
-  /** What the model reads. */
+  /** The result that the model reads. */
   readonly reads: Json;
   readonly part?: MockPart;
   readonly end?: MockPart;
   readonly tool?: Tool;
   readonly options?: Partial<LoopOptions>;
-  /** How far time goes on before the stop, where the run is stopped. */
+  /** The time to advance before the stop, if the run is stopped. */
   readonly stopAfterMs?: number;
   readonly history?: false;
 }

@@ -74,7 +74,7 @@ export function answersOf({ messages }: Pick<LoopResult, "messages">): readonly 
   return messages.flatMap((message) => (message.role === "tool" ? message.results : []));
 }
 
-/** What became of every call: `id: outcome`. */
+/** Returns the outcome of every call, as `id: outcome`. */
 export function outcomesOf(result: Pick<LoopResult, "messages">): readonly string[] {
   return answersOf(result).map(({ callId, outcome }) => `${callId}: ${outcome}`);
 }

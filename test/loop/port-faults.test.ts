@@ -36,7 +36,7 @@ type How = keyof typeof endings;
 
 function start({ over }: Port, fault: Fault, { runId, how }: { runId: string; how?: How | undefined }): Playing {
   const playing = play(usual, {
-    // The same for all runs over a port, so that none can begin while the one before holds it.
+    // All runs over a port use the same id, so that a run cannot begin while the previous one holds it.
     runId,
     tools: [tool("t", () => "a result")],
     timeouts: { ...waits, settleMs: 50 },
@@ -57,7 +57,7 @@ function describeEnd(end: End): string {
   return isLoopError(end.error, "journal-unresponsive") ? [code, end.error.details.ended ?? "in time"].join(" ") : code;
 }
 
-/** What there is of the run, if its journal did not throw it away. */
+/** Returns the result or the partial result of the run, unless its journal lost it. */
 function keptOf(end: End): LoopResult | PartialResult | undefined {
   if ("status" in end) return end;
   return isLoopError(end.error, "journal-unresponsive") ? end.error.details.partial : undefined;
@@ -125,7 +125,7 @@ function failing(port: Port, runId: string): readonly Row[] {
   });
 }
 
-/** A verb that does not answer, and that nobody waits for. */
+/** Runs for a verb that does not answer and that the run does not wait for. */
 function ignored(port: Port, runId: string): readonly Row[] {
   return Object.entries(hangs).map(([what, hang]) => async () => {
     const { fault, settle } = hang();
@@ -140,7 +140,7 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
   const isJournal = hung === "journal-unresponsive";
   const hows = [...(hung === "never" ? [] : [undefined]), ...(Object.keys(endings) as How[])];
   return Object.entries(hangs).flatMap(([what, hang], index) =>
-    // What comes late is the same for all endings.
+    // Late answers are the same for all endings.
     (index === 0 ? hows : hows.slice(0, 2)).map((how) => async () => {
       const { fault, settle } = hang();
       const playing = start(port, fault, { runId, how });

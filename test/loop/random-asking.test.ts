@@ -1,4 +1,4 @@
-// Runs that nobody thought of, whose calls wait for people: they end, are decided about, crash, and go on in other processes.
+// Random runs whose calls wait for people: they end, get decisions, crash, and continue in other processes.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -54,7 +54,7 @@ interface Process {
   readonly afterRecords: number | undefined;
 }
 
-/** One process of a run; undefined where it died. */
+/** Runs one process of a run. Returns undefined if it died. */
 async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process): Promise<LoopResult | undefined> {
   const isDecided = Object.keys(decisions).length > 0;
   try {
@@ -79,7 +79,7 @@ async function checkAsking(plan: Plan, given: readonly Life[]): Promise<void> {
   const ran: string[] = [];
   let result: LoopResult | undefined;
   let decisions: Decisions = {};
-  // Whoever waits in the end is let through, pass for pass.
+  // In the end every waiting call is approved, process by process.
   const last: readonly Life[] = Array.from({ length: 12 }, () => ({ answers: [{ kind: "approve" }], afterRecords: undefined }));
   for (const { answers, afterRecords } of [...given, ...last]) {
     const ended = await live(plan, { store, ran, decisions, afterRecords });

@@ -1,4 +1,4 @@
-// What else a random run is told: who may run, when it is over, what it costs, and what is made of its results.
+// Policies of a random run: approval, stopping, prices and result pipelines.
 
 import {
   type Approve,
@@ -21,7 +21,7 @@ import { never } from "./play.ts";
 import type { Plan } from "./random-run.ts";
 import type { Workshop } from "./random-tools.ts";
 
-/** What a run is told besides its turns, its tools and its limits. */
+/** Makes the policies of a run. */
 export function policiesOf(plan: Plan, workshop: Workshop): NonNullable<LoopOptions["policies"]> {
   const pipeline = pipelineOf(plan, workshop);
   return {
@@ -58,7 +58,7 @@ function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefi
   return stopWhen === "none" ? undefined : conditions[stopWhen];
 }
 
-/** What the answer has to be, if anything: takes its time, and is never "So.", which is no JSON. */
+/** The schema of the answer, if any. Its validation takes time, and it rejects "So.", which is not JSON. */
 function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | undefined {
   if (!output) return undefined;
   const schema: StandardSchema = {
@@ -67,7 +67,7 @@ function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | und
   return structuredOutput(schema, { jsonSchema: {}, maxRetries: 1 });
 }
 
-/** What results go through: each stage in its own way, and not every time. */
+/** The result pipeline, if any. Each stage works in its own way, and not on every result. */
 function pipelineOf({ results }: Plan, { later }: Workshop): ResultPipeline | undefined {
   const usage = { inputTokens: 3, outputTokens: 1, totalTokens: 4 };
   const pipelines: { readonly [Kind in Exclude<Plan["results"], "none">]: ResultPipeline } = {
@@ -93,13 +93,13 @@ function maskingOf({ masking }: Plan, { force }: Workshop): Masking | undefined 
   return masking && maskResults({ ...masking, minTokens: 1, force });
 }
 
-/** What streams cost: nobody knows it of every third number of tokens where the plan says so. */
+/** The prices of streams. If the plan says "some", the price of every third number of tokens is unknown. */
 export function pricingOf({ prices }: Plan): Pricing | undefined {
   if (prices === "none") return undefined;
   return ({ totalTokens }) => (prices === "some" && totalTokens % 3 === 0 ? undefined : totalTokens / 1_000);
 }
 
-/** The provider, behind one that asks again where the plan says so. */
+/** Wraps the provider in a retry or a fallback, if the plan says so. */
 export function wrap({ wrapping }: Plan, provider: Provider): Provider {
   switch (wrapping) {
     case "none":

@@ -1,4 +1,4 @@
-// Runs that nobody thought of, made again over their journals: retried, with other limits, and with people who meddle.
+// Random runs, made again over their journals: retried, with other limits, and with control verbs.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
 /** A copy of a journal, as another process would read it. */
 const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
 
-/** What has to be the same; messages that only this execution was told come back from it. */
+/** The part of a result that must be equal. Leaves out the messages that only this execution was given. */
 const same = (result: LoopResult): object => ({ ...comparable(result), undelivered: undefined, durationMs: undefined });
 
 const more =
@@ -43,7 +43,7 @@ it("a run that is over ends the same, whoever meddles with its replay", async ()
   );
 });
 
-/** Notes what each key is asked for, and fails where that is something else than before. */
+/** Records the meaning of each key, and fails if a later step gives it another meaning. */
 function watchKeys(): (journal: MemoryJournal) => Journal {
   const meanings = new Map<string, string>();
   const note = ({ key, kind, input }: Step<unknown>): void => {
@@ -89,9 +89,9 @@ it("no key of a step means two things, whatever limits and retries lead to it", 
       let last: LoopResult | undefined;
       let now = plan;
       for (const { limits, turns, verbs } of [plan, ...others]) {
-        // What was said stays said: only limits, people and what the model says next differ.
+        // Recorded answers stay the same: only limits, verbs and the next answers of the model differ.
         const other: Plan = { ...plan, turns, verbs, limits: { ...limits, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
-        // What is decided is for calls that the run comes to again.
+        // Decisions are for calls that the run reaches again.
         now = last?.reason.kind === "approval-required" ? { ...now, turns } : other;
         const journal = last === undefined ? memoryJournal() : copyOf(last);
         const given = { journal: watch(journal), resume: "retry-last" as const, decisions: decisionsOf(last) };

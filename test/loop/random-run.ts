@@ -1,4 +1,4 @@
-// Runs that nobody thought of: random turns, tools, limits, and people who end the run, or talk to it, at random moments.
+// Random runs: random turns, tools and limits, and control verbs and messages at random moments.
 
 import fc from "fast-check";
 import type { LoopLimits } from "turnwright";
@@ -25,16 +25,16 @@ export interface Plan {
   readonly finalAnswer: boolean;
   readonly stopWhen: "none" | "calls" | "late" | "never";
   readonly loopDetection: LoopDetectionOptions | undefined;
-  /** Whether the answer has to fit a schema. */
+  /** True if the answer must fit a schema. */
   readonly output: boolean;
-  /** Whether tools may start while the model speaks: then nothing forbids calls. */
+  /** True if tools may start while the model speaks. No policy may forbid calls then. */
   readonly eager: boolean;
   readonly prices: "none" | "all" | "some";
   readonly results: "none" | "short" | "late" | "broken";
   readonly masking: Pick<MaskingOptions, "keepIterations" | "batchOf"> | undefined;
-  /** What stands before the provider. */
+  /** The wrapper around the provider. */
   readonly wrapping: "none" | "retry" | "fallback";
-  /** Where a saved journal is cut, from 0 to 1. */
+  /** The fraction of a saved journal that is kept, from 0 to 1. */
   readonly cutAt: number;
 }
 
@@ -67,7 +67,7 @@ const call: fc.Arbitrary<MockPart> = fc
     id: fc.option(fc.constantFrom("x", "y", "call_i0_0", "call_i1_1"), { nil: undefined, freq: 2 }),
     rawArgs: fc.option(fc.constantFrom("{", "", "null"), { nil: undefined, freq: 6 }),
     fragments: fc.constantFrom(0, 2),
-    // What "checked" refuses.
+    // "checked" refuses edited arguments.
     edited: fc.constantFrom(false, false, true),
     ids: fc.constantFrom(undefined, ["x", "call_i0_0"], ["x", "__proto__"], [7], []),
   })
@@ -138,7 +138,7 @@ const whatever: fc.Arbitrary<Plan> = fc.record({
   cutAt: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
-/** Any plan. Costs are limited where there are prices, and what would keep eager tools from starting is left out. */
+/** Any plan. Costs are limited only if there are prices. Plans for eager tools leave out policies that would keep them from starting. */
 export const plans: fc.Arbitrary<Plan> = whatever.map((plan) => {
   const { eager, prices, limits, loopDetection } = plan;
   const paid: Plan = prices === "none" ? { ...plan, limits: { ...limits, maxCostUSD: undefined } } : plan;

@@ -14,7 +14,7 @@ import type { TestClock } from "turnwright/testing";
 import { never, tool } from "./play.ts";
 import type { Plan } from "./random-run.ts";
 
-/** What the tools of a run did. */
+/** The tools of a run, and the calls that they received. */
 export interface Workshop {
   readonly tools: readonly Tool[];
   /** The calls that ran, in order. */
@@ -65,7 +65,7 @@ export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): 
         ran.push(callId);
         running += 1;
         peak = Math.max(peak, running);
-        // What is left behind runs no longer, as far as the loop is concerned.
+        // For the loop, an abandoned tool no longer runs.
         const leave = (): void => void (running -= 1);
         signal.addEventListener("abort", leave, { once: true });
         progress(name);

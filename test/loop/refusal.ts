@@ -1,4 +1,4 @@
-// Runs that are refused: what they are told, and that they asked nobody and hold nothing.
+// Runs that are refused: their errors, and a check that they called no model and hold nothing.
 
 import { expect } from "vitest";
 import { createLoopControl, isLoopError, type LoopError, type LoopOptions, runToolLoop, streamToolLoop } from "turnwright";

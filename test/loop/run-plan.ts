@@ -38,7 +38,7 @@ export interface Ended {
 /** Options in place of a plan's own, or what is made of these. */
 export type More = Partial<LoopOptions> | ((own: LoopOptions) => LoopOptions);
 
-/** Runs a plan to its end, on a clock of its own, and checks that it loses nothing and leaves nothing behind. */
+/** Runs a plan to its end on its own clock. Checks that nothing is lost and that no timers or streams are left. */
 export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): Promise<Ended> {
   const clock = createTestClock();
   const control = createLoopControl();
@@ -133,7 +133,7 @@ export function checkMessages({ result, accepted }: Ended): void {
   expect(sent.filter((said) => said.startsWith("interrupt"))).toEqual([]);
 }
 
-/** A turn for each request, and an answer where there are no more turns. */
+/** Plays the turn of each request, and an answer after the last turn. */
 function turnsOf({ turns }: Plan): MockScript {
   return (_, index) => turns[index] ?? text('"The end."');
 }
@@ -150,7 +150,7 @@ export function checkTranscript({ messages }: Pick<LoopResult, "messages">): voi
   expect(new Set(ids).size).toBe(ids.length);
 }
 
-/** What must not be reached on replay. */
+/** A provider that must not be called on replay. */
 export const untouchable: Provider = {
   id: "mock",
   model: "mock-model",
@@ -159,12 +159,12 @@ export const untouchable: Provider = {
   },
 };
 
-/** A result without its journal, as JSON. What came back from a run that waits for decisions is on no record. */
+/** Returns a result without its journal, as JSON. A run that waits for decisions does not record the messages that came back from it. */
 export function comparable({ journal: _, undelivered, ...rest }: LoopResult): object {
   const isWaiting = rest.reason.kind === "approval-required";
   return JSON.parse(JSON.stringify(isWaiting ? rest : { ...rest, undelivered })) as object;
 }
-/** What the journal of a run becomes when it is saved. */
+/** Returns the journal of a run after saving it. */
 export const savedOf = ({ journal }: LoopResult): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
 /** The plan without anybody who meddles, and without the wall clock. */
 export const calmly = (plan: Plan): Plan => ({ ...plan, verbs: [], limits: { ...plan.limits, wallClockMs: undefined } });

@@ -59,7 +59,7 @@ function untouchablePolicies(policies: LoopPolicies, fail: () => never): LoopPol
 interface Recalled {
   readonly again: LoopResult;
   readonly journal: MemoryJournal;
-  /** What was recorded before. */
+  /** The keys that were recorded before. */
   readonly keys: readonly string[];
 }
 
@@ -87,12 +87,12 @@ describe("every ending", () => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);
       expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
-      // A replayed ending of some kinds notes that nobody asked to go on behind it.
+      // On replay some endings record that the run was not asked to go on after them.
       expect(journal.keys().filter((key) => !/^retry\d+$/.test(key))).toEqual(keys);
     },
   );
 
-  // What waits for a decision goes on with it: asking.test.ts.
+  // Runs that wait for a decision go on with it: see asking.test.ts.
   it.for(byTitle.filter(([, { reason }]) => reason === "drained"))(
     "%s: the run goes on over its journal, and nothing is done twice",
     async ([, scenario]) => {
@@ -103,7 +103,7 @@ describe("every ending", () => {
       expect(again.messages.slice(0, result.messages.length)).toEqual(result.messages);
       expect([again.functionHistory, again.undelivered]).toEqual([result.functionHistory, []]);
       expect(journal.keys().slice(0, keys.length)).toEqual(keys);
-      // Behind the suspension there is an end, and that one is replayed as it was.
+      // After the suspension the run ends, and a replay gives that end.
       expect(withoutJournal((await recall(scenario, again)).again)).toEqual(withoutJournal(again));
     },
   );

@@ -16,7 +16,7 @@ const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) =>
 const checked = (inputSchema: StandardSchema): Tool =>
   defineTool({ name: "work", description: "work", inputSchema, jsonSchema: { type: "object" }, execute: () => 1 });
 
-/** Everything foreign that a run waits for, deaf to its signal. */
+/** All the caller's code that a run waits for, each ignoring its signal. */
 const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
   "a tool": [[call], { tools: [tool("work", () => never)] }],
   "a tool after another one": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
@@ -102,7 +102,7 @@ describe("what ignores its signal", () => {
 
   it("is waited for without end where settleMs is Infinity", async () => {
     const clock = createTestClock();
-    // Timers of the platform are set to 1 ms where they are told to wait longer than they can.
+    // The timers of the platform fire after 1 ms if their delay is longer than they support.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
     const tools = [tool("work", () => new Promise((resolve) => clock.setTimeout(() => resolve("saved"), 50_000)))];
     const playing = play([toolCall("work")], { clock: platform, tools, timeouts: { settleMs: Number.POSITIVE_INFINITY } });

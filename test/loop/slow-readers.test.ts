@@ -5,7 +5,7 @@ import { never, tool } from "./play.ts";
 import { chatter, readAll, readSome, start } from "./reading.ts";
 import { watch } from "./watching.ts";
 
-/** A control whose verb is called where the other rows abort. */
+/** Makes a control whose verb is called when the signal fires. */
 function onAbort(signal: AbortSignal, verb: "stop" | "kill"): Partial<LoopOptions> {
   const control = createLoopControl();
   signal.addEventListener("abort", () => control[verb]());
@@ -91,7 +91,7 @@ describe("a reader that is slower than the model", () => {
     abort.abort();
     const { reason, text: said } = await reading.stream.result;
     expect(reason.kind).toBe(kind);
-    // What was said until then can still be read.
+    // Text from before the end can still be read.
     const rest = await readAll(reading.stream);
     expect(rest.filter((event) => event.type === "text-delta")).toHaveLength(said.length);
     expect([rest.at(-1)?.type, reading.clock.pending]).toEqual(["run-end", 0]);
@@ -141,7 +141,7 @@ describe("what is unread", () => {
     });
     const first = await watched.read(1);
     await watched.clock.advance(1_000_000);
-    // One chunk came before anybody could see that the reader is behind.
+    // One chunk came before the run could see that the reader is slow.
     expect([watched.unread() > 10_000, sent()]).toEqual([true, 1]);
     const most = await watched.read(watched.unread() - 32);
     await watched.clock.advance(1_000_000);

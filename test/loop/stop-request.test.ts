@@ -1,4 +1,4 @@
-// What `control.stop` takes: who stops the run and why, or what a handler of a button or of a signal is given.
+// Arguments of `control.stop`: a requester and a note. Arguments of button and signal handlers are accepted and ignored.
 
 import { expect, it } from "vitest";
 import { createLoopControl } from "turnwright";

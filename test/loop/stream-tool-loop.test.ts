@@ -22,7 +22,7 @@ describe("a stream of events", () => {
     const { stream } = start(script, { tools, events: recording.emitter });
     const { text: said } = await stream.result;
     expect([said, await readAll(stream)]).toEqual(["Done.", recording.events]);
-    // What was read is read; there is nothing more.
+    // All events have been read, so none are left.
     expect(await readAll(stream)).toEqual([]);
   });
 

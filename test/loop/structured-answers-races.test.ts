@@ -77,7 +77,7 @@ describe("a verb while the answer is validated", () => {
     const { runId, messages } = playing.options;
     const options = { runId, messages, clock: createTestClock(), ...wanting(structuredOutput(schema)), provider };
     const again = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
-    // The turn that nobody could judge is taken back.
+    // The answer that was not judged is taken back.
     expect([again.output, linesOf(again.messages), again.iterations]).toEqual([
       { n: 9 },
       ["user: Go.", 'assistant: { "n": 9 }'],
@@ -145,7 +145,7 @@ describe("a verb while the answer is validated", () => {
   });
 });
 
-/** A memory journal that has something happen behind a step. */
+/** A memory journal that calls `act` after a step. */
 function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["journal"]> {
   const journal = memoryJournal();
   return {

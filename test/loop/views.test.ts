@@ -1,4 +1,4 @@
-// What a run hands out cannot be changed, and what the caller handed in is neither changed nor live.
+// Values that a run hands out cannot be changed. A run never changes the caller's own values, and later changes to them have no effect.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, runToolLoop } from "turnwright";
@@ -39,7 +39,7 @@ const given = (): Message[] => [
   { role: "user", content: "Again." },
 ];
 
-/** Who is shown messages, and what puts the change there. */
+/** The functions that are shown messages. Each row puts the change into one of them. */
 const readers: { readonly [who: string]: (change: (messages: readonly Message[]) => void) => Partial<LoopOptions> } = {
   "a tool": (change) => ({ tools: [tool("t", (_, { messages }) => change(messages))] }),
   prepareIteration: (change) => ({ hooks: { prepareIteration: ({ messages }) => change(messages) } }),
@@ -71,7 +71,7 @@ describe("a view of the messages", () => {
     });
     const quiet = readers[who]?.(() => {});
     expect(await sent(options ?? {})).toEqual(await sent(quiet ?? {}));
-    // Quiet where the list has no such part yet.
+    // No error is thrown if the list does not have such a part yet.
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 
@@ -141,7 +141,7 @@ describe("the caller's own messages", () => {
     const list = [...messages, { role: "user" as const, content: "And?" }];
     const next = await play([text("So.")], { messages: list }).result;
     expect(next.messages.slice(0, -3).every((message, index) => message === messages[index])).toBe(true);
-    // The list is the caller's, and its messages nobody's to change.
+    // The list belongs to the caller, but its messages must not be changed.
     (messages as Message[]).push({ role: "user", content: "Mine." });
     expect(Object.isFrozen(messages)).toBe(false);
   });

@@ -9,7 +9,7 @@ export interface Watched extends Reading {
   readonly recording: EventRecording;
   /** Reads so many events, fewer at the end. */
   read(count: number): Promise<LoopEvent[]>;
-  /** What the listener has heard and the reader has not read: the length of the queue. */
+  /** The number of events that the listener has received and the reader has not read: the length of the queue. */
   unread(): number;
 }
 
@@ -31,7 +31,7 @@ export function watch(script: MockScript, more: Partial<LoopOptions> = {}): Watc
   return { ...reading, recording, read, unread: () => recording.events.length - count };
 }
 
-/** Reads so many events, and moves time on only while there is none. */
+/** Reads so many events. Advances time only while there are none. */
 export async function readAsTheyCome({ iterator, clock }: Reading, count: number): Promise<void> {
   for (let read = 0; read < count; read += 1) {
     const progress = { came: false };

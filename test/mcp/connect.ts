@@ -17,7 +17,7 @@ const stdio: StdioServerParameters = { command: process.execPath, args: [script,
 /** A client that is connected, and how to let go of it. */
 export interface Connection {
   readonly client: McpClient;
-  /** The server's process, where it has one. */
+  /** The process of the server, if it has one. */
   readonly pid: number | undefined;
   close(): Promise<void>;
 }

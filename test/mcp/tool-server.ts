@@ -25,7 +25,7 @@ export interface ToolServer {
   readonly server: McpServer;
   /** How often pages were asked for. */
   readonly listings: number;
-  /** What each call was asked with, in order. */
+  /** The arguments of each call, in order. */
   readonly calls: readonly ServedCall[];
   /** Replaces the tools and says so, unless told to be silent. */
   setTools(tools: readonly ServedTool[], options?: { readonly silent?: boolean }): Promise<void>;

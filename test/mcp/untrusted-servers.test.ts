@@ -1,4 +1,4 @@
-// What a server may list that ends no run and stops no process.
+// Untrusted MCP servers: no tool that they list may end a run or stop the process.
 
 import { describe, expect, it } from "vitest";
 import { isLoopError } from "turnwright";

@@ -20,7 +20,7 @@ interface Manifest {
   readonly peerDependenciesMeta: { readonly [peer: string]: { readonly optional?: boolean } | undefined };
 }
 
-/** What consumer/run.cjs writes. */
+/** The report that consumer/run.cjs writes. */
 interface Report {
   readonly version: string;
   readonly results: { readonly [specifier: string]: object | undefined };
@@ -115,7 +115,7 @@ describe("an app", () => {
     });
   });
 
-  // Iterations, and says so in its title; findNodes throws where it must not be.
+  // The title of this test gives the reason. `findNodes` throws if a Node must not be absent.
   it.for(nodes.filter((node) => node.kind === "absent"))("is not tried on Node $major, because $why", ({ why }) => {
     expect(["this is not Linux with glibc on x64", "the npm registry is out of reach"]).toContain(why);
   });

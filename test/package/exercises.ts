@@ -1,4 +1,4 @@
-// What users do with each entry: a program for each, in consumer/exercises.
+// A program for each entry that uses it as users do, from consumer/exercises.
 
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path";
 import { isRecord } from "../../src/core/utils/guards.ts";
 
-/** A Node of one major version: where it is, or why there is none. */
+/** A Node of one major version: its path, or the reason why there is none. */
 export type FoundNode = { readonly major: number } & (
   | { readonly kind: "found"; readonly program: string }
   | { readonly kind: "absent"; readonly why: string }
@@ -41,8 +41,9 @@ const noRegistry =
 const majorOf = (version: string): number => Number.parseInt(version, 10);
 
 /**
- * Finds every Node, the running one first. On Linux with glibc on x64 the others are downloaded once. One is absent elsewhere, and where
- * the registry is out of reach; with TURNWRIGHT_NODES=required the latter throws, as everything else does that stops a download.
+ * Finds every Node, the running one first. On Linux with glibc on x64 the others are downloaded once, and elsewhere they are absent.
+ * If the registry is out of reach, they are absent too. With TURNWRIGHT_NODES=required that throws instead.
+ * Every other error that stops a download throws.
  */
 export function findNodes(): readonly FoundNode[] {
   const running = majorOf(process.versions.node);

@@ -77,7 +77,7 @@ describe("the packed package", () => {
     const app = join(folder, "app");
     mkdirSync(app);
     writeFileSync(join(app, "package.json"), '{ "private": true }\n');
-    // What the registry would hand out, so that none is asked.
+    // The packages are packed locally, so that npm does not need the registry.
     const offline = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund"];
     const pack = ["pack", "--silent", "--ignore-scripts", "--pack-destination", app];
     for (const packed of [".", "./node_modules/eventemitter3"]) execFileSync("npm", [...pack, packed]);

@@ -25,7 +25,7 @@ afterAll(() => {
   for (const installed of installs) installed.remove();
 });
 
-/** What the compiler says of files in a project; nothing where it is content. */
+/** Compiles files in a project. Returns the errors of the compiler, or an empty text. */
 async function compile(folder: string, parameters: readonly string[]): Promise<string> {
   const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", ...parameters];
   const said = run(process.execPath, [resolve("node_modules/typescript/bin/tsc"), ...flags], { cwd: folder });

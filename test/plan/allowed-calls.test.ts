@@ -1,4 +1,4 @@
-// Which calls a planned iteration makes: those of tools that may be used, and none that a model makes up beside its plan.
+// A planned iteration calls only tools that are allowed, and makes no calls that the model adds beside its plan.
 
 import { describe, expect, it } from "vitest";
 import { finish, type MockPart, type MockTurn, providerMetadata, text, toolCall } from "turnwright/testing";

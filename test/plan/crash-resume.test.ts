@@ -1,4 +1,4 @@
-// A planned run goes on where its process died: the same end, no plan asked for twice that was recorded, no tool run twice that finished.
+// A planned run continues after its process died. It ends the same, asks for no recorded plan again and runs no finished tool again.
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -16,19 +16,19 @@ import { Crash } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
 import { asksForPlan, command, execute, respond, shownTo } from "./plan-stage.ts";
 
-/** What each round plans. */
+/** The plan of each round. */
 const rounds: readonly MockTurn[] = [
   execute(command("slow", { tool_kwargs: { n: 1 } }), command("quick", { tool_kwargs: { n: 2 } }), command("broken")),
   execute(command("pay", { tool_kwargs: { n: 3 } }), command("quick", { tool_kwargs: { n: 4 } })),
   respond,
 ];
 
-/** What the model says to a request, whichever process asks. */
+/** Returns the turn of the model for a request. It does not depend on the process that asks. */
 function turnFor(request: ModelRequest): MockTurn | undefined {
   return asksForPlan(request) ? rounds[Number(shownTo(request)["round_index"])] : text("Done.");
 }
 
-/** What one process is to do. */
+/** The options of one process. */
 export interface Life {
   readonly journal: Journal;
   readonly decisions?: LoopOptions["decisions"];
@@ -37,7 +37,7 @@ export interface Life {
   readonly drains?: boolean;
 }
 
-/** What became of it. */
+/** The result of one process. */
 export interface Lived {
   readonly result: LoopResult | Crash;
   /** The tools that ran, by their keys, and the iterations that asked the model. */
@@ -103,7 +103,7 @@ export async function liveOn(open: (life: number) => Journal, more: Pick<Life, "
   throw new Error("The run has not ended.");
 }
 
-/** What a run comes to, whatever it went through. */
+/** Returns the parts of a result that must be equal, whatever happened to the processes. */
 export function comesTo(lives: readonly Lived[]): object {
   const result = lives.at(-1)?.result;
   if (result === undefined || result instanceof Crash) throw new Error("The run has not ended.");

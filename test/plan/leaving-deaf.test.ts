@@ -13,7 +13,7 @@ const said = (words: string): ModelChunk => ({ type: "text-delta", text: words }
 const asksForAnswer = said('{"next_action":"response",');
 const finished: ModelChunk = { type: "finish", reason: "stop" };
 
-/** Where a model falls deaf: what it has said by then in each request. */
+/** The moments at which a model stops responding. Each lists the chunks that it has sent by then, for each request. */
 const places: readonly (readonly [where: string, turns: readonly (readonly ModelChunk[])[]])[] = [
   ["before a plan", [[]]],
   ["in the middle of a plan", [[said('{"next_action":')]]],

@@ -9,7 +9,7 @@ import { never, play, type Playing } from "../loop/play.ts";
 import type { Stage } from "../loop/scenarios/stage.ts";
 import { add, asksForPlan, look, respond } from "./plan-stage.ts";
 
-/** Plays the turns in order; behind them each plan asks for the answer, and that is "More." */
+/** Plays the turns in order. After them, each plan asks for the answer, which is "More." */
 export const playOn =
   (turns: readonly MockTurn[]) =>
   (request: ModelRequest, index: number): MockTurn =>
@@ -23,7 +23,7 @@ export interface Leaving {
   act(playing: Playing): unknown;
 }
 
-/** What became of it. */
+/** The result of leaving a run. */
 export interface Left {
   readonly playing: Playing;
   readonly result: LoopResult;
@@ -48,7 +48,7 @@ export async function leave({ turns, options, planning, act }: Leaving): Promise
   }
 }
 
-/** How a model says its turns and how it hears that nobody listens any more. */
+/** A model that ignores its signal, and counts how often a stream of it was left. */
 export interface DeafModel extends Provider {
   /** How often a stream was left. */
   readonly left: number;

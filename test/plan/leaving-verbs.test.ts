@@ -1,4 +1,4 @@
-// What each verb does to a planned run, wherever it comes: the same as to every run, and nothing is left behind.
+// Each verb ends a planned run at any moment as it ends every other run, and leaves no timers, streams or listeners.
 
 import { expect, it } from "vitest";
 import { type ModelRequest, streamToolLoop } from "turnwright";

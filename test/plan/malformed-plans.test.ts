@@ -19,7 +19,7 @@ describe("a plan that can be read all the same", () => {
   });
 });
 
-/** Each asks for a whole plan that is there, for nobody knows what would have come behind it. */
+/** Each of these asks again although the plan is whole, because more text could have followed it. */
 const cut = (["length", "paused", "continue", "malformed-call"] as const).map(
   (reason) =>
     [`whole, with the finish ${reason}`, /^(?:The plan was cut off|There is no plan)/, text(whole), finish(reason)] as const,
@@ -49,10 +49,10 @@ describe("a plan that cannot be read", () => {
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // Behind a turn of the model's, or, where that is empty, behind the question. Only the last plan goes along.
+    // The complaint follows the last turn of the model, or the question if that turn is empty. Only the last plan is sent along.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
-    // What is no plan is no text either.
+    // A text that is not a plan is not shown as text either.
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 

@@ -1,4 +1,4 @@
-// What the options of `withPlanner` do, and which are refused.
+// The options of `withPlanner`, and the values that it refuses.
 
 import { describe, expect, it } from "vitest";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";

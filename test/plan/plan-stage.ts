@@ -39,20 +39,20 @@ export const add: Tool = tool("add", (args) => {
 });
 export const look: Tool = tool("look", () => "a quiet place");
 
-/** What a model was shown with a request, behind the words of the user. */
+/** Returns the data that a request showed to the model after the words of the user. */
 export function shownTo(request: ModelRequest | undefined): { readonly [field: string]: unknown } {
   const last: Message | undefined = [...(request?.messages ?? [])].reverse().find(({ role }) => role === "user");
   if (last?.role !== "user" || typeof last.content !== "string") throw new Error("Nothing was shown.");
   return JSON.parse(lastPartOf(last.content)) as { readonly [field: string]: unknown };
 }
 
-/** What is said behind the words of the user, which end with an empty line. */
+/** Returns the part after the words of the user, which end with an empty line. */
 export function lastPartOf(content: string): string {
   const at = content.lastIndexOf("\n\n{");
   return at === -1 ? content : content.slice(at + 2);
 }
 
-/** Whether a request asks for a plan. */
+/** True if a request asks for a plan. */
 export function asksForPlan(request: ModelRequest): boolean {
   try {
     return "round_index" in shownTo(request);

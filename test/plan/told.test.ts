@@ -1,4 +1,4 @@
-// What the models are told: the conversation in turns, results where they belong, and records that say what was really done.
+// The messages that the models receive: alternating turns, results in their places, and records that match the calls that ran.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, type ModelRequest, toolResult, withFallback, withRetry } from "turnwright";

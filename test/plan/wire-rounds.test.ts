@@ -50,7 +50,7 @@ async function play(
 const toolWords = new Set(["tools", "tool_choice", "tool_calls", "tool_call_id"]);
 const toolKinds = new Set<unknown>(["tool", "tool_use", "tool_result", "function"]);
 
-/** Whatever in a body is of a wire that knows of tools. */
+/** Finds everything in a body that is part of a tool API. */
 function findTools(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -59,7 +59,7 @@ function findTools(value: unknown): readonly string[] {
   });
 }
 
-/** What is shown at the end of a body, whatever its wire, behind the words of the user. */
+/** Returns the part of a body after the words of the user, on any wire. */
 function lastWordsIn(body: unknown): string {
   return lastPartOf(userTextsIn(body).at(-1) ?? "");
 }

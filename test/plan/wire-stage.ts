@@ -14,12 +14,12 @@ import { done, sse } from "../wire/raw-sse-server.ts";
 import { readBody, serve } from "../wire/serve.ts";
 import { checkWireContract } from "../wire/wire-contract.ts";
 
-/** One wire: how it says a text piece by piece, and who reads it. Where a text comes to its end it took 3 tokens in and 2 out. */
+/** One wire: its frames for a text in pieces, and its provider. A text that reaches its end uses 3 tokens in and 2 out. */
 export interface TextWire {
   readonly name: string;
   toFrames(pieces: readonly string[]): readonly string[];
   connect(url: string, fetch: typeof globalThis.fetch): Provider;
-  /** What is wrong with a request that left. */
+  /** Returns the errors in a request. */
   check(body: unknown): readonly string[];
 }
 
@@ -54,13 +54,13 @@ export const textWires: readonly TextWire[] = [
   },
 ];
 
-/** What became of one answer. Sizes in bytes. */
+/** The transfer of one answer. Sizes are in bytes. */
 export interface Sending {
   /** Of the whole answer. */
   readonly size: number;
-  /** What has left the server when the connection was closed, or the answer was over. */
+  /** The bytes that had left the server when the connection was closed or the answer was over. */
   readonly left: number;
-  /** Whether it was sent to its end. */
+  /** True if the whole answer was sent. */
   readonly isWhole: boolean;
 }
 

@@ -1,4 +1,4 @@
-// What a run may spend, where one stream makes several requests.
+// Budgets of runs in which one stream makes several requests.
 
 import { expect, it } from "vitest";
 import {

@@ -7,7 +7,7 @@ import { createTestClock, type TestClock } from "turnwright/testing";
 export interface Outlining {
   readonly clock: TestClock;
   readonly abort: AbortController;
-  /** What came so far, one line for each chunk; the last line says how it ended. */
+  /** The chunks so far, one line each. The last line says how the stream ended. */
   readonly lines: string[];
   /** When the stream said that it is alive, by the clock. */
   readonly beats: number[];
@@ -15,20 +15,20 @@ export interface Outlining {
   readonly ended: Promise<void>;
 }
 
-/** What of a call and a request a test may choose. */
+/** The parts of a call and a request that a test may choose. */
 export interface OutlineOptions {
   readonly timeouts?: Partial<Timeouts>;
   readonly request?: Partial<ModelRequest>;
 }
 
-/** The call of a stream that nobody reads as lines. */
+/** Makes the call for a stream that is not read as lines. */
 export function callOf(more: Partial<ModelCall> = {}): ModelCall {
   const timeouts = { streamIdleMs: 1_000, firstChunkMs: 2_000, settleMs: 100, toolMs: 1, approvalMs: 1, hookMs: 1 };
   const signal = new AbortController().signal;
   return { signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts, ...more };
 }
 
-/** What such a stream is asked. */
+/** The request of such a stream. */
 export const goRequest: ModelRequest = { messages: [{ role: "user", content: "Go." }], tools: [], iteration: 0 };
 
 /** Starts to read. */
@@ -66,7 +66,7 @@ export async function outlineAll(provider: Provider, options: OutlineOptions = {
 
 type Lines = { readonly [Type in ModelChunk["type"]]?: (chunk: Extract<ModelChunk, { type: Type }>) => string };
 
-/** What the line of a chunk says of it; the type alone for those that are not here. */
+/** The text for each type of chunk. Other chunks are shown by their type alone. */
 const lines: Lines = {
   "attempt-start": ({ attempt, provider, model, family }) =>
     `start ${attempt} ${[provider, model, family].filter(Boolean).join("/")}`,

@@ -71,7 +71,7 @@ const { tree: trees } = fc.letrec<{ tree: Tree }>((tie) => ({
   ),
 }));
 
-/** What the providers at the leaves have seen. */
+/** Counts and times of the streams of the innermost providers. */
 interface Watch {
   live: number;
   peak: number;

@@ -1,4 +1,4 @@
-// What ends a retry, at whatever moment, and what becomes of the provider inside.
+// Everything that ends a retry, at any moment, and its effect on the provider inside.
 
 import { describe, expect, it } from "vitest";
 import { type Provider, type RetryOptions, withRetry } from "turnwright";

@@ -12,7 +12,7 @@ describe.for<[what: string, wrap: (provider: Provider) => Provider]>([
   ["withFallback from a first one", (provider) => withFallback([provider, createMockProvider(() => stall())])],
   ["both", (provider) => withFallback([withRetry(withFallback([provider]), { maxAttempts: 1 })])],
 ])("%s", ([what, wrap]) => {
-  // Where the scripted service is to refuse, the next attempt would be beyond its script, or answered by somebody else.
+  // If the scripted service refuses, these two would make another attempt. The script has no turn for it, or another provider would answer.
   const isAlone = what !== "withFallback from a first one" && what !== "withRetry that tries again";
   const suite = providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });
   for (const { title, run } of suite) if (isAlone || !/cut early|reports a (?:refused|rate|failed)/.test(title)) it(title, run);

@@ -9,14 +9,14 @@ import { z } from "zod";
 import * as mini from "zod/mini";
 import { _default as withDefault } from "zod/mini";
 
-/** What `execute` gets. */
+/** The arguments that `execute` receives. */
 interface Forecast {
   readonly city: string;
   readonly unit: "C" | "F";
   readonly days: number;
 }
 
-/** A schema, and what to show of it where it cannot say so itself. */
+/** A schema, and the JSON Schema to show if it cannot produce its own. */
 export interface Described {
   readonly inputSchema: StandardSchema<unknown, Forecast>;
   readonly jsonSchema?: JsonSchema | undefined;
@@ -46,7 +46,7 @@ const arktypeForecast = type({
   days: type("string.digits").pipe((text) => Number(text)),
 });
 
-/** What is shown of zod/mini and of valibot, which cannot say it by themselves. */
+/** JSON Schemas for zod/mini and valibot, which cannot produce their own. */
 const miniJson = z.toJSONSchema(miniForecast, { io: "input" }) as JsonSchema;
 const valibotJson = toJsonSchema(valibotForecast, { typeMode: "input" }) as JsonSchema;
 

@@ -1,4 +1,4 @@
-// Cassettes as files: what is written, what a crash leaves, and what is none.
+// Cassettes as files: their content, the state after a crash, and files that are not cassettes.
 
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// What tests of cassettes share: providers to record, requests to ask, and what became of them.
+// Helpers for the cassette tests: providers to record, requests to send, and their results.
 
 import type { ModelCall, ModelChunk, ModelRequest, Provider, ToolDefinition } from "turnwright";
 import { type Cassette, createMockProvider, memoryCassette, type MockPart, recordTo, text } from "turnwright/testing";

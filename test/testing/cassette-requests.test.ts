@@ -1,4 +1,4 @@
-// Which recording a request gets, and what is said where it gets none.
+// The recording that a request gets, and the error if it gets none.
 
 import { describe, expect, it } from "vitest";
 import { type ModelRequest, runToolLoop } from "turnwright";

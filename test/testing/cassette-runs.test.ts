@@ -28,7 +28,7 @@ const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const)
 
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
-/** What is said while a model takes its time comes too late where it takes none. */
+/** These scenarios send a message while the model takes time. Without that time the message would come too late. */
 const timed: ReadonlySet<string> = new Set([
   "a message steered into the last iteration",
   "a message steered into the last iteration that is allowed",

@@ -10,7 +10,7 @@ import {
   type SuiteCheck,
 } from "turnwright/testing";
 
-/** What a fault replaces. */
+/** The method of a provider that a fault replaces. */
 export type Stream = Provider["stream"];
 
 /** Runs every check on a test clock and gives the complaints of those that fail, by title. */

@@ -1,4 +1,4 @@
-// What is written of a stream whose reader leaves, or whose signal fires, and when.
+// Recording a stream whose reader leaves or whose signal fires: the content that is written, and the moment.
 
 import { expect, it } from "vitest";
 import type { Provider } from "turnwright";

@@ -3,7 +3,7 @@
 import { defineTool, type LoopOptions, type Tool, type ToolContext } from "turnwright";
 import type { Observing, RunObserver } from "../../src/core/observe-kit.ts";
 
-/** What runs are asked. */
+/** The messages of every run. */
 export const messages: LoopOptions["messages"] = [{ role: "user", content: "Go." }];
 /** A tool that gives the id of its call. */
 export const look: Tool = defineTool({

@@ -1,4 +1,4 @@
-// Where spans and metrics of a test go, and what of them is looked at.
+// Collects the spans and metrics of a test, and formats them.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Attributes, type Context, context, type ContextManager, ROOT_CONTEXT, SpanStatusCode } from "@opentelemetry/api";
@@ -47,7 +47,7 @@ export function keepContexts(): () => void {
   return () => context.disable();
 }
 
-/** Where spans and metrics go. */
+/** A stage that keeps spans and metrics in memory. */
 export interface TracingStage {
   readonly options: TracingOptions;
   /** All spans that have ended. */
@@ -56,7 +56,7 @@ export interface TracingStage {
   started(): number;
   /** The spans as a tree, in the order in which they began, a line each. `shown` are the attributes to print. */
   tree(shown?: readonly string[]): string;
-  /** What was measured: the attributes of each, and how often; of a counter, how much. */
+  /** All measurements: the attributes of each, and its count. For a counter, the sum. */
   metrics(): Promise<readonly (readonly [name: string, attributes: Attributes, count: number])[]>;
   readonly provider: BasicTracerProvider;
 }

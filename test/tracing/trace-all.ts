@@ -38,7 +38,7 @@ export function traceAll(how: TracingOptions = {}, more: Partial<LoopOptions> = 
   return trace(script, options, how);
 }
 
-/** What is on each span of a name. */
+/** Returns the attributes of each span with a name. */
 export function attributesOf({ tracing }: Scene, name: string): readonly Record<string, unknown>[] {
   return tracing.spans().flatMap((span) => (span.name === name ? [span.attributes] : []));
 }

@@ -7,7 +7,7 @@ import { createMockProvider, type MockScript } from "turnwright/testing";
 import { play, type Playing } from "../loop/play.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";
 
-/** What runs are asked. */
+/** The messages of every run. */
 export const question: LoopOptions["messages"] = [{ role: "user", content: "Well?" }];
 
 /** A traced run under way. */
@@ -27,7 +27,7 @@ export function trace(script: MockScript, more: Partial<LoopOptions> = {}, how: 
   return { tracing, playing };
 }
 
-/** Lets a run come to its end, behind which no span is open. */
+/** Waits for the end of a run, and checks that all spans have ended. */
 export async function settle({ tracing, playing }: Scene): Promise<LoopResult> {
   await playing.clock.runAll();
   const result = await playing.result;

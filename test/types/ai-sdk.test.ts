@@ -1,4 +1,4 @@
-// What the compiler takes for a model of the AI SDK. Each `@ts-expect-error` is a wrong use that must not compile.
+// AI SDK models that the compiler accepts. Each `@ts-expect-error` marks a wrong use that must not compile.
 
 import { createOpenAI as createV4 } from "@ai-sdk/openai";
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";

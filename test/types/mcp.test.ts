@@ -1,4 +1,4 @@
-// What the compiler knows of MCP clients: both generations fit without a cast.
+// Types of MCP clients: both generations fit without a cast.
 
 import { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";

@@ -1,4 +1,4 @@
-// What the compiler knows of tools. Each `@ts-expect-error` is a wrong use that must not compile.
+// Types of tools. Each `@ts-expect-error` marks a wrong use that must not compile.
 
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
@@ -103,11 +103,11 @@ it("leaves the arguments of plain JSON Schema unknown", () => {
     inputSchema: { type: "object", properties: { city: { type: "string" } } },
     execute: (args) => {
       expectTypeOf(args).toEqualTypeOf<Unvalidated>();
-      // @ts-expect-error nobody has checked that there is a city
+      // @ts-expect-error the schema does not guarantee that there is a city
       return () => args.city;
     },
   });
-  // @ts-expect-error nor when it is taken out at once
+  // @ts-expect-error the same for destructured arguments
   defineTool({ ...described, inputSchema: { type: "object" }, execute: ({ city }) => city });
   expectTypeOf<ToolArgs<typeof tool>>().toBeUnknown();
   expect(tool.description).toBe("Reports");

@@ -1,5 +1,5 @@
-// What each adapter supports: every probe runs over every adapter, and docs/adapters.md is what they found. `npm run docs:adapters` writes
-// the page anew.
+// The features that each adapter supports: every probe runs over every adapter, and docs/adapters.md lists the results. `npm run
+// docs:adapters` writes that page.
 
 import { describe, expect, it } from "vitest";
 import { specAdapters, vendorAdapters } from "./adapters.ts";

@@ -1,5 +1,5 @@
-// Every adapter with a service behind it that plays what it is told: over the real SDKs of the vendors, over real packages of
-// the AI SDK, and over the AI SDK's own mocks.
+// Every adapter, with a scripted service: over the real SDKs of the vendors, over real packages of the AI SDK, and over the AI SDK's own
+// mocks.
 
 import { once } from "node:events";
 import type { Provider } from "turnwright";
@@ -19,7 +19,7 @@ import type { Connecting, Wire } from "./wire.ts";
 /** A provider, and what it has sent to a service that plays a script. */
 interface Opened {
   readonly provider: Provider;
-  /** What left, in order. */
+  /** The request bodies, in order. */
   readonly bodies: readonly unknown[];
   /** Resolves when the provider has left an answer that was held open. */
   readonly left: Promise<void>;

@@ -1,4 +1,4 @@
-// What still comes over a real connection after the service said why the model stopped, and what it changes.
+// Data that still comes over a real connection after the service gave its finish reason, and its effect.
 
 import { describe, expect, it } from "vitest";
 import { type Provider, runToolLoop, withRetry } from "turnwright";
@@ -25,7 +25,7 @@ const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 /** Events that begin an answer. A second one would be another answer. */
 const isStart = /"(?:response\.created|message_start)"/;
 
-/** What comes after the answer, or in its middle. */
+/** Data that follows the answer, or cuts it in the middle. */
 const sequels = {
   "a clean end": () => ({}),
   "a reset": () => ({ ending: "drop" }),

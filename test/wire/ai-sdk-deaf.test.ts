@@ -1,4 +1,4 @@
-// Models of the AI SDK that are deaf to their signal, late, never done, or answer with promises where a value was asked for.
+// AI SDK models that ignore their signal, come late, never end, or return promises instead of values.
 
 import { expect, it } from "vitest";
 import type { Provider } from "turnwright";

@@ -1,4 +1,4 @@
-// Messages as a model of the AI SDK leaves them behind.
+// Messages that a model of the AI SDK produces.
 
 import type { AssistantMessage, ToolMessage } from "turnwright";
 

@@ -1,4 +1,4 @@
-// What a model of the AI SDK is called with, in the words of each specification.
+// The prompt that an AI SDK model receives, in the format of each specification.
 
 import { describe, expect, it } from "vitest";
 import type { Message, UserMessage } from "turnwright";

@@ -5,7 +5,7 @@ import { type Ends, type Scripted, type ScriptedTurn, usual, wordFor } from "./s
 
 const noPlace = { none: "the word of the service has no place in v2" } as const;
 
-/** What a model of v3 and v4 says of its end: one word for all services, and that of its own. */
+/** The finish reasons of a v3 or v4 model: the unified word of the AI SDK, and the word of the service. */
 const nested: Ends = {
   stop: ["stop", "stop end_turn"],
   tools: ["tool-calls", "tool-calls tool_use"],

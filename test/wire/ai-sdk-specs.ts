@@ -14,7 +14,7 @@ interface SpecUsage {
   readonly reasoning?: number;
 }
 
-/** What a model does with one call: the parts it streams, then an end, silence or an error. */
+/** The response of a model to one call: the parts it streams, then an end, silence or an error. */
 export interface SpecStream {
   readonly parts: readonly object[];
   /** Default "end". */
@@ -42,7 +42,7 @@ export interface Spec {
   create(streams: readonly SpecStream[], facts?: SpecModel): SpecMock;
   /** The last part of a stream. In v2 the word of the service has no place. */
   finish(reason: string, more?: { readonly raw?: string; readonly usage?: SpecUsage; readonly metadata?: object }): object;
-  /** What a package says when the service never said why it stopped. */
+  /** The finish reason of a package if the service never gave one. */
   readonly cutOff: string;
   /** A file that the model made. */
   file(mediaType: string, data: string | Uint8Array): object;

@@ -1,4 +1,4 @@
-// What a model of the AI SDK streams, in the words of each specification, and what the loop hears of it.
+// The stream of an AI SDK model, in the format of each specification, and the chunks that the loop receives.
 
 import { describe, expect, it } from "vitest";
 import type { AiSdkWarning } from "turnwright/ai-sdk";

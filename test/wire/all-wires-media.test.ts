@@ -1,5 +1,5 @@
-// Images and files on all wires, from users and from tools: what a wire can carry is carried, what it cannot is an error before the request
-// where a user sent it, and words in the result where a tool returned it.
+// Images and files on all wires, from users and from tools. A wire sends every part that it can carry.
+// For other parts from a user, the request fails before it is sent. For other parts from a tool, the result says so in words.
 
 import {
   createLoopControl,

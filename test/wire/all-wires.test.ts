@@ -61,7 +61,7 @@ async function play(wire: Wire, script: readonly Scripted[], options: Partial<Lo
   return { result, bodies, asked };
 }
 
-/** What must be the same on every wire. */
+/** The facts that must be the same on every wire. */
 function toFacts({ result, bodies, asked }: Played): object {
   const { status, reason, text, iterations, functionHistory, usage } = result;
   return {

@@ -17,7 +17,7 @@ const calling: ScriptedTurn = {
 };
 const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
 
-/** Whether the arguments of each call came in pieces. */
+/** True if the arguments of each call came in pieces. */
 async function streamsArguments(adapter: Adapter, connecting: Connecting): Promise<boolean> {
   const script = [{ ...calling, inPieces: connecting.options !== undefined }];
   const { iteration, chunks } = await send(adapter, { tools: [look] }, { ...connecting, script });
@@ -67,7 +67,7 @@ const calls: ProbeGroup = {
 const thought = "I ponder.";
 const signature = "c2lnbmVk";
 
-/** Where something of a thought stands in the request that follows it. */
+/** Returns the place of a thought or its signature in the next request. */
 async function placeInEcho(adapter: Adapter, said: string, options: object): Promise<string> {
   const [call] = calling.calls ?? [];
   const turn: Scripted = { reasoning: [thought, signature], calls: call === undefined ? [] : [call], end: "tools" };

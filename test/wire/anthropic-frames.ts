@@ -1,4 +1,4 @@
-// What the Messages wire sends, event by event.
+// Frames of the Messages wire, event by event.
 
 /** One event, framed under the name that is its type. */
 export const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>

@@ -224,7 +224,7 @@ describe("a run over anthropicMessages", () => {
       body.messages.flatMap(({ content }, at) =>
         content.flatMap((item, position) => (item.cache_control === undefined ? [] : [`${at}:${position}`])),
       );
-    // The context items stand behind the last mark; each request marks what the one before has marked last.
+    // The context items come after the last mark. Each request also marks the part that the previous request marked last.
     expect(bodies.map(marked)).toEqual([["0:0"], ["0:0", "2:11"], ["2:11", "4:11"], ["4:11", "6:11"], ["6:11", "8:11"]]);
     for (const [iteration, body] of bodies.entries()) {
       const next = bodies[iteration + 1];

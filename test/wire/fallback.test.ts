@@ -1,4 +1,4 @@
-// Wrapping providers over the real SDKs: provider metadata go back to who wrote them, and to nobody else.
+// Wrapping providers over the real SDKs: provider metadata goes back only to the provider that wrote it.
 
 import { defineTool, type LoopResult, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";

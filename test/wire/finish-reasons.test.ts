@@ -21,14 +21,14 @@ const contents: { readonly [Name in Content]: Omit<ScriptedTurn, "end"> } = {
   },
 };
 
-/** What became of the calls, if any, how the run ended, and after how many requests. */
+/** Returns the outcomes of the calls, if any, the ending of the run, and the number of requests. */
 function summaryOf({ status, reason, messages }: LoopResult, requests: number): string {
   const code = reason.kind === "provider-error" ? reason.error.code : reason.kind;
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   return [...new Set(results.map(({ outcome }) => outcome)), `${status} ${code}`, requests].join(", ");
 }
 
-/** What the provider ends a stream with, and what a run makes of it. */
+/** Returns the finish reason of the provider for a turn, and the ending of a run with that turn. */
 async function play({ open }: Adapter, turn: ScriptedTurn): Promise<readonly [finish: string | undefined, ending: string]> {
   const { provider, bodies, close } = await open([turn, turn, answer]);
   const { finish, error } = await runIteration(provider, ask("Go.", { tools: [note] }));

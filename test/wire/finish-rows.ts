@@ -1,19 +1,19 @@
-// What every way to end a stream is to mean, whoever serves the model.
+// The meaning of every way to end a stream, on all services.
 
 import type { FinishReason, ProviderErrorCode } from "turnwright";
 import type { End } from "./scripted.ts";
 
-/** What the model said before the end: a text, nothing, or a text and two calls. */
+/** The content before the end: a text, nothing, or a text and two calls. */
 export type Content = "text" | "nothing" | "calls";
 
 /** One way to end. */
 export type FinishRow = {
-  /** What the stream of the provider ends with. Undefined for no finish at all. */
+  /** The finish reason or the error of the provider. Undefined if there is no finish. */
   readonly finish: FinishReason | ProviderErrorCode | undefined;
   /** The same with calls. Default: the same. */
   readonly finishWithCalls?: FinishReason;
 } & {
-  /** What became of the calls, if any; how the run ended; after how many requests. The second request is answered with a text. */
+  /** The outcomes of the calls, if any, the ending of the run, and the number of requests. The answer to the second request is a text. */
   readonly [Name in Content]: string;
 };
 
@@ -29,7 +29,7 @@ const declined = (kind: "refusal" | "content-filter"): FinishRow => ({
   calls: `not-run, completed ${kind}, 1`,
 });
 const cut = { text: "completed length, 1", nothing: "error no-output, 1", calls: "truncated, completed answered, 2" };
-// What comes next says that it is done, of a turn that still holds the calls of its first half.
+// The next response says that it is done, but its turn still holds the calls of the first response.
 const goesOn = { text: "completed answered, 2", nothing: "completed answered, 2", calls: "not-run, error finish-unknown, 2" };
 
 /** Every one of them. */

@@ -1,11 +1,11 @@
-// What every body of a generateContent request must keep to, whatever happened in the run before it.
+// Rules for the body of every generateContent request, whatever happened in the run before it.
 
 /** The parts of a body that are looked at. */
 interface Fields {
   readonly [field: string]: unknown;
 }
 
-/** Which rules hold beside those for all. */
+/** Extra rules that depend on the model. */
 export interface ContractRules {
   /** Gemini 3: the first call of each step is signed. Default true. */
   readonly signed?: boolean;
@@ -24,9 +24,9 @@ const modelParts = new Set([
 ]);
 
 /**
- * Checks a request body and returns what is wrong with it, in words; nothing where it may be sent. Roles alternate, the user
- * begins; each part holds one thing; the answers of a turn's calls begin the next content, one for each, in order, under the same
- * names and ids; no part is empty but for its signature.
+ * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Roles alternate, and the user
+ * begins. Each part holds one thing. The answers to the calls of a turn begin the next content, one for each, in order, with the same names
+ * and ids. A part is empty only if it has a signature.
  */
 export function checkGenerateContract(body: unknown, { signed = true }: ContractRules = {}): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -39,7 +39,7 @@ export function checkGenerateContract(body: unknown, { signed = true }: Contract
   return [...violations, ...checkTools(body)];
 }
 
-/** What the walk over the contents carries along. */
+/** The state of the walk over the contents. */
 interface Walk {
   /** Calls of the turn before that wait for their answer. */
   open: readonly Fields[];

@@ -57,7 +57,7 @@ function toStreamedCall([id, name, args]: ScriptedCall): string {
   return [piece({ id, name, willContinue: true }), ...pieces, piece({})].join("");
 }
 
-/** What is counted, of which thoughts are beside the candidates. */
+/** The token counts. Thoughts are counted separately from the candidates. */
 function toCounts({ input, output, cached, reasoning = 0 }: ScriptedUsage): object {
   return {
     promptTokenCount: input,

@@ -14,7 +14,7 @@ export interface GoogleWireClient {
 export interface GoogleWireOptions {
   /** Cuts what comes back into pieces of this many bytes, wherever that falls. Default: as it comes. */
   readonly pieceBytes?: number;
-  /** Whether it speaks to Vertex AI. Default false. */
+  /** True for Vertex AI. Default false. */
   readonly vertexai?: boolean;
   /** How often the SDK repeats a request by itself. Default: it does not. */
   readonly retryOptions?: HttpRetryOptions | undefined;

@@ -1,4 +1,4 @@
-// What goes back to Gemini over a real connection and through the real SDK, part by part.
+// The parts that go back to Gemini, over a real connection and through the real SDK.
 
 import { describe, expect, it } from "vitest";
 import { callPart, counts, says, stop, text } from "./google-frames.ts";

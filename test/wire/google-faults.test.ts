@@ -1,4 +1,4 @@
-// What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
+// Every way in which a stream can fail, over a real connection and through the real SDK.
 
 import { describe, expect, it } from "vitest";
 import { googleGenerateContent } from "../../src/google/index.ts";
@@ -72,7 +72,7 @@ describe("googleGenerateContent over a real connection", () => {
       { code: "rate-limit", retryable: true, message: "Slow.", retryAfterMs: 7_000 },
     ],
     ["a chunk that is no JSON", { frames: [text("Hel"), "data: {oops\r\n\r\n"] }, { code: "server", retryable: true }],
-    // The SDK calls it an error where the last event has no blank line behind it, whole or not.
+    // The SDK reports an error if no blank line follows the last event, even if that event is complete.
     [
       "an end within a chunk",
       { frames: [text("Hel"), stop().slice(0, 40)] },

@@ -1,4 +1,4 @@
-// What generateContentStream sends, chunk by chunk.
+// Frames of generateContentStream, chunk by chunk.
 
 /** One event, as the service frames it. */
 export const chunk = (fields: object): string => `data: ${JSON.stringify(fields)}\r\n\r\n`;
@@ -10,7 +10,7 @@ export const says = (...parts: readonly object[]): string =>
 /** A text. */
 export const text = (content: string): string => says({ text: content });
 
-/** A call in one part; without an id where that is empty. */
+/** Makes a call in one part. An empty id is left out. */
 export const callPart = (id: string, name: string, args: unknown): object => ({
   functionCall: { ...(id === "" ? {} : { id }), name, args },
 });

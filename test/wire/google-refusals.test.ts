@@ -1,4 +1,4 @@
-// What an answer that refuses a request says beside its body: its headers, and a status that no Response can be made with.
+// Error responses and the facts outside their body: headers, and a status that `Response` does not accept.
 
 import { googleGenerateContent } from "turnwright/google";
 import { describe, expect, it, onTestFinished } from "vitest";

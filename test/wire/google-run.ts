@@ -22,7 +22,7 @@ export interface Played {
   readonly again: (options: Partial<LoopOptions>) => Promise<LoopResult>;
 }
 
-/** What the tool "look" returns, beside an audio file. */
+/** The image that the tool "look" returns, together with an audio file. */
 export const image: { readonly type: "image"; readonly mediaType: string; readonly data: string } = {
   type: "image",
   mediaType: "image/png",
@@ -91,5 +91,5 @@ export const call = (id = ""): object => callPart(id, "get_weather", oslo);
 export const output = (id = ""): object => ({
   functionResponse: { ...(id === "" ? {} : { id }), name: "get_weather", response: { output: { celsius: 3 } } },
 });
-/** What stands for a signature. */
+/** The placeholder for a signature. */
 export const placeholder: string = "skip_thought_signature_validator";

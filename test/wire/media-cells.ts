@@ -1,4 +1,4 @@
-// What becomes of images and files on each wire: every kind, from a user and from a tool. The tests play each cell, and the docs show them.
+// The outcome of images and files on each wire: every kind, from a user and from a tool. The tests play each cell, and the docs show them.
 
 import type { ContentPart } from "turnwright";
 
@@ -8,7 +8,7 @@ export const mediaWires = ["openai", "openai-responses", "anthropic", "google", 
 /** One of them. */
 export type MediaWire = (typeof mediaWires)[number];
 
-/** Who handed it over. */
+/** The sender of the part. */
 export type MediaSender = "user" | "tool";
 
 /** `sent`: it leaves. `refused`: the iteration ends before a request. `told`: the model reads in the result that it cannot be shown. */
@@ -18,9 +18,9 @@ export type MediaOutcome = "sent" | "refused" | "told";
 export interface MediaRow {
   readonly kind: string;
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
-  /** What is found in a request that carries it: one of these. */
+  /** One of these texts is in a request that carries the part. */
   readonly traces: readonly string[];
-  /** What is said of one that is not carried. */
+  /** The error text for a part that is not carried. */
   readonly reason: string;
   readonly sentOn: readonly MediaWire[];
 }
@@ -89,7 +89,7 @@ export const mediaRows: readonly MediaRow[] = [
   },
 ];
 
-/** What becomes of one cell. */
+/** Returns the expected outcome of a cell. */
 export function outcomeOf({ sentOn }: MediaRow, wire: MediaWire, from: MediaSender): MediaOutcome {
   if (sentOn.includes(wire)) return "sent";
   return from === "user" ? "refused" : "told";

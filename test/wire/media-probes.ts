@@ -28,7 +28,7 @@ const fromTool = (...parts: readonly ContentPart[]): readonly Message[] => [
   },
 ];
 
-/** Whether a value is the part itself: its bytes, its text, its address. */
+/** True if a value is the part itself: its bytes, its text or its URL. */
 function isPart(value: unknown, { data }: MediaPart): boolean {
   if (typeof value !== "string") return false;
   return data === base64 ? value.endsWith(base64) || value.includes(content) : value === data;

@@ -20,9 +20,9 @@ export interface Player {
   readonly name: string;
   /** Plays a script, one answer a request. */
   start(script: readonly Scripted[]): Promise<Started>;
-  /** What is wrong with a request that left. */
+  /** Returns the errors in a request. */
   check(body: unknown): readonly string[];
-  /** What is expected of a cell. */
+  /** Returns the expected outcome of a cell. */
   expect(row: MediaRow, from: MediaSender): MediaOutcome;
 }
 

@@ -1,4 +1,4 @@
-// What every body of a Messages request must keep to, whatever happened in the run before it.
+// Rules for the body of every Messages request, whatever happened in the run before it.
 
 /** The parts of a body that are looked at. */
 interface Fields {
@@ -9,9 +9,9 @@ const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 const userTypes = new Set(["text", "image", "document", "tool_result"]);
 
 /**
- * Checks a request body and returns what is wrong with it, in words; nothing where it may be sent. Roles alternate, the user
- * begins; each call is answered exactly once at the begin of the next message; no text is blank; thinking is signed; a call of the
- * server's own tools has its result, or is the last word of a paused turn; there are at most 4 marks for the cache.
+ * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Roles alternate, and the user
+ * begins. Each call is answered exactly once, at the beginning of the next message. No text is blank, and thinking is signed. A call of a
+ * server tool has its result, or ends a paused turn. There are at most 4 cache marks.
  */
 export function checkMessagesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -26,7 +26,7 @@ export function checkMessagesContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** What the walk over the messages carries along. */
+/** The state of the walk over the messages. */
 interface Walk {
   /** Calls of the turn before that wait for their answer. */
   open: readonly string[];

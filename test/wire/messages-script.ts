@@ -25,7 +25,7 @@ const ends: Ends = {
   broken: ["an error"],
 };
 
-/** The last counts of a stream outrank the first ones, where they are none of those that are null. */
+/** The last counts of a stream replace the first ones, unless they are null. */
 function toCounts({
   input,
   output,

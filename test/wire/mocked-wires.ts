@@ -14,11 +14,11 @@ import type { Wire } from "./wire.ts";
 /** One wire. */
 export interface MockedWire {
   readonly name: string;
-  /** What the mock has to be told besides, of a turn with calls. */
+  /** Extra fields for the mock's turn with calls. */
   readonly besides: object;
-  /** What is read of the mock's reasoning. */
+  /** The reasoning text that is read from the mock. */
   readonly reasoning: string;
-  /** What the mock says of waiting, with status 429. */
+  /** The wait that the mock requests with status 429. */
   readonly retryAfterMs: number | undefined;
   /** The second request of the exchange. */
   readonly second: object;
@@ -106,9 +106,9 @@ const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> 
   ...facts,
 });
 
-/** What packages of the AI SDK make of a conversation is for them to answer for, but for the wire that all servers speak. */
+/** The AI SDK packages build their own requests. Only Chat Completions bodies, which all servers read, are checked against the rules. */
 const ofPackage = {
-  // The package knows OpenAI's own fields only, and reasoning is none of them by that API.
+  // The package knows only the fields of OpenAI's own API, and that API has no reasoning.
   chat: { second: chatBody, reasoning: "" },
   responses: { second: { input: expect.arrayContaining(responsesOutputs) }, check: () => [] },
   messages: { second: { messages: messagesBody.messages }, check: () => [] },

@@ -1,4 +1,4 @@
-// What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
+// Every way in which a stream can fail, over a real connection and through the real SDK.
 
 import { describe, expect, it } from "vitest";
 import { openaiResponses } from "../../src/openai/index.ts";

@@ -1,4 +1,4 @@
-// What packages of the AI SDK make of the ways in which a stream can end.
+// The finish reasons that packages of the AI SDK give for every way in which a stream can end.
 
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { chat } from "./chat-script.ts";

@@ -1,4 +1,4 @@
-// What a probe does: it has an adapter ask a service something, and looks at what left and at what came.
+// Helpers for probes. A probe sends a request through an adapter and checks the request and the response.
 
 import { isLoopError, type ModelChunk, type ModelRequest } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -9,7 +9,7 @@ import type { Connecting } from "./wire.ts";
 /** One row of the table. A probe that finds neither a yes nor a no throws. */
 export interface Probe {
   readonly title: string;
-  /** What it found, as it stands in the table. */
+  /** Returns the finding, as it is printed in the table. */
   find(adapter: Adapter): Promise<string>;
 }
 
@@ -45,7 +45,7 @@ export async function send(
   return { iteration, chunks, bodies };
 }
 
-/** A value somewhere in a request: where it stands, without the positions in lists, and what it is. */
+/** A value in a request, and its path without the positions in lists. */
 export interface Leaf {
   readonly path: string;
   readonly value: unknown;
@@ -57,7 +57,7 @@ function leavesOf(value: unknown, path: readonly string[] = []): readonly Leaf[]
   return fields.flatMap(([key, inner]) => leavesOf(inner, Array.isArray(value) ? path : [...path, key]));
 }
 
-/** What a request says that another one does not. */
+/** Returns the values that a request has and another one does not have. */
 export function newIn(body: unknown, before: unknown): readonly Leaf[] {
   const plain = (value: unknown): readonly Leaf[] => leavesOf(JSON.parse(JSON.stringify(value)));
   const known = new Set(plain(before).map((leaf) => JSON.stringify(leaf)));
@@ -67,7 +67,7 @@ export function newIn(body: unknown, before: unknown): readonly Leaf[] {
 /** The places of some leaves. */
 const placesOf = (leaves: readonly Leaf[]): string => [...new Set(leaves.map(({ path }) => `\`${path}\``))].join(", ");
 
-/** What a request with something in it says beside one without. Throws where an iteration failed. */
+/** Returns the values that a request has in addition to a plain one. Throws if an iteration failed. */
 export async function compare(
   adapter: Adapter,
   request: Partial<ModelRequest>,
@@ -78,7 +78,10 @@ export async function compare(
   return newIn(after.bodies[0], before.bodies[0]);
 }
 
-/** Where a value stands that was to be sent. The request is either as it was without it, or says it. */
+/**
+ * Returns the places of a value in the request, or `no` if the request is as it was without the value. Throws if the request changed in
+ * another way.
+ */
 export function placeOf(leaves: readonly Leaf[], value: unknown): string {
   const found = leaves.filter((leaf) => leaf.value === value);
   if (found.length > 0) return placesOf(found);
@@ -86,7 +89,7 @@ export function placeOf(leaves: readonly Leaf[], value: unknown): string {
   throw new Error(`The request has changed, and does not say ${JSON.stringify(value)}: ${JSON.stringify(leaves)}`);
 }
 
-/** What the first of some options does that the adapter has; nothing where it has none of them. */
+/** Runs the probe with the first option that the adapter has. Returns undefined if it has none of them. */
 export async function withOption<Found>(
   options: readonly object[],
   probe: (option: object, name: string) => Promise<Found>,

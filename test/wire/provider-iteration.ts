@@ -45,9 +45,9 @@ export interface Iteration {
   readonly refusal: string;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage | undefined;
-  /** Undefined where the stream had none. */
+  /** Undefined if the stream had none. */
   readonly finish: string | undefined;
-  /** What was thrown, or the error in the stream, as the loop classifies it. */
+  /** The error that was thrown or came in the stream, as the loop classifies it. */
   readonly error: ProviderError | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What a request says, whichever way its wire writes it.
+// Reads the parts of a request body that the tests compare, on any wire.
 
 type Content = string | readonly { readonly text?: string }[];
 interface Said {

@@ -22,18 +22,21 @@ const wires = {
 
 const sql = { name: "write_sql", args: "SELECT * FROM users WHERE age > 25", problem: undefined };
 
-/** What packages read otherwise. */
+/** Streams that the packages read differently. */
 const exceptions: ReadonlyMap<string, Partial<ReturnType<typeof factsOf>>> = new Map([
-  // Calls without a place are none of OpenAI's, and the package refuses them.
+  // OpenAI always gives the index of a call. The package refuses calls without it.
   ["mistral-tool-call, chat", { calls: [], inputTokens: undefined, end: "server" }],
   // The package reads texts by their pieces only, and most of these came whole.
   ["openai-phase.1, responses", { text: "Got itHere are a few **AI" }],
-  // What a custom tool gets is the text itself; in v2 there are no such tools.
+  // The argument of a custom tool is the text itself. v2 has no such tools.
   ["openai-custom-tool.1, responses, v2", { calls: [], end: "stop" }],
   ["openai-custom-tool.1, responses", { calls: [sql] }],
 ]);
 
-/** What a stream says, whoever reads it: ids, blank lines between messages and counts that are 0 are for each package to make up. */
+/**
+ * Returns the facts of a stream that all packages must agree on. Each package makes its own ids, blank lines between messages, and counts
+ * of 0.
+ */
 function factsOf({ text, calls, usage, finish, error }: Iteration) {
   return {
     text: text.replaceAll("\n\n", ""),

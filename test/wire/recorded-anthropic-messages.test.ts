@@ -10,7 +10,7 @@ import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
-  /** Which message of the file. Default the first. */
+  /** The position of the message in the file. Default the first. */
   readonly message?: number;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage;
@@ -127,7 +127,7 @@ function joinDeltas(events: ReturnType<typeof readEvents>, field: "text" | "thin
   return events.map(({ delta }) => Object(delta)[field] ?? "").join("");
 }
 
-/** What the adapter reads of a body that is cut into pieces of so many bytes. */
+/** Reads a body through the adapter, cut into pieces of so many bytes. */
 const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBody> =>
   readBody(body, (url) => anthropicMessages({ client: connectAnthropic(url, { pieceBytes }).client, model: "m" }));
 

@@ -10,12 +10,12 @@ import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
-  /** Whether Vertex AI sent it. */
+  /** True if Vertex AI sent it. */
   readonly vertexai?: boolean;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage;
   readonly finish: string;
-  /** What each part is that is sent back, and whether it is signed. */
+  /** The kind of each part that is sent back, and whether it is signed. */
   readonly providerMetadata: readonly string[];
 }
 

@@ -9,7 +9,7 @@ import { connectOpenAI } from "./openai-client.ts";
 import { done, type RawReply, sse, startRawServer } from "./raw-sse-server.ts";
 import { readOdd } from "./recorded-streams.ts";
 
-/** Tools of all recorded streams. Only the weather has to know where. */
+/** The tools of all recorded streams. Only the weather tool takes a place. */
 const names = ["lookup_harbor_label", "lookup_orchard_label", "llm_version"];
 const answer: RawReply = {
   frames: [

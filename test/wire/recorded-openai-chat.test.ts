@@ -67,7 +67,7 @@ function joinField(lines: readonly string[], field: "content" | "reasoning_conte
   return lines.map((line) => JSON.parse(line).choices[0]?.delta[field] ?? "").join("");
 }
 
-/** What the adapter reads of a body that is cut into pieces of so many bytes. */
+/** Reads a body through the adapter, cut into pieces of so many bytes. */
 async function readIteration(body: string, pieceBytes: number): Promise<Iteration> {
   const { iteration } = await readBody(body, (url) =>
     openaiChat({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }),

@@ -13,7 +13,7 @@ import { checkResponsesContract } from "./responses-contract.ts";
 
 interface Recorded {
   readonly name: string;
-  /** Which of the responses in the file. Default the first. */
+  /** The position of the response in the file. Default the first. */
   readonly response?: number;
   readonly calls?: readonly IterationCall[];
   readonly usage?: Usage;
@@ -116,7 +116,7 @@ function readWords(events: readonly WireEvent[], itemType: string, field: "conte
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-/** What the adapter reads of a body that is cut into pieces of so many bytes. */
+/** Reads a body through the adapter, cut into pieces of so many bytes. */
 const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBody> =>
   readBody(body, (url) => openaiResponses({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }));
 

@@ -1,4 +1,4 @@
-// Streams that real providers sent, where a checkout has them beside the project.
+// Streams recorded from real providers. They lie beside the project, and a checkout may not have them.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,12 +9,12 @@ import { startRawServer } from "./raw-sse-server.ts";
 
 const root = new URL("../../../shared/fixtures/recorded/", import.meta.url);
 
-/** Whether the recorded streams of a wire are there. */
+/** True if there are recorded streams of a wire. */
 export function hasRecorded(wire: string): boolean {
   return existsSync(fileURLToPath(new URL(`${wire}/`, root)));
 }
 
-/** The names of the recorded streams of a wire; none where they are absent. */
+/** Returns the names of the recorded streams of a wire. The list is empty if they are absent. */
 export function listRecorded(wire: string): readonly string[] {
   if (!hasRecorded(wire)) return [];
   return readdirSync(fileURLToPath(new URL(`${wire}/`, root))).map((file) => file.replace(/\.chunks\.txt$/, ""));
@@ -28,14 +28,14 @@ export function readRecorded(wire: string, name: string): readonly string[] {
 
 const failing = new URL("../../../shared/fixtures/recorded-failing/", import.meta.url);
 
-/** The bodies of recorded streams that servers wrote in ways of their own, by their names; none where they are absent. */
+/** Returns the bodies of recorded streams from servers with unusual formats, by name. The map is empty if they are absent. */
 export function readOdd(wire: string): ReadonlyMap<string, string> {
   const folder = fileURLToPath(new URL(`${wire}/`, failing));
   if (!existsSync(folder)) return new Map();
   return new Map(readdirSync(folder).map((file) => [file.replace(/\.sse$/, ""), readFileSync(`${folder}${file}`, "utf8")]));
 }
 
-/** What a provider reads of a body, and what it would send back of it. */
+/** Reads a body through a provider. Returns the iteration, and the provider metadata that goes back. */
 export async function readBody(
   body: string,
   connect: (url: string) => Provider,

@@ -4,7 +4,7 @@ import type { Json, ModelSettings, ToolChoice, ToolDefinition } from "turnwright
 import type { Adapter } from "./adapters.ts";
 import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from "./probe-kit.ts";
 
-/** What a caller gives in the words of each service. */
+/** Options in the format of each service. */
 interface Given {
   readonly serverTool: object;
   /** Any field of the request. */

@@ -1,4 +1,4 @@
-// What every body of a Responses request must keep to, whatever happened in the run before it.
+// Rules for the body of every Responses request, whatever happened in the run before it.
 
 /** The parts of a body that are looked at. */
 interface Fields {
@@ -14,10 +14,10 @@ const outputOf = new Map<unknown, string>([
 ]);
 
 /**
- * Checks a request body and returns what is wrong with it, in words; nothing where it may be sent. Each call must be answered exactly
- * once, in its own kind and before anything that is not the model's; ids are unique and at most 64 characters long; arguments are texts
- * that hold a JSON object; tool names are such as the service takes; reasoning is followed by what it belongs to, and can be read
- * without being looked up where nothing is stored.
+ * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Each call is answered exactly
+ * once, in its own kind, before any item that is not from the model. Ids are unique and at most 64 characters long. Arguments are texts
+ * that hold a JSON object. Tool names have the form that the service accepts. Reasoning is followed by the item that it belongs to. If
+ * nothing is stored, the service can read it without a lookup.
  */
 export function checkResponsesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -30,13 +30,13 @@ export function checkResponsesContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** What the walk over the items carries along. */
+/** The state of the walk over the items. */
 interface Walk {
   /** The kinds of the answers that calls wait for, by their ids. */
   readonly open: Map<string, string>;
   readonly ids: Set<string>;
   readonly stored: boolean;
-  /** Whether the last item was reasoning. */
+  /** True if the last item was reasoning. */
   reasoned: boolean;
   readonly report: (problem: string) => void;
 }

@@ -22,7 +22,7 @@ export function read(events: readonly unknown[], { store = false }: ReadOptions 
   return [...all, ...out];
 }
 
-/** What a chunk says, in few words; nothing for parts that are sent back. */
+/** Returns the content of a chunk in a few words, or undefined for parts that are sent back. */
 function say(chunk: ModelChunk): string | undefined {
   if (chunk.type === "text-delta" || chunk.type === "refusal-delta" || chunk.type === "reasoning-delta") {
     return `${chunk.type.replace("-delta", "")} ${JSON.stringify(chunk.text)}`;

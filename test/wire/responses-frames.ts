@@ -1,4 +1,4 @@
-// What the Responses wire sends, event by event.
+// Frames of the Responses wire, event by event.
 
 import { event } from "./anthropic-frames.ts";
 
@@ -54,7 +54,7 @@ export const customCall = ([callId, name, input]: readonly [id: string, name: st
   input,
 });
 
-/** What every event of a response says of it. */
+/** The fields of a response that every event carries. */
 const response = { id: "resp_1", created_at: 1, model: "m", incomplete_details: null, output: [] };
 
 /** The begin of a response. */
@@ -67,7 +67,7 @@ const list = (value: unknown): readonly { readonly [field: string]: string }[] =
   return parts;
 };
 
-/** What is streamed of an item between its begin and its end. */
+/** Returns the events of an item between its beginning and its end. */
 function pieces(item: ResponseItem, place: { readonly item_id: unknown; readonly output_index: number }): readonly string[] {
   const at = (type: string, fields: object): string => event({ type: `response.${type}`, ...place, ...fields });
   switch (item.type) {
@@ -128,7 +128,7 @@ export const wholeItems = (items: readonly ResponseItem[], from = 0): readonly s
 export const wholeItem = (item: ResponseItem, index = 0): string =>
   openItem(item, index) + event({ type: "response.output_item.done", output_index: index, item });
 
-/** What every response here costs. */
+/** The usage of every response here. */
 const usage = {
   input_tokens: 3,
   input_tokens_details: { cached_tokens: 0 },

@@ -1,8 +1,8 @@
-// What a scripted client streams, and what a provider makes of it.
+// Plays scripted events, and collects the chunks that a provider makes of them.
 
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 
-/** Streams the given events; one that is an Error is thrown. `onLeft` is told where the stream is left before its end. */
+/** Streams the given events, and throws those that are Errors. Calls `onLeft` if the stream is left before its end. */
 export async function* streamScript(
   events: readonly unknown[],
   onLeft: () => void = () => {},
@@ -20,7 +20,7 @@ export async function* streamScript(
   }
 }
 
-/** What a stream says until it ends, and what it throws. */
+/** Collects the chunks of a stream until it ends, and the error that it throws. */
 export async function collect(
   stream: AsyncIterable<ModelChunk>,
 ): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {

@@ -1,11 +1,11 @@
-// What a service is to say, in words that no wire has: each wire says it in its own.
+// Scripts for a service, independent of the wire. Each wire plays them in its own format.
 
 import type { RawReply } from "./raw-sse-server.ts";
 
 /** A call: its id, its tool, and its arguments as text. */
 export type ScriptedCall = readonly [id: string, name: string, args: string];
 
-/** How a stream ends where the service says why; words as in `FinishReason`. */
+/** A stream end for which the service gives a reason. The words are those of `FinishReason`. */
 type SaidEnd =
   | "stop"
   | "tools"
@@ -28,7 +28,7 @@ export type End = SaidEnd | CutEnd;
 /** A word that is read as another end than it means. */
 export interface Misread {
   readonly word: string;
-  /** What it cannot be told from. */
+  /** The end that it cannot be distinguished from. */
   readonly reads: End;
   /** The same beside calls. Default: the same. */
   readonly withCalls?: End;
@@ -47,7 +47,7 @@ export interface ScriptedTurn {
   readonly reasoning?: readonly [text: string, signature: string];
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
-  /** Whether arguments come in pieces where a service has to be asked for it. Default false. */
+  /** True if arguments come in pieces on a service that only does so on request. Default false. */
   readonly inPieces?: boolean;
   /** Default 3 in and 2 out. */
   readonly usage?: ScriptedUsage;
@@ -66,13 +66,13 @@ export interface ScriptedUsage {
   readonly reasoning?: number;
 }
 
-/** What the service answers to one request. */
+/** The answer of the service to one request. */
 export type Scripted = ScriptedTurn | { readonly status: number; readonly message: string; readonly retryAfter?: string };
 
-/** What every answer takes. */
+/** The usage of every answer. */
 export const usual: ScriptedUsage = { input: 3, output: 2 };
 
-/** The words for an end; none where the wire has none. */
+/** Returns the words for an end. The list is empty if the wire has none. */
 export function wordsFor(ends: Ends, end: End): readonly (string | Misread)[] {
   const said = ends[end];
   return "none" in said ? [] : said;

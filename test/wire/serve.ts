@@ -1,4 +1,4 @@
-// What every server of these tests does in the same way: it takes a free port, reads bodies, and goes away with all its connections.
+// Shared parts of all test servers: they take a free port, read bodies, and close with all their connections.
 
 import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
@@ -10,7 +10,7 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** Lets a server listen where nobody else does. */
+/** Lets a server listen on a free port. */
 export async function serve(server: Server): Promise<Serving> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

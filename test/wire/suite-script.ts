@@ -1,4 +1,4 @@
-// What the conformance suite asks a service to play, as a script for any wire.
+// The scenarios of the conformance suite as scripts for any wire.
 
 import type { ProviderScenario } from "turnwright/testing";
 import type { Scripted } from "./scripted.ts";

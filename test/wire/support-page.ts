@@ -9,7 +9,7 @@ export interface Column {
   readonly adapters: readonly Adapter[];
 }
 
-/** What a probe found over one adapter; `variant` where a column has several. */
+/** The finding of a probe over one adapter. `variant` is set if a column has several adapters. */
 interface Found {
   readonly variant: string;
   readonly said: string;

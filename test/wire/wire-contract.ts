@@ -1,4 +1,4 @@
-// What every body of a Chat Completions request must keep to, whatever happened in the run before it.
+// Rules for the body of every Chat Completions request, whatever happened in the run before it.
 
 /** The parts of a body that are looked at. */
 interface Fields {
@@ -9,9 +9,9 @@ const toolName = /^[a-zA-Z0-9_-]{1,64}$/;
 const partTypes = new Set(["text", "image_url", "input_audio", "file"]);
 
 /**
- * Checks a request body and returns what is wrong with it, in words; nothing where it may be sent. Each call must be answered
- * exactly once, in call order and before any other message; ids are unique; arguments are texts that hold a JSON object;
- * tool names are such as the service takes; system messages come first.
+ * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Each call is answered exactly
+ * once, in call order, before any other message. Ids are unique. Arguments are texts that hold a JSON object. Tool names have the form that
+ * the service accepts. System messages come first.
  */
 export function checkWireContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -23,7 +23,7 @@ export function checkWireContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** What the walk over the messages carries along. */
+/** The state of the walk over the messages. */
 interface Walk {
   /** Calls of the latest turn that wait for their answer, in order. */
   open: readonly string[];

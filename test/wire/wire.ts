@@ -1,4 +1,4 @@
-// What a wire of a vendor is to these tests: how it says a script, and who reads it.
+// The wire of a vendor in these tests: its replies for a script, and its provider.
 
 import type { Provider } from "turnwright";
 import type { RawReply } from "./raw-sse-server.ts";
@@ -8,7 +8,7 @@ import type { Ends, Scripted } from "./scripted.ts";
 export interface Connecting {
   /** Options of the adapter, put in last. */
   readonly options?: object;
-  /** Whether a client of Google speaks to Vertex AI. Default false. */
+  /** True if a Google client speaks to Vertex AI. Default false. */
   readonly vertexai?: boolean;
 }
 
@@ -18,6 +18,6 @@ export interface Wire {
   readonly ends: Ends;
   toReply(scripted: Scripted): RawReply;
   connect(baseURL: string, connecting?: Connecting): { readonly provider: Provider; readonly bodies: readonly unknown[] };
-  /** What is wrong with a request that left. */
+  /** Returns the errors in a request. */
   check(body: unknown): readonly string[];
 }

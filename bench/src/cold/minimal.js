@@ -1,3 +1,3 @@
-// What the minimal hand-written loop imports.
+// The imports of the minimal hand-written loop.
 import "zod";
 import "../minimal-loop.js";

@@ -8,7 +8,7 @@
  * @typedef {(work: Work) => () => Promise<unknown>} Peer Makes a run that can be started again and again.
  */
 
-/** What the user asks, for those that take a text. */
+/** The question of the user, for peers that take a text. */
 export const question = "Do I need a coat in Oslo?";
 
 export const description = "Weather of the next days";

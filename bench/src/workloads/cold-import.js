@@ -1,4 +1,4 @@
-// What importing costs a fresh process over an empty one: CPU time, in turns, as the median of the differences.
+// The import cost of a fresh process over an empty one: CPU time, in turns, as the median of the differences.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { median } from "../measure.js";

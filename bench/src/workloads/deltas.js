@@ -1,4 +1,4 @@
-// What one text delta costs through each of the two faces: a listener on a run, and the iterated run.
+// The cost of one text delta through each of the two interfaces: a listener on a run, and the iterated run.
 import { compare, repeat } from "../measure.js";
 import { talkingModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightOptions, turnwrightRun } from "../subjects.js";

@@ -1,5 +1,5 @@
-// Whether an iteration costs the same late in a run as early: its cost in long runs over its cost in short ones, and
-// inside one run the cost of iterations 4,500 to 5,000 over that of iterations 100 to 600.
+// The growth of the cost of an iteration with the length of a run. Compares its cost in long runs with its cost in short ones.
+// Inside one run, compares iterations 4,500 to 5,000 with iterations 100 to 600.
 import { collectGarbage, compare, cpuMs, quantile, rounds, warmUps } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightRun } from "../subjects.js";
@@ -96,7 +96,7 @@ async function lateOverEarly(makeRun) {
 }
 
 /**
- * `callingModel` that notes the CPU time where each of the two stretches begins and ends. The late one ends before the answer.
+ * `callingModel` that notes the CPU time when each of the two stretches begins and ends. The late one ends before the answer.
  *
  * @param {number[]} marks
  * @returns {Script}

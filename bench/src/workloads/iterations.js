@@ -1,4 +1,4 @@
-// What one iteration costs: with a synchronous tool, with one whose promise is kept at once, and with one that really waits.
+// The cost of one iteration: with a synchronous tool, with a tool whose promise is already resolved, and with a tool that really waits.
 import { compare, repeat } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecast, forecastAtOnce, forecastLater, minimalRun, turnwrightRun } from "../subjects.js";

@@ -1,4 +1,4 @@
-// What runs leave behind when their results are dropped: heap, and listeners on the caller's own signal.
+// Memory and listeners that remain when results of runs are dropped: heap, and listeners on the caller's own signal.
 import { getEventListeners } from "node:events";
 import { collectGarbage, repeat } from "../measure.js";
 import { callingModel } from "../scripts.js";

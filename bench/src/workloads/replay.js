@@ -1,4 +1,5 @@
-// What a recorded run costs to play again from its file, beside reading and parsing the file's lines, and whether long runs cost more an iteration.
+// The cost of replaying a recorded run from its file, compared with reading and parsing the lines of the file. Also compares the cost per
+// iteration in long and short runs.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

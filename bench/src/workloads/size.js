@@ -1,4 +1,4 @@
-// What a program that calls runToolLoop and defineTool ships: bundled, minified, gzip.
+// The size of a program that calls runToolLoop and defineTool: bundled, minified, gzipped.
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { fileURLToPath } from "node:url";

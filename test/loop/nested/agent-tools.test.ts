@@ -74,7 +74,7 @@ describe("an agent tool", () => {
       ),
     ).toMatchObject({ data: "faked" });
     expect(told).toEqual([{ messages: question }]);
-    // Without a provider there is nobody to ask.
+    // Without a provider there is no model to ask.
     expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
   });
 

@@ -1,4 +1,4 @@
-// Calls inside calls that nobody can decide about at once.
+// Calls inside calls that cannot be decided at once.
 
 import { describe, expect, it } from "vitest";
 import { type Approve, isLoopError, type Json, type LoopOptions, memoryJournal } from "turnwright";

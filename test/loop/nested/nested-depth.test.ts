@@ -66,7 +66,7 @@ describe.for(kinds)("levels of runs, each in an %s", (kind) => {
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
     expect([depths, providers.map(({ calls }) => calls)]).toEqual([
-      // Whether there is a level left is known before an agent is asked what to run.
+      // The depth limit is checked before `prepare` of an agent tool is called.
       kind === "agent tool" ? [0, 1] : [0, 1, 2],
       [2, 2, 0],
     ]);

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => listeners.stop());
 
-/** What the innermost run is busy with when the end comes, and the ends that wait for it as long as they may. */
+/** The work of the innermost run when the end comes, and the ends that wait the full time for it. */
 const busy: readonly (readonly [what: string, turn: MockTurn, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],

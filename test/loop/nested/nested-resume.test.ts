@@ -44,7 +44,7 @@ function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "j
   };
 }
 
-/** Whether a step asks a model, or runs an ordinary tool. */
+/** True if a step asks a model or runs an ordinary tool. */
 const acts = (key: string): boolean => /(model|work)$/.test(key) && !key.includes("intent");
 
 it("pins the keys of nested runs", async () => {

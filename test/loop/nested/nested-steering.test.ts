@@ -24,11 +24,11 @@ type When = "with a stop" | "with a drain" | "beside a call that waits" | "while
 const times: readonly When[] = ["with a drain", "beside a call that waits", "while it waits"];
 
 interface Stage {
-  /** What each model was told, in all executions. */
+  /** The messages that each model was given, in all executions. */
   readonly told: { readonly inner: Set<unknown>; readonly outer: Set<unknown> };
   /** The results that `toResult` was given. */
   readonly results: LoopResult[];
-  /** What the control answered. */
+  /** The answers of the control. */
   readonly said: string[];
   run(options?: Partial<LoopOptions>): Promise<LoopResult>;
 }

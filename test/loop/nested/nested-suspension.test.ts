@@ -58,7 +58,7 @@ function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
 
 const saved = ({ journal }: LoopResult): Journal => memoryJournal(JSON.parse(JSON.stringify(journal)));
 
-/** Where records are between two processes. */
+/** The journals that hold the records between two processes. */
 const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) => Journal])[] = [
   ["a memory journal that is handed on", () => (last) => last?.journal ?? memoryJournal()],
   ["a memory journal that was saved", () => (last) => (last === undefined ? memoryJournal() : saved(last))],
@@ -109,7 +109,7 @@ describe("a nested run that is drained suspends the runs around it", () => {
       expect(pathsOf(again.events, "run-end")).toHaveLength(levels);
       expect(again.of("tool-start").map(({ replayed }) => replayed)).toEqual(Array.from({ length: levels }, () => true));
 
-      // Behind the suspension there is an end, and that is replayed as it was.
+      // After the suspension the run ends, and a replay gives that end.
       const third = await runToolLoop({ ...options, journal: open(second) });
       expect([third.text, third.usage, asked()]).toEqual(["Done.", second.usage, Array.from({ length: levels }, () => 2)]);
     },

@@ -19,10 +19,10 @@ export type Kind = "agent tool" | "ordinary tool";
 /** Both of them, for tables. */
 export const kinds: readonly Kind[] = ["agent tool", "ordinary tool"];
 
-/** What the run inside a call is told. */
+/** Makes the options of the run inside a call. */
 export type Prepare = (args: unknown, context: ToolContext) => NestedLoopOptions;
 
-/** What a nested run is asked. */
+/** The messages that a nested run starts with. */
 export const question: readonly UserMessage[] = [{ role: "user", content: "Well?" }];
 
 /** A tool of either kind; both make the same of the result. */
@@ -60,7 +60,7 @@ export function callAndAnswer(name: string, [first, second]: readonly [number, n
   ];
 }
 
-/** Where each event of a type came from: the path, or "-" for the outermost run. */
+/** Returns the path of each event of a type, or "-" for the outermost run. */
 export function pathsOf(events: readonly LoopEvent[], type: LoopEvent["type"]): readonly string[] {
   return events.filter((event) => event.type === type).map(({ path }) => path?.join(" > ") ?? "-");
 }
@@ -70,7 +70,7 @@ export function plain({ journal: _, ...rest }: LoopResult): unknown {
   return JSON.parse(JSON.stringify(rest));
 }
 
-/** What a run used, in one line. */
+/** Returns the tokens, the cost and the tool calls of a run. */
 export function spendingOf({ usage: { totalTokens }, costUSD, toolCallsExecuted }: LoopResult): readonly unknown[] {
   return [totalTokens, costUSD, toolCallsExecuted];
 }

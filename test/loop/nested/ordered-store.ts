@@ -1,4 +1,5 @@
-// What an engine keeps that knows steps by their order: a process that asks for another step than the one before it did is refused.
+// The store of an engine that identifies steps by their order. It refuses a process that asks for another step than the previous process
+// did.
 
 import type { Journal, Step } from "turnwright";
 

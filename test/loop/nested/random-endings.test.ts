@@ -8,7 +8,7 @@ import { outcomesOf } from "../play.ts";
 import { plain } from "./nesting.ts";
 import { optionsOf, type Plan, plans, type Stage } from "./random-tree.ts";
 
-/** What ends a tree of runs from outside, and when. */
+/** The verb that ends a tree of runs from outside, and its time. */
 interface End {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "drain" | "wall clock";

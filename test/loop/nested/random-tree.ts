@@ -1,4 +1,4 @@
-// Trees of runs that nobody thought of, beside and inside each other.
+// Random trees of runs, beside and inside each other.
 
 import fc from "fast-check";
 import type { NestedLoopOptions, Provider, Tool } from "turnwright";
@@ -34,7 +34,7 @@ const { plan } = fc.letrec<{ plan: Plan; call: Plan["iterations"][number]["calls
 /** Any tree. */
 export const plans: fc.Arbitrary<Plan> = plan;
 
-/** What has begun inside one run. */
+/** The number of streams and tools that began inside one run. */
 interface Count {
   readonly limit: number;
   begun: number;
@@ -45,7 +45,7 @@ function countOne(count: Count | undefined): void {
   for (let run = count; run !== undefined; run = run.outer) run.begun += 1;
 }
 
-/** What the runs of a tree share. */
+/** State that the runs of a tree share. */
 export interface Stage {
   readonly clock: TestClock;
   readonly counts: Count[];
@@ -53,7 +53,7 @@ export interface Stage {
   ran: number;
 }
 
-/** What a run is told, and its part of the counting. */
+/** Makes the options of a run, and counts what it begins. */
 export function optionsOf(
   { iterations, maxToolCalls, maxTokens }: Plan,
   stage: Stage,

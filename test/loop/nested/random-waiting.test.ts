@@ -14,7 +14,7 @@ type Decisions = NonNullable<LoopOptions["decisions"]>;
 interface Word {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "drain";
-  /** Which run hears it: 0 is the outermost. */
+  /** The index of the run that receives the verb: 0 is the outermost. */
   readonly run: number;
 }
 
@@ -23,7 +23,7 @@ interface Life {
   readonly answers: readonly ("approve" | "deny" | "none")[];
   readonly words: readonly Word[];
   readonly afterRecords: number | undefined;
-  /** Whether a decision is among them that nothing waits for. */
+  /** True if one of the decisions is about a call that does not wait. */
   readonly isMistaken: boolean;
 }
 
@@ -54,7 +54,7 @@ interface Lived {
   /** Its result, or what it was rejected with. */
   readonly end: unknown;
   readonly deeds: readonly Deed[];
-  /** Whether the outermost run took a word that ends it. */
+  /** True if the outermost run accepted a verb that ends it. */
   readonly isTold: boolean;
 }
 
@@ -113,7 +113,7 @@ const idOf = (key: string): string =>
     .map(({ index }) => `call_i0_${index}`)
     .join("/");
 
-/** A sequential call begins when all before it are over, and what is behind it when it is. */
+/** Checks the order of calls: a sequential call begins when all calls before it are over, and those after it begin when it is over. */
 function checkOrder(deeds: readonly Deed[]): void {
   const begun = begunIn(deeds);
   for (const [at, later] of begun.entries()) {
@@ -134,7 +134,7 @@ interface History {
   /** Calls that have waited. */
   readonly ids: Set<string>;
   readonly approved: Set<string>;
-  /** What was said to a process that died. */
+  /** The decisions that were given to a process that died. */
   repeated: Decisions | undefined;
 }
 
@@ -151,7 +151,7 @@ async function checkTold({ plan, store }: History, result: LoopResult): Promise<
   expect(open).toEqual(result.status === "suspended" ? expect.arrayContaining(waitsFor(result).map(({ id }) => id)) : []);
 }
 
-/** What has ended stays as it is, whatever is decided. */
+/** Checks that a run that has ended stays the same, whatever is decided. */
 async function checkOver({ plan, store, ids }: History, result: LoopResult): Promise<void> {
   const again = await live(plan, { journal: store.open() });
   expect([(again.end as LoopResult).messages, again.deeds]).toEqual([result.messages, []]);

@@ -1,9 +1,9 @@
-// What runs leave in their records, and models that any process can ask.
+// Records that runs leave, and models that any process can ask.
 
 import { type Journal, type LoopResult, memoryJournal, type Provider, type SavedJournal, type ToolContext } from "turnwright";
 import { createMockProvider, type MockTurn } from "turnwright/testing";
 
-/** What happened, in order: the keys of the steps in which a model was asked or a tool ran. */
+/** The events in order: the keys of the steps in which a model was asked or a tool ran. */
 export type Log = string[];
 
 /** A model that says what comes next in its conversation, in whatever process it is asked. */
@@ -18,7 +18,7 @@ export function scriptOf(runKey: string, turns: readonly MockTurn[], log: Log): 
 /** The key of a call's step, in the run "tree". */
 export const keyOf = ({ idempotencyKey }: ToolContext): string => idempotencyKey.replace("tree/", "");
 
-/** What a run has recorded. */
+/** Returns the recorded steps of a run. */
 export function stepsOf({ journal }: LoopResult): SavedJournal["steps"] {
   const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
   return steps;

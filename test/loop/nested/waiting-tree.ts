@@ -1,5 +1,4 @@
-// Trees of runs whose calls wait for people, as nobody would write them: who asks, who is alone, who fails for good, and who is told what
-// and when.
+// Random trees of runs whose calls wait for people: calls that ask, sequential calls, fatal failures, and verbs at random moments.
 
 import fc from "fast-check";
 import {
@@ -23,7 +22,7 @@ type Leaf = (typeof leaves)[number];
 export interface Plan {
   readonly calls: readonly (Leaf | Plan)[];
   readonly sequential: boolean;
-  /** Whether what is made of its result fails for good. */
+  /** True if `toResult` of this run throws a fatal error. */
   readonly isFatal: boolean;
 }
 
@@ -45,7 +44,7 @@ export interface Deed {
   readonly isEnd: boolean;
 }
 
-/** What the runs of a tree share in one process. */
+/** State that the runs of a tree share in one process. */
 export interface Stage {
   readonly clock: TestClock;
   readonly deeds: Deed[];
@@ -55,7 +54,7 @@ export interface Stage {
 
 const approve: Approve = ({ name }) => ({ kind: name.startsWith("ask") ? "ask" : "approve" });
 
-/** What a run is told. */
+/** Makes the options of a run. */
 export function optionsOf(
   { calls }: Plan,
   stage: Stage,

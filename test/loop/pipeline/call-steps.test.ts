@@ -1,4 +1,4 @@
-// What happens around one call, in its order, and how often.
+// The steps around one call: their order and their number.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

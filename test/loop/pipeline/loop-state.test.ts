@@ -1,4 +1,4 @@
-// What a run gathers from iteration to each, as its result and its requests tell it.
+// State that a run collects over its iterations, as its result and its requests show it.
 
 import { describe, expect, it } from "vitest";
 import { toolResult, type LoopOptions } from "turnwright";

@@ -30,7 +30,7 @@ function start(
   return play(turns, { tools: [tool("enrich", () => answer)], policies: { restarts: { stash } }, ...more });
 }
 
-/** What the model was shown behind the results of each iteration. */
+/** Returns the context that the model was shown after the results of each iteration. */
 const contextsOf = ({ provider }: Playing): readonly unknown[] =>
   provider.requests.slice(1).map(({ messages }) => (messages.at(-1)?.role === "user" ? messages.at(-1) : undefined));
 

@@ -58,7 +58,7 @@ const callsOf = (words: string): readonly MockPart[] =>
     return toolCall(name === "memory" ? "update_short_term_memory" : name, { do: what });
   });
 
-/** What the source calls its special cases: one family, and one tool. */
+/** The special cases of the source: one family, and one tool. */
 const preToolText: PreToolTextPolicy = {
   endAfterTextFamilies: ["novelai"],
   suppressFollowUpAfterText: ["update_short_term_memory"],
@@ -70,7 +70,7 @@ function start(family: string | undefined, script: MockScript, more: Partial<Loo
   return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
 }
 
-/** How a run ends whose model says `said`, calls tools, and answers where it is asked again. */
+/** Returns the ending of a run. The model says `said`, calls tools, and answers if it is asked again. */
 async function endOf(
   [family, said, calls]: readonly [family: string | undefined, said: string, calls: string],
   more: Partial<LoopOptions> = {},
@@ -114,7 +114,7 @@ describe("text before a call", () => {
     // A restart asks for an answer to its context.
     ["novelai", "Noted.", "plain:restart", wentOn],
     [undefined, "Noted.", "memory quiet:restart", wentOn],
-    // The end of the turn is named where both would end the run.
+    // If both would end the run, the reason is `end-turn`.
     ["novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
     [undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
     ["novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
@@ -215,7 +215,7 @@ describe("the policy", () => {
     [{ ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
     [{ ...preToolText, suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
     [{ endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
-    // What a tool says of itself does not take back what the policy says of it.
+    // The trait of a tool does not override the policy for it.
     [{ suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%j, a provider of the family %s and %j: %s", async ([preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);

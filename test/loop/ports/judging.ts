@@ -1,4 +1,4 @@
-// What judges and changes: hooks, policies, prices and stores.
+// Ports that judge and change: hooks, policies, prices and stores.
 
 import {
   contextRestart,
@@ -22,7 +22,7 @@ const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOpt
   hangs: "answered",
 });
 
-/** The same where nobody waits for it. */
+/** The same for a verb that the run does not wait for. */
 const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
   const { over, ends } = skipped(policies);
   return { over, ends };

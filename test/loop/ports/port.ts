@@ -11,11 +11,11 @@ export interface Port {
   readonly over: (fault: Fault) => Partial<LoopOptions>;
   /** How the run ends when the verb fails or gives nonsense: kinds of reasons, codes of LoopErrors, or "thrown" for an error as it came. */
   readonly ends: readonly string[];
-  /** How it ends when the verb does not answer, or "never". Default: nobody waits for it, and the run ends as above. */
+  /** The ending if the verb does not answer, or "never". By default the run does not wait for the verb and ends as above. */
   readonly hangs?: string;
   /** How it ends at the wall clock then. Default "wall-clock". */
   readonly atWallClock?: string;
-  /** Set for a field, whose getter can throw. What it gives is the caller's own value. */
+  /** Set for a field, whose getter can throw. Its value belongs to the caller. */
   readonly isField?: true;
 }
 
@@ -37,7 +37,7 @@ export function after(count: number, well: () => unknown, fault: Fault): Fault {
   return () => ((asked += 1) > count ? fault() : well());
 }
 
-/** What the model says: two calls at once, one call, and an answer. */
+/** The usual turns of the model: two calls at once, one call, and an answer. */
 export const usual: MockScript = [
   [text("Look: "), toolCall("t"), toolCall("t"), usage({ inputTokens: 3, outputTokens: 4 })],
   toolCall("t"),

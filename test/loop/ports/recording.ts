@@ -90,7 +90,7 @@ export const recordingPorts: Ports = {
     ["approval-required"],
   ),
   "journal.has": asked((fault) => ({ ...inside, ...resumed(waitingInside, { has: fault }) }), ["approval-required"]),
-  // Nobody may be asked for days: only the end of the run ends it.
+  // A decision may take days, so only the end of the run ends the wait.
   "journal.wait": {
     over: (fault) => ({ ...journal(() => ({ wait: fault })), policies: asking.policies }),
     ends: ["thrown", "answered"],
@@ -104,7 +104,7 @@ export const recordingPorts: Ports = {
       decisions: { [waiting.id]: { kind: "approve" } },
       tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
     }),
-    // Nothing is lost where a replay breaks; past that the call is refused, and the model goes on to the next question.
+    // A replay that breaks loses nothing. After the replay the call is refused, and the model goes on to the next question.
     ends: call === 2 ? ["thrown", "invalid-option", "tools-changed"] : ["hook-failed", "approval-required", "answered"],
   })),
   "policies.allowToolChange": {

@@ -1,4 +1,4 @@
-// What watches a run or ends it from outside: emitters, tracers, controls and signals.
+// Ports that watch a run or end it from outside: emitters, tracers, controls and signals.
 
 import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
 import { createLoopControl, createLoopEvents, type LoopOptions } from "turnwright";

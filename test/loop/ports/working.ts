@@ -1,4 +1,4 @@
-// What does the work of a run: models, tools, registries and runs inside calls.
+// Ports that do the work of a run: models, tools, registries and runs inside calls.
 
 import { defineAgentTool, type LoopOptions, type ToolRegistry } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
@@ -22,7 +22,7 @@ const agent = (verbs: { readonly prepare?: Fault; readonly toResult?: Fault }): 
   return { tools: [defineAgentTool(made as Parameters<typeof defineAgentTool>[0])] };
 };
 
-/** What a tool does wrong is for the model to read. */
+/** Errors of a tool go to the model. */
 const forModel = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
   ends: ["answered", ...ends],
@@ -44,7 +44,7 @@ export const workingPorts: Ports = {
     ends: ["provider-error"],
     hangs: "stream-idle",
   },
-  // The stream is left behind, whatever it says to that.
+  // The run abandons the stream, whatever `return` does.
   "provider's return": {
     over: (fault) => stream(() => ({ next: () => never, return: fault, throw: fault })),
     ends: ["first-chunk"],

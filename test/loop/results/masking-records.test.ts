@@ -1,4 +1,4 @@
-// What a run masks is the same in every execution of it.
+// A run masks the same results in every execution.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, maskResults, memoryJournal, type Message, runToolLoop } from "turnwright";

@@ -76,7 +76,7 @@ describe("the end of the run in the middle of a stage", () => {
     playing.control[verb]();
     await playing.clock.advance(1);
     const result = await playing.result;
-    // What was made before stands; what was cut off is as the tool gave it.
+    // Finished stages count. An interrupted result is as the tool returned it.
     expect([result.reason.kind, await readingsOf(playing), asked]).toEqual([reason, ["A", "b", "c"], ["a", "b"]]);
     expect([failuresOf(playing), playing.clock.pending, playing.provider.calls]).toEqual([[], 0, 1]);
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));

@@ -1,4 +1,4 @@
-// What becomes of successful results before the model reads them.
+// The processing of successful results before the model reads them.
 
 import { describe, expect, it } from "vitest";
 import {

@@ -1,4 +1,4 @@
-// What a pipeline takes and what is recorded of it: spending, replay, crashes, suspensions.
+// The spending of a result pipeline and its records: replay, crashes, suspensions.
 
 import { describe, expect, it } from "vitest";
 import {

@@ -17,16 +17,16 @@ export function start(output: unknown, results: ResultPipeline, more: Partial<Lo
   });
 }
 
-/** What the model reads of each call. */
+/** Returns the result that the model reads for each call. */
 export const readingsOf = async (playing: Playing): Promise<readonly unknown[]> =>
   answersOf(await playing.result).map(({ result }) => result);
 
-/** What listeners heard of results that changed. */
+/** Returns the events about changed results, with their tokens before and after. */
 export const changesOf = ({ recording }: Playing): readonly unknown[] =>
   recording.events.flatMap((event) =>
     "tokensBefore" in event ? [`${event.type} ${event.tokensBefore} -> ${event.tokensAfter}`] : [],
   );
 
-/** What they heard of stages that failed. */
+/** Returns the events about failed stages. */
 export const failuresOf = ({ recording }: Playing): readonly string[] =>
   recording.of("listener-error").map(({ event, error }) => `${event}: ${error.message}`);

@@ -11,11 +11,11 @@ export interface Scenario {
   readonly reason: EndReason["kind"];
   readonly script: MockScript;
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
-  /** What happens outside while the run goes on. */
+  /** Acts from outside while the run goes on. */
   readonly meanwhile?: (stage: Stage) => Promise<void> | void;
-  /** What `result.text` is. */
+  /** The expected `result.text`. */
   readonly text: string;
-  /** What a run that is suspended says in the end, where it does not ask for the one iteration that it is given. */
+  /** The final text of the continued run, if it makes no further model request. */
   readonly goesOnTo?: string;
   /** The provider never notices that it was left. */
   readonly deafProvider?: true;

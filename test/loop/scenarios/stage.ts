@@ -1,4 +1,4 @@
-// What a scenario plays on: its clock, its control, its tools.
+// The stage of a scenario: its clock, its control, its tools.
 
 import { z } from "zod";
 import {
@@ -12,7 +12,7 @@ import {
 } from "turnwright";
 import type { TestClock } from "turnwright/testing";
 
-/** What a scenario may use from outside the run. */
+/** Objects outside the run that a scenario may use. */
 export interface Stage {
   readonly clock: TestClock;
   readonly control: LoopControl;

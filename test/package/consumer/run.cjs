@@ -7,7 +7,7 @@ const { pathToFileURL } = require("node:url");
 
 const [, , system] = process.argv;
 
-/** What the package requires that is not its own, since it was last cleared. */
+/** The packages that turnwright has required since this set was last cleared. */
 const required = new Set();
 const hook = "_load";
 const loadModule = Module[hook];
@@ -24,7 +24,7 @@ async function loaderOf(app) {
   return load;
 }
 
-/** The package that is missing where nothing but turnwright is installed, if any. */
+/** Returns the package that is missing if only turnwright is installed, or undefined. */
 async function findMissing(specifier) {
   const load = await loaderOf("bare");
   try {
@@ -35,7 +35,7 @@ async function findMissing(specifier) {
   }
 }
 
-/** What went wrong in the exercise of an entry, if anything. */
+/** Runs the exercise of an entry. Returns its error, or undefined. */
 async function tryEntry(name, specifier) {
   const { exercise } = require(`./exercises/${name}.cjs`);
   const load = await loaderOf(name);

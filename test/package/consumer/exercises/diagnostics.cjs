@@ -1,4 +1,4 @@
-// What a run tells on channels of Node.
+// Subscribes to the diagnostics channels of a run.
 
 const assert = require("node:assert/strict");
 const { subscribe, unsubscribe } = require("node:diagnostics_channel");

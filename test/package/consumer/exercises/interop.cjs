@@ -6,7 +6,7 @@ exports.exercise = async (load) => {
   const { importTool } = await load("turnwright/interop");
   const { mergeRegistries, withFilter, withPrefix } = await load("turnwright");
   const { runTool } = await load("turnwright/testing");
-  // What `tool()` of the AI SDK gives for a schema in JSON.
+  // The result of the AI SDK's `tool()` for a JSON Schema.
   const foreign = {
     description: "Adds",
     inputSchema: { [Symbol.for("vercel.ai.schema")]: true, jsonSchema: { type: "object" }, validate: undefined },

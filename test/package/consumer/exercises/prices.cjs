@@ -1,4 +1,4 @@
-// What a run costs.
+// Computes the cost of a run from list prices.
 
 const assert = require("node:assert/strict");
 

@@ -1,4 +1,4 @@
-// What a run tells on channels of Node.
+// Subscribes to the diagnostics channels of a run.
 
 import { subscribe } from "node:diagnostics_channel";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";

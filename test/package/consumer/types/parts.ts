@@ -1,4 +1,4 @@
-// What comes next in a run made by hand.
+// A run that is made by hand from the parts.
 
 import type { Message } from "turnwright";
 import { type Bounds, createLoopState, nextStep, type NextStep } from "turnwright/parts";

@@ -3,7 +3,7 @@
 import { type Provider, runToolLoop } from "turnwright";
 import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
 
-/** What was planned, in words. */
+/** Returns the purpose and the success of every planned command. */
 export async function plan(model: Provider, options: PlannerOptions): Promise<readonly string[]> {
   const provider = withPlanner(model, { ...options, maxRounds: 3 });
   const result = await runToolLoop({ provider, messages: [{ role: "user", content: "May we sail?" }] });

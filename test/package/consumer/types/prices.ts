@@ -5,5 +5,5 @@ import { genaiPrices } from "turnwright/prices";
 
 const listed = genaiPrices({ provider: "openai" });
 
-/** What a local model costs is nothing. */
+/** List prices, and no cost for a local model. */
 export const pricing: Pricing = (tokens, used) => (used.provider === "ollama" ? 0 : listed(tokens, used));
