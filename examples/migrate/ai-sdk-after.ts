@@ -1,0 +1,169 @@
+// The programs of `ai-sdk-before.ts` on turnwright.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  createLoopControl,
+  defineTool,
+  iterationCountIs,
+  type Message,
+  runToolLoop,
+  streamToolLoop,
+  structuredOutput,
+} from "turnwright";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+
+const messages: readonly Message[] = [{ role: "user", content: "Do I need a coat in Oslo?" }];
+const look = [text("Let me look. "), toolCall("get_forecast", { city: "Oslo" })];
+const shown: string[] = [];
+const show = (said: string): void => void shown.push(said);
+const fetchForecast = async (city: string, _options: { signal: AbortSignal }): Promise<unknown> => ({ city, degrees: 7 });
+
+const provider = createMockProvider([look, text("Yes, take a coat.")]);
+// #region tool
+const getForecast = defineTool({
+  name: "get_forecast",
+  description: "Weather of the next days",
+  inputSchema: z.object({ city: z.string() }),
+  execute: ({ city }, { signal }) => fetchForecast(city, { signal }),
+});
+const tools = [getForecast];
+
+const result = await runToolLoop({
+  provider,
+  tools,
+  messages: [{ role: "user", content: "Do I need a coat in Oslo?" }],
+  limits: { maxIterations: 10 }, // default 100
+});
+show(result.status === "completed" ? result.text : `No answer: ${result.reason.kind}`);
+// #endregion tool
+assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, take a coat.", "answered", 2]);
+
+{
+  const provider = createMockProvider([look, text("Yes, take a coat.")]);
+  // #region stream
+  const stream = streamToolLoop({ provider, tools, messages });
+  for await (const event of stream) {
+    if (event.type === "text-delta") show(event.text);
+    if (event.type === "tool-end") show(`[${event.name}] `);
+  }
+  const { status, text: answer } = await stream.result; // resolves after an error too
+  if (status === "error") show("[failed]");
+  // #endregion stream
+  assert.equal(shown.splice(0).join(""), "Let me look. [get_forecast] Yes, take a coat.");
+  assert.equal(answer, "Yes, take a coat.");
+}
+
+{
+  const provider = createMockProvider([look, toolCall("get_forecast", { city: "Oslo" })]);
+  // #region limit
+  const { reason, text } = await runToolLoop({
+    provider,
+    tools,
+    messages,
+    limits: { maxIterations: 2 },
+    hooks: { onIteration: (finished, { lastToolCalls }) => show(`${finished}: ${lastToolCalls.length} calls`) },
+  });
+  if (reason.kind === "max-iterations") show(`No answer after ${reason.limit} iterations.`);
+  // `text` is "Let me look.": the last text that was not blank.
+  // #endregion limit
+  assert.deepEqual(shown.splice(0), ["1: 1 calls", "2: 1 calls", "No answer after 2 iterations."]);
+  assert.equal(text, "Let me look.");
+}
+
+{
+  // A stop condition is asked before the calls of the response run.
+  const provider = createMockProvider([look, toolCall("get_forecast", { city: "Oslo" })]);
+  const ended = await runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(2) } });
+  assert.deepEqual([ended.status, ended.toolCallsExecuted, ended.pendingCalls.length], ["completed", 1, 1]);
+}
+
+{
+  const provider = createMockProvider([look]);
+  const stopButton = new EventTarget();
+  const tools = [
+    defineTool({
+      name: "get_forecast",
+      description: "",
+      inputSchema: z.object({ city: z.string() }),
+      execute: (_, { signal }) => {
+        stopButton.dispatchEvent(new Event("click"));
+        signal.throwIfAborted();
+      },
+    }),
+  ];
+  // #region stop
+  const control = createLoopControl();
+  stopButton.addEventListener("click", () => control.stop());
+
+  const { status, text, messages: done } = await runToolLoop({ provider, tools, messages, control });
+  if (status === "stopped-by-user") show(`Stopped. Until then: ${text}`);
+  // `done` has the text and one result for each call. The call that was cut off reads "interrupted".
+  // #endregion stop
+  assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
+  assert.match(JSON.stringify(done.at(-1)), /"outcome":"interrupted"/);
+}
+
+{
+  const folder = mkdtempSync(join(tmpdir(), "from-the-ai-sdk-"));
+  const file = join(folder, "bill-7.jsonl");
+  const provider = createMockProvider([toolCall("pay", { amount: 900 }), text("Paid.")]);
+  const paid: number[] = [];
+  const payBill = async (amount: number): Promise<string> => {
+    paid.push(amount);
+    return "done";
+  };
+  // #region approve
+  const pay = defineTool({
+    name: "pay",
+    description: "Pays an amount in EUR",
+    inputSchema: z.object({ amount: z.number() }),
+    needsApproval: ({ amount }) => amount > 100,
+    execute: ({ amount }) => payBill(amount),
+  });
+  const messages: readonly Message[] = [{ role: "user", content: "Pay the bill." }];
+  const options = { provider, tools: [pay], messages, runId: "bill-7" };
+  const first = await runToolLoop({ ...options, journal: fileJournal(file) });
+  const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
+
+  // Days later, in any process, a person has said yes. The file has kept the run.
+  const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
+  const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  // "Paid." A retry of the same call gives the same result and pays nothing.
+  // #endregion approve
+  assert.deepEqual([first.status, second.text, paid], ["suspended", "Paid.", [900]]);
+  const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  assert.deepEqual([third.text, paid], ["Paid.", [900]]);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+{
+  const provider = createMockProvider([
+    text('{ "city": "Oslo", "coat": "maybe" }'),
+    text('{ "city": "Oslo", "coat": "maybe" }'),
+    text('{ "city": "Oslo", "coat": true }'),
+  ]);
+  // #region output
+  const schema = z.object({ city: z.string(), coat: z.boolean() });
+  const answer = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
+  if (answer.output !== undefined) show(`${answer.output.city}: ${answer.output.coat}`);
+  if (answer.reason.kind === "invalid-output") show(`No answer that fits: ${answer.text}`);
+  // "Oslo: true": the model read what was wrong with its first two answers.
+  // #endregion output
+  assert.deepEqual(shown.splice(0), ["Oslo: true"]);
+}
+
+{
+  // #region test
+  const provider = createMockProvider([toolCall("get_forecast", { city: "Oslo" }), text("Yes, take a coat.")]);
+  const result = await runToolLoop({ provider, tools, messages });
+  assert.equal(result.text, "Yes, take a coat.");
+  assert.equal(provider.requests[1]?.messages.at(-1)?.role, "tool"); // the second request ends with the forecast
+  // #endregion test
+}
+
+console.log("ai-sdk-after: the same programs on turnwright hold.");

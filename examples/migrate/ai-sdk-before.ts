@@ -1,0 +1,177 @@
+// Programs on the AI SDK 7. `ai-sdk-after.ts` has the same programs on turnwright.
+
+import assert from "node:assert/strict";
+import { generateText, isStepCount, type ModelMessage, NoObjectGeneratedError, Output, streamText, tool } from "ai-v7";
+import { MockLanguageModelV4 } from "ai-v7/test";
+import { z } from "zod";
+import { callTool, createModel, say, usage } from "./ai-sdk-model.ts";
+
+const prompt = "Do I need a coat in Oslo?";
+const look = [say("Let me look. "), callTool("get_forecast", { city: "Oslo" })];
+const shown: string[] = [];
+const show = (text: string): void => void shown.push(text);
+const fetchForecast = async (city: string, _options: { signal: AbortSignal | undefined }): Promise<unknown> => ({
+  city,
+  degrees: 7,
+});
+
+const model = createModel([look, [say("Yes, take a coat.")]]);
+// #region tool
+const getForecast = tool({
+  description: "Weather of the next days",
+  inputSchema: z.object({ city: z.string() }),
+  execute: ({ city }, { abortSignal }) => fetchForecast(city, { signal: abortSignal }),
+});
+const tools = { get_forecast: getForecast };
+
+const result = await generateText({
+  model,
+  tools,
+  prompt: "Do I need a coat in Oslo?",
+  stopWhen: isStepCount(10), // without it: one request, and the model never reads the forecast
+});
+show(result.text);
+// #endregion tool
+assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes, take a coat.", "stop", 2]);
+{
+  const { text, steps } = await generateText({ model: createModel([look]), tools, prompt });
+  assert.deepEqual([text, steps.length], ["Let me look. ", 1]);
+}
+
+{
+  const model = createModel([look, [say("Yes, take a coat.")]]);
+  // #region stream
+  const { stream, text } = streamText({ model, tools, prompt, stopWhen: isStepCount(10) });
+  for await (const part of stream) {
+    if (part.type === "text-delta") show(part.text);
+    if (part.type === "tool-result") show(`[${part.toolName}] `);
+    if (part.type === "error") show("[failed]");
+  }
+  const answer = await text; // rejects after an error
+  // #endregion stream
+  assert.equal(shown.splice(0).join(""), "Let me look. [get_forecast] Yes, take a coat.");
+  assert.equal(answer, "Yes, take a coat.");
+}
+
+{
+  const model = createModel([look, [callTool("get_forecast", { city: "Oslo" })]]);
+  // #region limit
+  const { finishReason, steps, text } = await generateText({
+    model,
+    tools,
+    prompt,
+    stopWhen: isStepCount(2),
+    onStepEnd: ({ stepNumber, toolCalls }) => show(`${stepNumber}: ${toolCalls.length} calls`),
+  });
+  if (finishReason === "tool-calls") show(`No answer after ${steps.length} steps.`);
+  // `text` is "": it is the text of the last step alone.
+  // #endregion limit
+  assert.deepEqual(shown.splice(0), ["0: 1 calls", "1: 1 calls", "No answer after 2 steps."]);
+  assert.equal(text, "");
+}
+
+{
+  const model = createModel([look]);
+  const stopButton = new EventTarget();
+  const tools = {
+    get_forecast: tool({
+      inputSchema: z.object({ city: z.string() }),
+      execute: (_, { abortSignal }) => {
+        stopButton.dispatchEvent(new Event("click"));
+        abortSignal?.throwIfAborted();
+      },
+    }),
+  };
+  // #region stop
+  const controller = new AbortController();
+  stopButton.addEventListener("click", () => controller.abort());
+
+  const done: ModelMessage[] = []; // the only record of the finished steps
+  try {
+    await generateText({
+      model,
+      tools,
+      prompt,
+      stopWhen: isStepCount(10),
+      abortSignal: controller.signal,
+      onStepEnd: ({ response }) => void done.push(...response.messages),
+    });
+  } catch (error) {
+    if (!controller.signal.aborted) throw error;
+    show("Stopped.");
+  }
+  // #endregion stop
+  assert.deepEqual(shown.splice(0), ["Stopped."]);
+  assert.match(JSON.stringify(done), /"error-text","value":"AbortError/);
+}
+
+{
+  const model = createModel([[callTool("pay", { amount: 900 })], [say("Paid.")], [say("Paid again.")]]);
+  const paid: number[] = [];
+  const payBill = async (amount: number): Promise<string> => {
+    paid.push(amount);
+    return "done";
+  };
+  // #region approve
+  const pay = tool({ inputSchema: z.object({ amount: z.number() }), execute: ({ amount }) => payBill(amount) });
+  const options = {
+    model,
+    tools: { pay },
+    toolApproval: { pay: ({ amount }: { amount: number }) => (amount > 100 ? "user-approval" : undefined) },
+    stopWhen: isStepCount(10),
+  } as const;
+  const messages: ModelMessage[] = [{ role: "user", content: "Pay the bill." }];
+  const first = await generateText({ ...options, messages });
+
+  // Days later a person has said yes. Your database has kept the messages.
+  const requests = first.content.filter((part) => part.type === "tool-approval-request");
+  const answers = requests.map(({ approvalId }) => ({ type: "tool-approval-response" as const, approvalId, approved: true }));
+  messages.push(...first.responseMessages, { role: "tool", content: answers });
+  const second = await generateText({ ...options, messages });
+  // "Paid." A retry with the same messages would pay again.
+  // #endregion approve
+  assert.deepEqual([second.text, paid], ["Paid.", [900]]);
+  await generateText({ ...options, messages });
+  assert.deepEqual(paid, [900, 900]);
+}
+
+{
+  const model = createModel([[say('{ "city": "Oslo", "coat": "maybe" }')]]);
+  // #region output
+  const schema = z.object({ city: z.string(), coat: z.boolean() });
+  try {
+    const { output } = await generateText({ model, prompt, output: Output.object({ schema }) });
+    show(`${output.city}: ${output.coat}`);
+  } catch (error) {
+    if (!NoObjectGeneratedError.isInstance(error)) throw error;
+    show(`No answer that fits: ${error.text}`); // { "city": "Oslo", "coat": "maybe" }
+  }
+  // #endregion output
+  assert.deepEqual(shown.splice(0), ['No answer that fits: { "city": "Oslo", "coat": "maybe" }']);
+}
+
+{
+  // #region test
+  const model = new MockLanguageModelV4({
+    doGenerate: [
+      {
+        content: [{ type: "tool-call", toolCallId: "call_1", toolName: "get_forecast", input: '{"city":"Oslo"}' }],
+        finishReason: { unified: "tool-calls", raw: undefined },
+        usage,
+        warnings: [],
+      },
+      {
+        content: [{ type: "text", text: "Yes, take a coat." }],
+        finishReason: { unified: "stop", raw: undefined },
+        usage,
+        warnings: [],
+      },
+    ],
+  });
+  const { text } = await generateText({ model, tools, prompt, stopWhen: isStepCount(10) });
+  assert.equal(text, "Yes, take a coat.");
+  assert.equal(model.doGenerateCalls[1]?.prompt.at(-1)?.role, "tool"); // the second request ends with the forecast
+  // #endregion test
+}
+
+console.log("ai-sdk-before: the programs on the AI SDK hold.");

@@ -1,0 +1,8 @@
+// The programs of the two migration guides: each on the other library, then on turnwright.
+
+await import("./ai-sdk-before.ts");
+await import("./ai-sdk-kept.ts");
+await import("./ai-sdk-after.ts");
+await import("./openai-agents-before.ts");
+await import("./openai-agents-kept.ts");
+await import("./openai-agents-after.ts");

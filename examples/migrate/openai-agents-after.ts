@@ -1,0 +1,206 @@
+// The programs of `openai-agents-before.ts` on turnwright.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLoopControl, defineTool, type Message, runToolLoop, streamToolLoop, structuredOutput } from "turnwright";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+
+const messages: readonly Message[] = [{ role: "user", content: "Where is order 7?" }];
+const lookUp = toolCall("look_up_order", { id: "7" });
+const shown: string[] = [];
+const show = (said: string): void => void shown.push(said);
+const fetchOrder = async (id: string, _options: { signal: AbortSignal }): Promise<unknown> => ({ id, isLate: true });
+
+const provider = createMockProvider([[text("Let me look. "), lookUp], text("It is late."), text("Tomorrow.")]);
+// #region tool
+const lookUpOrder = defineTool({
+  name: "look_up_order",
+  description: "Status of an order",
+  inputSchema: z.object({ id: z.string() }),
+  execute: ({ id }, { signal }) => fetchOrder(id, { signal }),
+});
+const support = { provider, system: "Be short.", tools: [lookUpOrder] };
+
+const result = await runToolLoop({ ...support, messages: [{ role: "user", content: "Where is order 7?" }] });
+show(result.status === "completed" ? result.text : `No answer: ${result.reason.kind}`);
+// #endregion tool
+assert.equal(shown.pop(), "It is late.");
+// #region next
+const next = await runToolLoop({ ...support, messages: [...result.messages, { role: "user", content: "When will it come?" }] });
+// #endregion next
+assert.deepEqual([next.text, next.messages.length], ["Tomorrow.", 6]);
+
+const tools = [lookUpOrder];
+{
+  const provider = createMockProvider([[text("Let me look. "), lookUp], text("It is late.")]);
+  // #region stream
+  const stream = streamToolLoop({ provider, tools, messages });
+  for await (const event of stream) {
+    if (event.type === "text-delta") show(event.text);
+    if (event.type === "tool-end") show("[looked up] ");
+  }
+  const { status, text: answer } = await stream.result; // resolves after an error too
+  // #endregion stream
+  assert.equal(shown.splice(0).join(""), "Let me look. [looked up] It is late.");
+  assert.deepEqual([status, answer], ["completed", "It is late."]);
+}
+
+{
+  const provider = createMockProvider([[text("Let me look. "), lookUp], lookUp]);
+  // #region limit
+  const limited = await runToolLoop({ provider, tools, messages, limits: { maxIterations: 2 } });
+  if (limited.reason.kind === "max-iterations") {
+    show(`The limit of ${limited.reason.limit} iterations is reached.`); // `limited.messages` has the history
+  }
+  // #endregion limit
+  assert.deepEqual(shown.splice(0), ["The limit of 2 iterations is reached."]);
+  assert.deepEqual([limited.status, limited.text, limited.messages.length], ["timeout", "Let me look.", 5]);
+}
+
+{
+  const provider = createMockProvider([
+    [text("Let me look. "), lookUp],
+    [text("And once more. "), lookUp],
+    text("It is late, I think."),
+  ]);
+  // #region final-answer
+  const limited = await runToolLoop({
+    provider,
+    tools,
+    messages,
+    limits: { maxIterations: 2 },
+    policies: { finalAnswer: true },
+  });
+  show(limited.text); // the model answered once more, without tools; the reason is still "max-iterations"
+  // #endregion final-answer
+  assert.deepEqual(shown.splice(0), ["It is late, I think."]);
+  assert.deepEqual([limited.reason.kind, limited.finalAnswer], ["max-iterations", true]);
+}
+
+{
+  const stopButton = new EventTarget();
+  const provider = createMockProvider([[text("Let me look. "), lookUp]]);
+  const press = defineTool({
+    name: "look_up_order",
+    description: "Status of an order",
+    inputSchema: z.object({ id: z.string() }),
+    execute: (_, { signal }) => {
+      stopButton.dispatchEvent(new Event("click"));
+      signal.throwIfAborted();
+    },
+  });
+  const tools = [press];
+  // #region stop
+  const control = createLoopControl();
+  stopButton.addEventListener("click", () => control.stop());
+
+  const stopped = await runToolLoop({ provider, tools, messages, control });
+  if (stopped.status === "stopped-by-user") show(`Stopped. Until then: ${stopped.text}`);
+  // `stopped.messages` has one result for each call. The call that was cut off reads "interrupted".
+  // #endregion stop
+  assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
+  assert.match(JSON.stringify(stopped.messages.at(-1)), /"outcome":"interrupted"/);
+}
+
+{
+  const folder = mkdtempSync(join(tmpdir(), "from-openai-agents-"));
+  const file = join(folder, "order-7.jsonl");
+  const provider = createMockProvider([toolCall("refund", { id: "7", amount: 900 }), text("Refunded.")]);
+  const refunds: number[] = [];
+  const sendMoney = async (amount: number): Promise<string> => {
+    refunds.push(amount);
+    return "done";
+  };
+  // #region approve
+  const refund = defineTool({
+    name: "refund",
+    description: "Refunds an amount in EUR",
+    inputSchema: z.object({ id: z.string(), amount: z.number() }),
+    needsApproval: ({ amount }) => amount > 100,
+    execute: ({ amount }) => sendMoney(amount),
+  });
+  const messages: readonly Message[] = [{ role: "user", content: "Refund order 7." }];
+  const options = { provider, tools: [refund], messages, runId: "order-7" };
+  const first = await runToolLoop({ ...options, journal: fileJournal(file) });
+  const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
+
+  // Days later, in any process, a person has said yes. The file has kept the run.
+  const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
+  const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  // "Refunded." A retry of the same call gives the same result and refunds nothing.
+  // #endregion approve
+  assert.deepEqual([first.status, second.text, refunds], ["suspended", "Refunded.", [900]]);
+  const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  assert.deepEqual([third.text, refunds], ["Refunded.", [900]]);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+{
+  const provider = createMockProvider([text('{ "id": "7", "isLate": "yes" }'), text('{ "id": "7", "isLate": true }')]);
+  // #region output
+  const schema = z.object({ id: z.string(), isLate: z.boolean() });
+  const { output, reason } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
+  if (output !== undefined) show(`${output.id}: ${output.isLate}`);
+  if (reason.kind === "invalid-output") show(`${reason.attempts} answers in a row did not fit.`);
+  // "7: true": the model read what was wrong with its first answer.
+  // #endregion output
+  assert.deepEqual(shown.splice(0), ["7: true"]);
+}
+
+{
+  // #region test
+  const provider = createMockProvider([toolCall("look_up_order", { id: "7" }), text("It is late.")]);
+  const result = await runToolLoop({ provider, tools, messages });
+  assert.equal(result.text, "It is late.");
+  assert.equal(provider.requests[1]?.messages.length, 3); // the second request has the call and its result
+  assert.equal(provider.calls, 2);
+  // #endregion test
+}
+
+{
+  const provider = createMockProvider([toolCall("transfer_to_billing"), toolCall("refund", { id: "7" }), text("Refunded.")]);
+  const messages: readonly Message[] = [{ role: "user", content: "Refund order 7." }];
+  const refund = defineTool({
+    name: "refund",
+    description: "Refunds an order",
+    inputSchema: z.object({ id: z.string() }),
+    execute: ({ id }) => `refunded ${id}`,
+  });
+  // #region handoff
+  const transfer = defineTool({
+    name: "transfer_to_billing",
+    description: "Hands the conversation to the billing desk",
+    inputSchema: z.object({}),
+    execute: () => "The billing desk goes on.",
+  });
+  const isTransferred = (transcript: readonly Message[]): boolean =>
+    transcript.some((message) => message.role === "tool" && message.results.some(({ name }) => name === transfer.name));
+
+  const result = await runToolLoop({
+    provider,
+    messages,
+    tools: [transfer, refund],
+    hooks: {
+      prepareIteration: ({ messages: transcript }) =>
+        isTransferred(transcript)
+          ? { system: "You refund orders.", tools: ["refund"] }
+          : { system: "You route questions.", tools: ["transfer_to_billing"] },
+    },
+  });
+  // #endregion handoff
+  assert.equal(result.text, "Refunded.");
+  assert.deepEqual(
+    provider.requests.map(({ system, tools: visible }) => [system, visible.map(({ name }) => name)]),
+    [
+      ["You route questions.", ["transfer_to_billing"]],
+      ["You refund orders.", ["refund"]],
+      ["You refund orders.", ["refund"]],
+    ],
+  );
+}
+
+console.log("openai-agents-after: the same programs on turnwright hold.");
