@@ -38,12 +38,20 @@ function anchorsOf(path: string): ReadonlySet<string> {
   return new Set(anchors);
 }
 
+/** Returns why a page must not link to a path, or undefined if it may. */
+function whyForbidden(path: string, page: string): string | undefined {
+  if (path.startsWith("..")) return "leads out of the repository";
+  if (path.startsWith("docs/reference")) return "leads into the reference, which only exists once it is built";
+  const isUnpacked = path.startsWith("docs/sources") && !page.startsWith("docs/sources/");
+  return isUnpacked ? "leads into docs/sources, which is not in the package" : undefined;
+}
+
 function problemWith(target: string, page: string): string | undefined {
   if (elsewhere.test(target)) return undefined;
   const [file = "", anchor] = target.split("#");
   const path = file === "" ? page : join(dirname(page), decodeURIComponent(file)).replaceAll("\\", "/");
-  if (path.startsWith("..")) return "leads out of the repository";
-  if (path.startsWith("docs/reference")) return "leads into the reference, which only exists once it is built";
+  const reason = whyForbidden(path, page);
+  if (reason !== undefined) return reason;
   if (!existsSync(path)) return `there is no ${path}`;
   if (anchor === undefined) return undefined;
   if (!path.endsWith(".md") || statSync(path).isDirectory()) return undefined;

@@ -4,8 +4,8 @@
 //
 //   <!-- from examples/hello.ts#run -->
 //
-// A region lies between `// #region run` and `// #endregion run`. Guides, and the page on plans, say what their snippets import, in a line under
-// `<!-- imports -->`, which is made of the imports of these examples.
+// A region lies between `// #region run` and `// #endregion run`. Guides and concept pages list the imports of their snippets in a line
+// under `<!-- imports -->`, which is made from the imports of these examples.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { findPages } from "./find-pages.ts";
@@ -17,7 +17,7 @@ const opening = /^\s*```\s*(ts|typescript|tsx|mts|cts|js|javascript|mjs|cjs|jsx)
 const marker = /^\s*\/\/ #(end)?region\b/;
 
 const importsMark = "<!-- imports -->";
-const needsImports = /^docs\/(?:(?:guides|concepts)\/|plan\.md$)/;
+const needsImports = /^docs\/(?:guides|concepts)\//;
 
 /** The lines that a block must have and their example, or the reason why they are unknown. */
 type Wanted = { readonly lines: readonly string[]; readonly example: string } | { readonly problem: string };

@@ -1,4 +1,4 @@
-// The page on throwing errors is complete: every reason stands behind the class that is thrown for it.
+// The page on throwing errors is complete: it lists every reason under the class that is thrown for it.
 
 import { expect, it } from "vitest";
 import { isLoopEndedError, runToolLoop, unwrap } from "turnwright";
@@ -17,7 +17,7 @@ const facts = {
   spentUSD: 1,
 };
 
-/** The class that is thrown for a reason; undefined where the result comes back. */
+/** Returns the class that `unwrap` throws for a reason, and the reason, or undefined if `unwrap` returns the result. */
 function thrownFor([kind, status]: readonly [string, string]): string | undefined {
   try {
     unwrap({ ...whole, status: status as never, reason: { ...facts, kind } as never });

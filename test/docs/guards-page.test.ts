@@ -1,12 +1,12 @@
-// The page that maps the guards is complete and true to the code: each field and rule has its row, each row names things that are
-// there and a test that is there.
+// docs/sources/guards.md is complete and matches the code: each field and rule of both designs has a row, and each row names existing
+// code and test files.
 
 import { type DesignParts, testMapping } from "./mapped-page.ts";
 import { readPage } from "./read-page.ts";
 
-const page = readPage("docs/guards.md");
+const page = readPage("docs/sources/guards.md");
 
-/** What the two designs consist of, by section: the first name of each row, in order. */
+/** The parts of both designs, by section: the first name of each row, in order. */
 const parts: DesignParts = {
   generateResponseWithTools: [
     ...["generateResponseWithTools", "request", "toolExecutor", "execute", "Promise", "generateResponse", "validateToolCalls"],
@@ -14,8 +14,8 @@ const parts: DesignParts = {
   ToolLoopOptions: ["maxIterations", "maxCostUSD", "onIteration", "abortSignal"],
   ToolLoopState: ["iteration", "cumulativeCost", "messageCount", "lastToolCalls"],
   "Loop semantics": ["1", "2", "3", "4", "5"],
-  "What copies of the loop got wrong": ["caps", "cost", "abort", "errors", "telemetry", "fallback", "one loop"],
-  "What it does not want to be": ["per-iteration logic", "opinions", "schema"],
+  "Problems of copied loops": ["caps", "cost", "abort", "errors", "telemetry", "fallback", "one loop"],
+  "Non-goals": ["per-iteration logic", "opinions", "schema"],
   ToolLoopConfig: [
     ...["tool_loop", "tool_loop_stream", "Default::default()", "max_iterations", "parallel_tool_execution", "on_tool_call"],
     ...["stop_when", "loop_detection", "timeout", "result_processor", "result_extractor", "result_cacher", "masking"],

@@ -65,7 +65,7 @@ export const finishReasons: Names<FinishReason> = {
   unknown: true,
 };
 
-/** What can go wrong with a model. */
+/** Every code of a `ProviderError`. */
 export const providerErrorCodes: Names<ProviderErrorCode> = {
   "stream-ended-early": true,
   "finish-error": true,
@@ -80,7 +80,7 @@ export const providerErrorCodes: Names<ProviderErrorCode> = {
   server: true,
 };
 
-/** What a caller can do wrong. */
+/** Every code of a `LoopError`. */
 export const loopErrorCodes: Names<LoopErrorCode> = {
   "invalid-option": true,
   "unknown-option": true,
@@ -101,7 +101,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "unknown-decision": true,
 };
 
-/** What a tool may say of itself. */
+/** Every trait that a tool can declare. */
 export const traits: Names<keyof ToolTraits> = {
   sequential: true,
   timeoutMs: true,
@@ -116,7 +116,7 @@ export const traits: Names<keyof ToolTraits> = {
   masking: true,
 };
 
-/** What a provider is asked. */
+/** Every field of a `ModelRequest`. */
 export const requestFields: Names<keyof ModelRequest> = {
   messages: true,
   system: true,
@@ -128,7 +128,7 @@ export const requestFields: Names<keyof ModelRequest> = {
   transcript: true,
 };
 
-/** What each event carries beside what all of them do. */
+/** The fields of each event, without those that all events have. */
 export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyof LoopEvents[Type], keyof EventBase>> } = {
   "run-start": { provider: true, model: true },
   "run-end": {
@@ -177,7 +177,7 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
 
 type Chunk<Type extends ModelChunk["type"]> = Extract<ModelChunk, { readonly type: Type }>;
 
-/** What each chunk of a provider carries. */
+/** The fields of each provider chunk, without `type`. */
 export const chunkFields: { readonly [Type in ModelChunk["type"]]: Names<Exclude<keyof Chunk<Type>, "type">> } = {
   "text-delta": { text: true },
   "reasoning-delta": { text: true },

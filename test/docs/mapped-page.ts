@@ -1,38 +1,38 @@
-// Pages that map another design to ours: nothing of it is left out, and each row names things that are there and a test that is there.
+// Pages that map another design to ours are complete: each name of the design has a row, and each row names existing code and test files.
 
 import { expect, it } from "vitest";
-import { expectCode, expectTest } from "./mapped-row.ts";
+import { expectCode, expectTests } from "./mapped-row.ts";
 import { readNames, readRows, readSection } from "./read-page.ts";
 
-/** What a design consists of, by section: the first name of each row, in order. */
+/** The parts of a design, by section: the first name of each row, in order. */
 export type DesignParts = { readonly [section: string]: readonly string[] };
 
-const differences = "What is different, and why";
+const differences = "Differences";
 
 /** The first name of each row of a section. */
 export function firstNames(page: string, section: string): readonly (string | undefined)[] {
   return readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
 }
 
-/** Tests a page, of which `mapped` is the part that maps. */
-export function testMapping(page: string, parts: DesignParts, mapped: string = page): void {
+/** Tests a page. All of its tables must be in the sections of `parts` or under "Differences". */
+export function testMapping(page: string, parts: DesignParts): void {
   const rows = [...Object.keys(parts), differences].flatMap((section) =>
     readRows(readSection(page, section)).map((cells) => [`${section}: ${cells[0]}`, cells] as const),
   );
 
-  it.for(Object.entries(parts))("maps all there is of: %s", ([section, names]) => {
+  it.for(Object.entries(parts))("maps every name of the section: %s", ([section, names]) => {
     expect(firstNames(page, section)).toEqual(names);
   });
 
-  it("has no row outside its sections, and none that is not read", () => {
-    const lines = mapped.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Theirs \| | What \| )/.test(line));
+  it("has no row outside its sections, and none without a name", () => {
+    const lines = page.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Source \| | Difference \| )/.test(line));
     expect(lines.length).toBe(rows.length);
   });
 
-  it.for(rows)("%s: names a test and code that are there", ([, cells]) => {
-    const [theirs = "", ours = "", test = ""] = cells;
+  it.for(rows)("%s: names code and test files that exist", ([, cells]) => {
+    const [theirs = "", ours = "", tests = ""] = cells;
     expect([cells.length, cells.includes("")]).toEqual([3, false]);
-    expectTest(test);
+    expectTests(tests);
     expectCode(ours);
     if (theirs.includes("`src/")) expectCode(theirs);
   });

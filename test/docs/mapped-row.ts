@@ -1,17 +1,28 @@
-// Checks the rows of pages that map names: what a row says of our code and of a test is there.
+// Checks the rows of pages that map names: the code and the test files that a row names exist.
 
 import { existsSync } from "node:fs";
 import { expect } from "vitest";
 import { readNames, readPage } from "./read-page.ts";
 
-/** A cell such as "`test/loop/gate.test.ts` "lets nothing through"" names a test that is there, by its title. */
+/** Expects a test file that contains a test with the title: "`test/loop/gate.test.ts` "lets nothing through"". */
 export function expectTest(cell: string): void {
   const [, path = "", title = ""] = /^`((?:src|test)\/[\w/-]+\.test\.ts)` "(.+)"$/.exec(cell) ?? [];
   expect(existsAt(path), `the test ${path}`).toBe(true);
   expect(readPage(path).includes(`"${title}"`), `${path}: "${title}"`).toBe(true);
 }
 
-/** Each file that a cell names is there, with the words that lead to it: "`a` of `B` in `src/c.ts`". */
+const testPath = /^`((?:src|test)\/[\w/-]+\.test\.ts)`$/;
+
+/** Expects a list of test files that exist, each once: "`test/loop/gate.test.ts`, `test/loop/batches.test.ts`". */
+export function expectTests(cell: string): void {
+  const items = cell.split(", ");
+  const paths = items.map((item) => testPath.exec(item)?.[1] ?? "");
+  const missing = items.filter((_, index) => !existsAt(paths[index] ?? ""));
+  expect(missing, "no paths of existing test files").toEqual([]);
+  expect(new Set(paths).size, "a test file is named twice").toBe(paths.length);
+}
+
+/** Expects each source file of a cell to exist, and to contain the names before it: "`a` of `B` in `src/c.ts`". */
 export function expectCode(cell: string): void {
   for (const { path, names } of placesIn(cell)) {
     expect(existsAt(path), `the file ${path}`).toBe(true);

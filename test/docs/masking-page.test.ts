@@ -12,7 +12,7 @@ interface Traffic {
   readonly shared: number;
 }
 
-/** What 100 iterations send, each with a result of 1,000 tokens. */
+/** Measures the traffic of 100 iterations, each with a result of 1,000 tokens. */
 async function measure(masking: MaskingOptions | undefined): Promise<Traffic> {
   const provider = createMockProvider((_, index) => (index < 99 ? toolCall("search", { page: index }) : text("Done.")));
   const search = defineTool<{ page: number }>({

@@ -1,12 +1,12 @@
-// The page that maps the pipeline is complete and true to the code: each name has its row, each row names things that are there and a
-// test that is there.
+// docs/sources/pipeline.md is complete and matches the code: each name of the pipeline has a row, and each row names existing code and
+// test files.
 
 import { type DesignParts, testMapping } from "./mapped-page.ts";
 import { readPage } from "./read-page.ts";
 
-const page = readPage("docs/pipeline.md");
+const page = readPage("docs/sources/pipeline.md");
 
-/** What the pipeline consists of, by section: the first name of each row, in order. */
+/** The parts of the pipeline, by section: the first name of each row, in order. */
 const parts: DesignParts = {
   Stages: [
     ...["runToolLoop", "runGenerationTurn", "iteration", "streamOnce", "streamToDiscord", "AbortController"],
@@ -29,14 +29,14 @@ const parts: DesignParts = {
     ...["BOT_MAX_FUNCTION_CALL_ITERATIONS", "BOT_MAX_CONSECUTIVE_TOOL_ERRORS"],
     ...["STREAM_SDK_CALL_TIMEOUT_MS", "TOOL_EXECUTION_TIMEOUT_MS"],
   ],
-  "What stage 02 is given": ["params", "streamResult", "iteration"],
-  "What stage 02 answers": ["restart", "abort", "history", "functionName", "success", "endTurn", "historyEntry"],
-  "Steps of a call, in their order": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"],
-  "What a tool gets": [
+  "Input of stage 02": ["params", "streamResult", "iteration"],
+  "Output of stage 02": ["restart", "abort", "history", "functionName", "success", "endTurn", "historyEntry"],
+  "Steps of a call": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"],
+  "Tool context": [
     ...["channel", "client", "activePersonaId", "provider", "streamContext", "suppressProgressNotices"],
     ...["contextItems", "messageIdMap", "showKillHint", "abortSignal"],
   ],
-  "What a tool gives": ["success", "error", "endTurn", "imageMetadata"],
+  "Tool result": ["success", "error", "endTurn", "imageMetadata"],
   "Context restarts": [
     ...["context_restart_*", "enhanced_context_item", "disable_tools", "pending_context_key", "consecutiveToolErrors"],
   ],

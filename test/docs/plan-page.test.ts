@@ -1,12 +1,13 @@
-// The page on plans is complete and true to the code: each option, and each thing of the design that it maps, has its row; each row
-// names things that are there and a test that is there.
+// The guide on plans lists every option. docs/sources/plan.md is complete and matches the code: each name of the design has a row, and
+// each row names existing code and test files.
 
 import { expect, it } from "vitest";
 import type { PlanCommand, PlanDecision, PlannerOptions, PlanRecord } from "turnwright/plan";
 import { type DesignParts, firstNames, testMapping } from "./mapped-page.ts";
 import { readPage } from "./read-page.ts";
 
-const page = readPage("docs/plan.md");
+const guide = readPage("docs/guides/plan-and-execute.md");
+const mapping = readPage("docs/sources/plan.md");
 
 /** A name without a line does not compile, nor does one that is not there. */
 type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
@@ -34,7 +35,7 @@ const record: Names<PlanRecord> = {
 const decision: Names<PlanDecision> = { next_action: true, execution_commands: true };
 const command: Names<Omit<PlanCommand, "next">> = { purpose: true, tool_name: true, tool_kwargs: true, todo_suggestion: true };
 
-/** What the design consists of, by section: the first name of each row, in order. */
+/** The parts of the design, by section: the first name of each row, in order. */
 const parts: DesignParts = {
   "Overall flow": ["Tool.async_plan_and_execute()", "PLAN", "EXECUTE", "TriggerFlow"],
   "Round state": ["done_plans", "last_round_records", "round_index", "round_state"],
@@ -56,8 +57,8 @@ const parts: DesignParts = {
   ],
 };
 
-it("lists every option once", () => {
-  expect(firstNames(page, "Options")).toEqual(Object.keys(options));
+it("the guide lists every option once", () => {
+  expect(firstNames(guide, "Options")).toEqual(Object.keys(options));
 });
 
-testMapping(page, parts, page.split("\n## Agently's tool runtime\n")[1]);
+testMapping(mapping, parts);

@@ -7,7 +7,7 @@ export function readPage(path: string): string {
   return readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 }
 
-/** What stands under the heading with this text, to the next heading. */
+/** Returns the text between the heading with this text and the next heading. */
 export function readSection(page: string, heading: string): string {
   const [, ...rest] = page.split(new RegExp(`^#+ ${heading}$`, "m"));
   return rest.join("").split(/^#+ /m)[0] ?? "";

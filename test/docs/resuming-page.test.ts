@@ -13,7 +13,7 @@ import {
   structuredOutput,
 } from "turnwright";
 import type { StepKind } from "turnwright/parts";
-import { createMockProvider, fail, finish, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, fail, finish, type MockMessage, text, toolCall } from "turnwright/testing";
 import { readNames, readPage, readSection } from "./read-page.ts";
 
 const kinds: { readonly [Kind in StepKind]: true } = {
@@ -44,7 +44,7 @@ it("shows keys as runs make them", async () => {
   const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
   const inputSchema = z.object({}).refine(async () => true);
   const search = defineTool({ name: "search", description: "Finds pages", inputSchema, execute: () => 1 });
-  const run = (turns: readonly MockTurn[], more: Partial<LoopOptions> = {}): Promise<unknown> =>
+  const run = (turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): Promise<unknown> =>
     runToolLoop({
       provider: createMockProvider(turns),
       tools: [search],

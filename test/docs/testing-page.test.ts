@@ -16,7 +16,7 @@ const options: { readonly [Name in keyof Required<MockOptions>]: true } = {
   record: true,
 };
 
-/** What of the kit makes a part, tried with arguments that suit all of them. */
+/** True if an export of the testing kit makes a mock part. Tries it with arguments that suit every maker. */
 const isMaker = ([name, make]: readonly [string, unknown]): boolean => {
   if (typeof make !== "function" || /^(?:create|run|record|replay|[a-z]+Suite)/.test(name)) return false;
   const part: unknown = Reflect.apply(make, undefined, ["x", {}]);

@@ -38,6 +38,7 @@ describe("the packed package", () => {
       "package.json",
     ]);
     expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual(["docs/demo.svg"]);
+    expect(files.filter((path) => path.startsWith("docs/sources/"))).toEqual([]);
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(c?js|d\.c?ts)$/.test(path))).toEqual([]);
   });
 

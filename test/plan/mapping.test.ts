@@ -1,4 +1,4 @@
-// What Agently's page on its tool runtime says, each in a run of its own: docs/plan.md names these tests.
+// The statements of Agently's page on its tool runtime, each in its own run. docs/sources/plan.md names this file.
 
 import { expect, it } from "vitest";
 import { createToolRegistry, type Provider } from "turnwright";
