@@ -2,7 +2,7 @@
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { defineTool, type ModelRequest, type Provider, type Tool } from "turnwright";
-import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
 /** The actions in the outside world, in order. They cannot be undone. */
@@ -58,7 +58,7 @@ export function createModel(): Provider {
   return createMockProvider((request) => (isUnsure(request) ? toolCall("find_charges") : turns[iterationOf(request)]));
 }
 
-const turns: readonly MockTurn[] = [
+const turns: readonly MockMessage[] = [
   [text("I book both. "), toolCall("book_flight", { city: "Lisbon" }), toolCall("book_hotel", { city: "Lisbon" })],
   toolCall("charge_card", { usd: 640 }),
   text("Lisbon is booked, and your card was charged."),

@@ -11,7 +11,7 @@ const log = ({ type, feature }: AiSdkWarning): void => void told.push(`${type} $
 
 const bodies: unknown[] = [];
 
-/** What the service answers in place of the network: first that it is busy. */
+/** Answers in place of the service. The first answer says that it is busy. */
 async function fetch(_: unknown, init?: { body?: unknown }): Promise<Response> {
   bodies.push(JSON.parse(String(init?.body)));
   if (bodies.length === 1)

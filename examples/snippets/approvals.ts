@@ -1,4 +1,4 @@
-// Who may decide whether a call runs: a function that is asked, and a gate that is shut.
+// Two ways to decide whether a call runs: a function that is asked, and a gate.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What a run may use, and what it says when that is used up.
+// Limits of a run, and its result when one of them is reached.
 
 import assert from "node:assert/strict";
 import { defineTool, type Message, type Pricing, runToolLoop } from "turnwright";

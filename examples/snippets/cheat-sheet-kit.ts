@@ -1,4 +1,4 @@
-// The ports, the testing kit and the small entries in short, as llms.txt shows them. What differs from the real ones does not compile.
+// The ports, the testing kit and the small entries in short, as llms.txt shows them. A difference from the real types does not compile.
 
 import type {
   Agent,
@@ -38,7 +38,7 @@ import type {
   MockOptions,
   MockPart,
   MockProvider,
-  MockTurn,
+  MockMessage,
   ProviderScenario,
   ProviderSuiteSetup,
   RegistrySuiteSetup,
@@ -55,8 +55,8 @@ interface ProviderPort {
   model: string;
   family?: string;
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
-  // who asks more than once in a stream calls call.mayAsk?.([{ provider, model, usage }, ...]) before each further request; false: the
-  // budget is used up, end with the last failure and the run ends as "max-tokens" or "max-cost"
+  // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;
+  // false: the budget is used up; end with the last failure, and the run ends as "max-tokens" or "max-cost"
 }
 
 interface RegistryPort {
@@ -73,7 +73,7 @@ interface JournalPort {
   all: Journal["all"]; // several steps at once, answers in their order
   open?(how?: { readonly readOnly?: boolean }): PromiseLike<() => PromiseLike<void>>; // before the first step; gives what lets go of it
   replays?(key: string): PromiseLike<boolean> | boolean; // set by replayJournal: whether a step is recorded
-  has?(key: string): PromiseLike<boolean> | boolean; // whether a step is recorded, for journals that can say so
+  has?(key: string): PromiseLike<boolean> | boolean; // true if a step is recorded; for journals that know
   read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>; // all records, key to answer, in their order; for inspectJournal
   wait?(key: string): PromiseLike<Json>; // there: a call that is asked about waits for its decision under this key, and the run does not end
 }
@@ -82,10 +82,10 @@ interface JournalPort {
 // #region testing
 interface Testing {
   createMockProvider(
-    turns: readonly MockTurn[] | ((request: ModelRequest, index: number) => MockTurn | undefined),
+    turns: readonly MockMessage[] | ((request: ModelRequest, index: number) => MockMessage | undefined),
     options?: MockOptions,
   ): MockProvider;
-  // what a turn is made of
+  // the parts of a turn
   text(said: string, options?: { chunks?: number }): MockPart;
   reasoning(thought: string, options?: { chunks?: number }): MockPart;
   refusal(said: string, options?: { chunks?: number }): MockPart;
@@ -131,7 +131,7 @@ interface Testing {
 
 // #region prices
 interface PricesEntry {
-  // list prices of @pydantic/genai-prices, offline; undefined where the exact provider or the model is not in its catalogue
+  // list prices of @pydantic/genai-prices, offline; undefined if the exact provider or the model is not in its catalogue
   genaiPrices(options?: {
     provider?: string; // in place of the iteration's own: a gen_ai.provider.name, or an id of the catalogue
     model?: string;
@@ -175,7 +175,7 @@ cache satisfies CacheEntry;
 
 // #region journal
 interface JournalEntry {
-  // the same call over the same file goes on where it was; one file and one runId for each run
+  // the same call over the same file resumes the run; use one file and one runId per run
   fileJournal(
     path: string,
     options?: {
@@ -231,7 +231,7 @@ expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();
 expectNone<Differing<JournalPort, Journal>>();
 
-/** What the sheet says of a port has to hold of the port itself. */
+/** Fails to compile if the sheet differs from the real port. */
 const holds: {
   readonly provider: (provider: ProviderPort) => Provider;
   readonly registry: (registry: RegistryPort) => ToolRegistry;

@@ -1,4 +1,4 @@
-// The parts of the loop in short, as llms.txt shows them. What differs from the real ones does not compile.
+// The parts of the loop in short, as llms.txt shows them. A difference from the real types does not compile.
 
 import type {
   ContextSource,

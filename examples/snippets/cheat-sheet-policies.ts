@@ -1,4 +1,4 @@
-// The policies and the wrapping providers in short, as llms.txt shows them. What differs from the real ones does not compile.
+// The policies and the wrapping providers in short, as llms.txt shows them. A difference from the real types does not compile.
 
 import assert from "node:assert/strict";
 import type {
@@ -97,6 +97,6 @@ expectNone<Differing<MaskedResults, MaskingOptions>>();
 expectNone<Differing<Loops, LoopDetectionOptions>>();
 expectNone<Differing<Structured, StructuredOutputOptions>>();
 
-/** What the sheet says of a value has to hold of the value itself. */
+/** Fails to compile if the sheet differs from the real values. */
 const holds = (policies: Policies): LoopPolicies => policies;
 assert.deepEqual(holds({ finalAnswer: true }), { finalAnswer: true });

@@ -1,4 +1,4 @@
-// The entries of the adapters in short, as llms.txt shows them. What differs from the real ones does not compile.
+// The entries of the adapters in short, as llms.txt shows them. A difference from the real types does not compile.
 
 import type { FinishReason, Json, Provider } from "turnwright";
 import * as aiSdk from "turnwright/ai-sdk";
@@ -27,7 +27,7 @@ interface OpenAIEntry {
     id?: string; // "openai"
     family?: string;
     store?: boolean; // false: the service keeps nothing; each request has the whole conversation either way
-    include?: readonly string[]; // ["reasoning.encrypted_content"] where nothing is stored
+    include?: readonly string[]; // ["reasoning.encrypted_content"] if nothing is stored
     reasoning?: openai.OpenAIReasoning; // { effort: "low", summary: "auto" }
     customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with a text: args are { input }
     serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
@@ -80,7 +80,7 @@ interface AiSdkEntry {
     headers?: { readonly [name: string]: string };
     providerTools?: { readonly [name: string]: aiSdk.AiSdkProviderTool }; // { web_search: openai.tools.webSearch({}) }
     approveProviderTool?: (request: aiSdk.AiSdkApprovalRequest) => boolean; // says no; { approvalId, toolCallId, toolName, input }
-    onWarning?: (warning: aiSdk.AiSdkWarning) => void; // what could not be sent as it was
+    onWarning?: (warning: aiSdk.AiSdkWarning) => void; // parts that could not be sent unchanged
     finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider; // does not retry: withRetry around it
 }

@@ -1,5 +1,5 @@
-// What messages, the history of calls and the turns of deliberate mode look like, in short, as llms.txt shows it. What differs from
-// the real ones does not compile.
+// Messages, the history of calls and the turns of deliberate mode in short, as llms.txt shows them. A difference from the real types does
+// not compile.
 
 import assert from "node:assert/strict";
 import {
@@ -33,7 +33,7 @@ const messages: readonly Message[] = [
     content: [
       { type: "reasoning", text: "It looks like a chart." },
       { type: "text", text: "One moment." },
-      // with `approvedArgs`, too, where an approval has edited them
+      // also has `approvedArgs` if an approval edited the arguments
       { type: "tool-call", callId: "call_1", name: "search", args: { query: "tides" } },
     ],
   },
@@ -62,7 +62,7 @@ interface Answer {
   callId: string;
   name: string;
   outcome: ToolOutcome["kind"] | "restarted" | "awaiting-approval";
-  result: Json; // what the model reads
+  result: Json; // the model reads this
   content?: readonly ContentPart[] | undefined;
 }
 
@@ -74,7 +74,7 @@ interface HistoryEntry {
   iteration: number;
   durationMs: number;
   content?: readonly ContentPart[] | undefined;
-  preToolText?: string | undefined; // what the model said in the same iteration
+  preToolText?: string | undefined; // text of the same iteration
 }
 
 interface ModeOptions {
@@ -87,7 +87,7 @@ interface ModeOptions {
 interface Turn {
   conversationId?: string; // without it no tool is retained
   text: string;
-  recent?: readonly string[]; // what the user said before, oldest first
+  recent?: readonly string[]; // earlier messages of the user, oldest first
 }
 
 interface TurnGate {
@@ -108,7 +108,7 @@ expectNone<Differing<ModeOptions, DeliberateModeOptions>>();
 expectNone<Differing<Turn, DeliberateTurn>>();
 expectNone<Differing<TurnGate, DeliberateTurnGate>>();
 
-/** What the sheet says of a value has to hold of the value itself. */
+/** Fails to compile if the sheet differs from the real values. */
 const holds: {
   readonly message: (message: User | Assistant | Results) => Message;
   readonly entry: (entry: ToolHistoryEntry) => HistoryEntry;

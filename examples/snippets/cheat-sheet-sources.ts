@@ -1,4 +1,4 @@
-// The entries for tools from elsewhere in short, as llms.txt shows them. What differs from the real ones does not compile.
+// The entries for tools from elsewhere in short, as llms.txt shows them. A difference from the real types does not compile.
 
 import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolRegistry } from "turnwright";
 import type { ToolTraits } from "turnwright/parts";
@@ -43,7 +43,7 @@ interface ToolOverrides extends ToolTraits {
   name?: string;
   description?: string;
   inputSchema?: StandardSchema | JsonSchema; // in place of the tool's own
-  jsonSchema?: JsonSchema; // shown where the schema cannot say what it takes
+  jsonSchema?: JsonSchema; // shown if the schema cannot produce its own JSON Schema
 }
 // #endregion interop
 
@@ -51,7 +51,7 @@ interface ToolOverrides extends ToolTraits {
 interface JsonSchemaEntry {
   // a $ref to somewhere else is refused at once, and nothing is fetched
   fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output>;
-  withValidation(tools: ToolSource): ToolRegistry; // checks what nobody has checked, by the schema that the model is shown
+  withValidation(tools: ToolSource): ToolRegistry; // adds validation to tools without their own, by the schema that the model is shown
 }
 // #endregion json-schema
 

@@ -1,4 +1,4 @@
-// What a tool is made of and what it gets, in short, as llms.txt shows it. What differs from the real ones does not compile.
+// A tool and its context in short, as llms.txt shows them. A difference from the real types does not compile.
 
 import assert from "node:assert/strict";
 import {
@@ -33,10 +33,10 @@ interface ToolFields {
   idempotent?: boolean;
   retry?: { readonly maxAttempts: number }; // idempotent tools only
   eager?: boolean; // starts while the model goes on speaking; for tools that only read
-  requiresFollowUp?: boolean; // false: text of the same iteration is the answer, where the call succeeds
+  requiresFollowUp?: boolean; // false: text of the same iteration is the answer, if the call succeeds
   needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides, else the run ends as approval-required
-  replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
-  origin?: string; // its name where it comes from, if `name` was made from that; models do not see it
+  replay?: "safe" | "never"; // may it run again after a crash, with a durable journal?
+  origin?: string; // its original name, if `name` was derived from it; models do not see it
   masking?: Masking; // clears the results that it releases, in a run without policies.masking
   agent?: Agent; // set by defineAgentTool
 }
@@ -55,7 +55,7 @@ interface AgentFields {
 
 interface ResultFields {
   success?: boolean; // default: true unless there is an error
-  data?: unknown; // what the model reads
+  data?: unknown; // the model reads this
   message?: string; // the reason of a failure; read before error
   error?: string;
   endTurn?: boolean; // ends the run as completed after this batch
@@ -98,7 +98,7 @@ expectNone<Differing<AgentFields, AgentToolFields<unknown, ToolSchema>>>();
 expectNone<Differing<ResultFields, ToolResult>>();
 expectNone<Differing<Context, ToolContext>>();
 
-/** What the sheet says of a value has to hold of the value itself. */
+/** Fails to compile if the sheet differs from the real values. */
 const holds: {
   readonly fields: (fields: ResultFields) => ToolResult;
   readonly context: (context: ToolContext) => Context;

@@ -1,4 +1,4 @@
-// The entries that watch runs in short, as llms.txt shows them. What differs from the real ones does not compile.
+// The entries that watch runs in short, as llms.txt shows them. A difference from the real types does not compile.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import type { Json, LoopOptions } from "turnwright";

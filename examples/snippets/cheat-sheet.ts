@@ -1,4 +1,4 @@
-// The core in short, as llms.txt shows it. What differs from the real one does not compile.
+// The core in short, as llms.txt shows it. A difference from the real types does not compile.
 
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
@@ -168,7 +168,7 @@ interface Options {
   journal?: Journal;
   runId?: string;
   decisions?: { [id: string]: ApprovalDecision }; // by the id in reason.calls of a run that ended as approval-required
-  resume?: "retry-last"; // over its journal, asks the model again where a run ended in an error, a timeout or a stop
+  resume?: "retry-last"; // over its journal, asks the model again if a run ended in an error, a timeout or a stop
   clock?: Clock;
   session?: Session; // conversationId, userId, locale, responseTarget, surfaceUserErrors, detailsLabel
   context?: unknown;
@@ -216,15 +216,15 @@ interface Result {
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];
   usage: Usage; // inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteTokens?, reasoningTokens?
-  costUSD: number | undefined; // undefined where unknown
+  costUSD: number | undefined; // undefined if unknown
   iterations: number;
   toolCallsExecuted: number;
   durationMs: number; // active time
   error?: PlainError | undefined;
   budgetExceeded: boolean; // the known costs are above maxCostUSD
   finalAnswer: boolean;
-  output?: unknown; // what the schema of policies.output made of the answer, typed by it; plain data
-  pendingCalls: readonly ToolCall[]; // what a stop condition kept from running, or what waits for a decision
+  output?: unknown; // the answer after the schema of policies.output, typed by it; plain data
+  pendingCalls: readonly ToolCall[]; // calls that a stop condition kept from running, or that wait for a decision
   undelivered: readonly UserMessage[]; // said to the control and not sent
   journal: Journal;
   runId: string;
@@ -238,7 +238,7 @@ expectNone<Differing<Limits, turnwright.LoopLimits>>();
 expectNone<Differing<WaitingTimes, Timeouts>>();
 expectNone<Differing<Result, LoopResult>>();
 
-/** What the sheet says of a value has to hold of the value itself. */
+/** Fails to compile if the sheet differs from the real values. */
 const holds: {
   readonly options: (options: Options) => LoopOptions;
   readonly limits: (limits: Limits) => turnwright.LoopLimits;

@@ -1,4 +1,4 @@
-// Tools that run only where the user asked for them: triggers, follow-ups, retention, and what is told to whom.
+// Tools that run only if the user asked for them: triggers, follow-ups, retention, and events.
 
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, type Json, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";

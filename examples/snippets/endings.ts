@@ -1,4 +1,4 @@
-// What to do with a result, whatever its ending.
+// Handling a result, whatever its ending.
 
 import assert from "node:assert/strict";
 import { runToolLoop, type LoopResult, type Message } from "turnwright";
@@ -9,7 +9,7 @@ function report({ status, reason, text }: LoopResult): string {
   if (reason.kind === "length") return `${text} [cut off]`;
   if (status === "completed") return text;
   if (reason.kind === "provider-error" && reason.error.retryable) return "The model is busy. Try again in a moment.";
-  // What was said before the end is in `text`, however the run ended.
+  // `text` holds everything that was said before the end, however the run ended.
   return text === "" ? `That did not work (${reason.kind}).` : `${text} [${reason.kind}]`;
 }
 // #endregion report

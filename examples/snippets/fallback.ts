@@ -10,7 +10,7 @@ import { createMockProvider, fail, text as says, usage } from "turnwright/testin
 
 const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
 
-/** What the services answer in place of the network. */
+/** The answers of the services, without the network. */
 const overloaded = (): Response =>
   Response.json({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, { status: 529 });
 const limited = (): Response => Response.json({ error: { message: "Rate limit reached" } }, { status: 429 });

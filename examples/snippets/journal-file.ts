@@ -1,4 +1,4 @@
-// A run whose journal is a file: it goes on where it was, keeps no secrets on disk, and can be played again.
+// A run whose journal is a file: it resumes after a crash, keeps no secrets on disk, and can be replayed.
 
 import assert from "node:assert/strict";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

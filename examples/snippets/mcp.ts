@@ -40,7 +40,7 @@ await client.connect(new StdioClientTransport({ command: node, args: [everything
 // #region traits
 const careful = await createMcpRegistry({
   client,
-  annotations: "assumed", // who does not say that it is harmless asks
+  annotations: "assumed", // tools that do not declare themselves harmless need approval
   traits: ({ name }) => (name === "toggle-simulated-logging" ? { needsApproval: false, timeoutMs: 5_000 } : undefined),
   meta: (_tool, { idempotencyKey }) => ({ "example.com/idempotency-key": idempotencyKey }),
 });

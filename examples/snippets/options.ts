@@ -18,7 +18,7 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
   const hooks: LoopHooks = {
     prepareIteration({ iteration }) {
       if (iteration === 0) return { tools: ["search"], toolChoice: "required" }; // first of all, look it up
-      return { provider: small }; // whatever is left out stays as the options have it
+      return { provider: small }; // omitted fields keep the values of the options
     },
     onIteration(finished, { cumulativeCost, lastToolCalls }) {
       show(`${finished}: ${lastToolCalls.map(({ name }) => name).join(", ")}, ${cumulativeCost ?? "unknown"} USD`);
@@ -37,7 +37,7 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
   // #region session
   const session = { userId: "user 7", detailsLabel: "[Sources]" };
   const { responseText } = await runToolLoop({ provider, messages, session });
-  // "Out.\n\n[Sources]\nMoon: full", where the provider gave details
+  // "Out.\n\n[Sources]\nMoon: full", if the provider gave details
   // #endregion session
   assert.equal(responseText, "Out.\n\n[Sources]\nMoon: full");
 }

@@ -13,7 +13,7 @@ import {
 } from "turnwright";
 import { providerSuite, type ProviderScenario } from "turnwright/testing";
 
-/** What the invented service sends. */
+/** The events of the invented service. */
 type WireEvent =
   | { readonly kind: "ping" }
   | { readonly kind: "text"; readonly text: string }
@@ -45,7 +45,7 @@ function toWireMessage(message: Message): WireMessage {
 // #endregion messages
 
 // #region calls
-/** What a call has said so far. */
+/** A call whose arguments are still arriving. */
 interface OpenCall {
   readonly key: string;
   readonly id: string;

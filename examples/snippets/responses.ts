@@ -6,7 +6,7 @@ import { z } from "zod";
 import { defineTool, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
 
-/** What the service answers in place of the network. */
+/** The answers of the service, without the network. */
 const answers = [
   [
     { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" },
@@ -30,7 +30,7 @@ const database = { count: (query: string): number => (query.includes("orders") ?
 const runSql = defineTool({
   name: "run_sql",
   description: "Runs one SQLite query and gives its only number",
-  inputSchema: z.object({ input: z.string() }), // what a custom tool gets
+  inputSchema: z.object({ input: z.string() }), // the arguments of a custom tool
   execute: ({ input }) => database.count(input),
 });
 

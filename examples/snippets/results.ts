@@ -27,7 +27,7 @@ const listShips = defineTool({
   execute: () => rows,
 });
 
-/** What the model read of the last call in a request. */
+/** Returns the text that the model read for the last call in a request. */
 function readIn(provider: MockProvider, request: number): string {
   const message = provider.requests[request]?.messages.at(-1);
   const result = message?.role === "tool" ? message.results.at(-1)?.result : undefined;

@@ -1,4 +1,4 @@
-// A run that goes on where it was: from a journal in memory, and from one over a store of one's own.
+// A run that resumes: from a journal in memory, and from one over your own store.
 
 import assert from "node:assert/strict";
 import {
@@ -31,7 +31,7 @@ const tools = [
   const journal = memoryJournal();
   const events = createLoopEvents();
   const save = (): void => {
-    saved = JSON.stringify(journal); // put it where it outlives the process
+    saved = JSON.stringify(journal); // store it outside the process
   };
   events.on("iteration-end", save);
   events.on("run-end", save);
@@ -86,7 +86,7 @@ const tools = [
 }
 
 {
-  // What a journal holds when listeners hear of a call: the turn that asked for it, and of the call itself nothing yet.
+  // When listeners hear of a call, the journal holds the model's answer that asked for it, and nothing of the call itself yet.
   const journal = memoryJournal();
   const events = createLoopEvents();
   const atStart: string[] = [];

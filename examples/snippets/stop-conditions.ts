@@ -72,7 +72,7 @@ const tools = [search];
     policies: { stopWhen: hasToolCall("final_answer") },
   });
   const call = pendingCalls.find(({ name }) => name === "final_answer");
-  const answer = answerSchema.safeParse(call?.args); // nobody has validated it: the call did not run
+  const answer = answerSchema.safeParse(call?.args); // not validated yet: the call did not run
   // #endregion final-answer
   assert.equal(reason.kind, "stop-condition");
   assert.equal(answer.data?.answer, "The moon.");

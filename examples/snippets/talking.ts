@@ -1,4 +1,4 @@
-// What the next message does to a run that is under way.
+// The effect of the next message on a run that is in progress.
 
 import assert from "node:assert/strict";
 import {
@@ -96,7 +96,7 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
   const tools = toolDuring(() => (control.drain(), control.steer("In Celsius, please.")));
   const drained = await runToolLoop({ provider, tools, messages, control, runId: "question-7" });
   const { journal, undelivered } = drained;
-  const saved = JSON.stringify({ journal, undelivered }); // put it where it outlives the process
+  const saved = JSON.stringify({ journal, undelivered }); // store it outside the process
   // #endregion drain
 
   // #region drained
@@ -111,7 +111,7 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
     journal: memoryJournal(found.journal),
     runId: "question-7",
   });
-  // The first run ended "suspended". The second went on behind the tool's result, without running it again, and read the message.
+  // The first run ended "suspended". The second continued after the tool's result, without running the tool again, and read the message.
   // #endregion drained
   assert.deepEqual([drained.status, drained.reason.kind], ["suspended", "drained"]);
   assert.deepEqual([result.status, result.text, result.toolCallsExecuted], ["completed", "7 degrees Celsius.", 1]);

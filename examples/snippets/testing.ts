@@ -1,4 +1,4 @@
-// What a scripted model can play, and what it reports by itself.
+// Scripts for a mock model, and the facts that it records.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -44,7 +44,7 @@ const weather = defineTool({
   const result = await runToolLoop({ provider, tools: [weather], messages });
 
   assert.equal(result.text, "Take a coat.");
-  // What the model was shown before it answered.
+  // The result that the model was shown before it answered.
   assert.deepEqual(provider.requests[1]?.messages.at(-1), {
     role: "tool",
     results: [{ callId: "call_1", name: "get_weather", outcome: "completed", result: { city: "Oslo", celsius: 7 } }],

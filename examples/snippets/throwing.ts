@@ -15,7 +15,7 @@ import { createMockProvider, fail, text as says, toolCall } from "turnwright/tes
 const said: string[] = [];
 const say = (line: string): void => void said.push(line);
 
-/** What a program makes of a run that answers, and of runs that do not. */
+/** Handles runs that answer and runs that do not. */
 async function answer(provider: ReturnType<typeof createMockProvider>): Promise<void> {
   const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }] as const;
   // #region unwrap
@@ -24,7 +24,7 @@ async function answer(provider: ReturnType<typeof createMockProvider>): Promise<
     say(text);
   } catch (error) {
     if (!isLoopEndedError(error)) throw error; // a LoopError: misuse
-    // What was said before the end is in the result, and so are the transcript, the usage and the cost.
+    // The result holds everything up to the end: the text, the transcript, the usage and the cost.
     say(`${error.result.text} [${error.name}]`);
     if (isLoopEndedError(error, "provider-error") && error.reason.error.retryable) say("Try again in a moment.");
   }

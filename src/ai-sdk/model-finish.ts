@@ -194,14 +194,14 @@ export function readFinish(said: unknown, words: ModelWords = knownWords): SaidF
 }
 
 /** The content of the message when it ended. */
-interface FinishedTurn {
+interface FinishedMessage {
   readonly hasCalls: boolean;
   /** The service has asked for leave to run tools of its own side, and waits for the answer. */
   readonly hasAnswers: boolean;
 }
 
 /** Says why the model stopped, in view of what it said. */
-export function toFinishReason({ reason }: SaidFinish, { hasCalls, hasAnswers }: FinishedTurn): FinishReason {
+export function toFinishReason({ reason }: SaidFinish, { hasCalls, hasAnswers }: FinishedMessage): FinishReason {
   if (reason !== "stop" && reason !== "tool-calls") return reason;
   if (hasCalls) return "tool-calls";
   return hasAnswers ? "paused" : reason;

@@ -4,7 +4,7 @@
 export { type Cancellable, type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { type NextStep, nextStep } from "./loop/next-step.ts";
 export type { Bounds } from "./loop/run/resolve-policies.ts";
-export type { LoopRule } from "./loop/state/identical-calls.ts";
+export type { LoopRule } from "./loop/state/apply-call.ts";
 export { buildResult, type ResultFacts } from "./loop/result/build-result.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export type { ReadyCall, ToolCallPorts } from "./loop/run/call.ts";
@@ -13,9 +13,9 @@ export type { GuardPorts } from "./providers/guard-stream.ts";
 export type { EagerPorts } from "./loop/stream/eager-calls.ts";
 export { streamOnce, type StreamPorts } from "./loop/stream/stream-once.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
-export type { TurnContent } from "./providers/judge-finish.ts";
+export type { MessageContent } from "./providers/judge-finish.ts";
 export {
-  type BeforeTurn,
+  type BeforeMessage,
   createLoopState,
   type HookAnswer,
   type IdenticalCalls,
@@ -30,7 +30,7 @@ export {
   type Repetition,
   type SettledCall,
   type StepResult,
-  type Turn,
+  type CurrentMessage,
 } from "./loop/state/loop-state.ts";
 
 // Types that an application seldom names.

@@ -46,7 +46,7 @@ export const generateWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /** The content of the message when it ended. */
-interface FinishedTurn {
+interface FinishedMessage {
   readonly hasCalls: boolean;
   /** Whether there is a token to go on with. */
   readonly hasToken: boolean;
@@ -55,7 +55,7 @@ interface FinishedTurn {
 /** Says why the model stopped. An answer that is to be continued and cannot be is one that was cut off. */
 export function toFinishReason(
   raw: string,
-  { hasCalls, hasToken }: FinishedTurn,
+  { hasCalls, hasToken }: FinishedMessage,
   words: FinishWords = generateWords,
 ): FinishReason {
   const reason = words.get(raw) ?? "unknown";

@@ -57,7 +57,7 @@ function outputOf({ prompt, completion, reasoning, total }: Counts): number {
 }
 
 /** The content of the message when it ended. */
-interface FinishedTurn {
+interface FinishedMessage {
   readonly hasCalls: boolean;
   readonly refused: boolean;
 }
@@ -83,7 +83,7 @@ export const chatWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /** Says why the model stopped. A refusal ends with "stop" on this wire, and some servers end with "stop" although they ask for tools. */
-export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedTurn): FinishReason {
+export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedMessage): FinishReason {
   if (!isCleanEnd(reason)) return reason;
   if (refused) return "refusal";
   return hasCalls ? "tool-calls" : reason;

@@ -17,7 +17,7 @@ export {
   heartbeat,
   type MockCall,
   type MockPart,
-  type MockTurn,
+  type MockMessage,
   providerMetadata,
   reasoning,
   refusal,

@@ -11,7 +11,7 @@ import {
   failInBand,
   finish,
   heartbeat,
-  type MockTurn,
+  type MockMessage,
   providerMetadata,
   reasoning,
   refusal,
@@ -24,14 +24,14 @@ import {
 } from "./mock-parts.ts";
 import { createMockProvider } from "./mock-provider.ts";
 
-const playTurn = (turn: MockTurn): Promise<ModelChunk[]> => play(createMockProvider([turn], { usage: false }));
+const playTurn = (turn: MockMessage): Promise<ModelChunk[]> => play(createMockProvider([turn], { usage: false }));
 
 const stopped: ModelChunk = { type: "finish", reason: "stop" };
 const called: ModelChunk = { type: "finish", reason: "tool-calls" };
 const overloaded = { name: "Error", code: "overloaded", message: "Busy.", retryable: true } as const;
 
 describe("a scripted turn", () => {
-  it.for<[what: string, turn: MockTurn, chunks: ModelChunk[]]>([
+  it.for<[what: string, turn: MockMessage, chunks: ModelChunk[]]>([
     ["a text", text("Hi"), [{ type: "text-delta", text: "Hi" }, stopped]],
     ["an empty text", text(""), [{ type: "text-delta", text: "" }, stopped]],
     [
@@ -82,7 +82,7 @@ describe("a scripted turn", () => {
     expect(await playTurn(turn)).toEqual(chunks);
   });
 
-  it.for<[what: string, turn: MockTurn, chunks: ModelChunk[]]>([
+  it.for<[what: string, turn: MockMessage, chunks: ModelChunk[]]>([
     [
       "its arguments in fragments",
       toolCall("f", { a: 1 }, { id: "x", fragments: 2 }),
@@ -172,7 +172,7 @@ describe("time and cancelling", () => {
     expect(played).toEqual([0, 50, 50]);
   });
 
-  it.for<[what: string, turn: MockTurn]>([
+  it.for<[what: string, turn: MockMessage]>([
     ["wait", wait(50)],
     ["stall", stall()],
   ])("%s rejects with the signal's reason, and leaves no timer", async ([, turn]) => {

@@ -1,4 +1,4 @@
-// The parts of a scripted turn: one function for each thing that a model, its service or the network may do.
+// The parts of a scripted message: one function for each thing that a model, its service or the network may do.
 
 import {
   checkFields,
@@ -40,18 +40,18 @@ export function checkScript(script: unknown, options: object): void {
     const got = isPart(script) ? "a lone part" : describeValue(script);
     const write = isPart(script) ? "createMockProvider([part])" : 'createMockProvider([text("Hello.")])';
     throw new TypeError(
-      `createMockProvider() takes an array of turns, or a function (request, index) => turn, but got ${got}. Write ${write}.`,
+      `createMockProvider() takes an array of messages, or a function (request, index) => message, but got ${got}. Write ${write}.`,
     );
   }
-  for (const [index, turn] of script.entries()) checkTurn(turn, index);
+  for (const [index, message] of script.entries()) checkMockMessage(message, index);
 }
 
-/** Throws a TypeError for a turn that is neither a part nor an array of parts. */
-export function checkTurn(turn: unknown, index: number): asserts turn is MockTurn {
-  const parts: readonly unknown[] = Array.isArray(turn) ? turn : [turn];
+/** Throws a TypeError for a message that is neither a part nor an array of parts. */
+export function checkMockMessage(message: unknown, index: number): asserts message is MockMessage {
+  const parts: readonly unknown[] = Array.isArray(message) ? message : [message];
   for (const [place, part] of parts.entries()) {
     if (isPart(part)) continue;
-    const where = Array.isArray(turn) ? `Part ${place} of turn ${index}` : `Turn ${index}`;
+    const where = Array.isArray(message) ? `Part ${place} of message ${index}` : `Message ${index}`;
     throw new TypeError(`${where} of the mock's script ${describeMisuse(part)}.`);
   }
 }
@@ -67,11 +67,11 @@ function describeMisuse(part: unknown): string {
   }
   if (isRecord(part) && typeof part["type"] === "string")
     return "is a chunk or a content part. Write chunk(...) around a chunk, or use text()";
-  if (Array.isArray(part)) return "is an array inside a turn. A turn is a part, or one array of parts";
+  if (Array.isArray(part)) return "is an array inside a message. A message is a part, or one array of parts";
   return `is ${describeValue(part)}, but must be a part or an array of parts. ${makers}`;
 }
 
-/** One piece of a scripted turn. */
+/** One piece of a scripted message. */
 export type MockPart =
   // what the model says
   | { readonly kind: "chunks"; readonly chunks: readonly ModelChunk[] }
@@ -83,7 +83,7 @@ export type MockPart =
   | { readonly kind: "fail"; readonly error: unknown }
   | { readonly kind: "end-early" };
 
-/** A scripted tool call. Its key is its number in the turn. */
+/** A scripted tool call. Its key is its number in the message. */
 export interface MockCall {
   readonly kind: "call";
   readonly name: string;
@@ -94,7 +94,7 @@ export interface MockCall {
 }
 
 /** The parts of a scripted message: one, or several in order. */
-export type MockTurn = MockPart | readonly MockPart[];
+export type MockMessage = MockPart | readonly MockPart[];
 
 /** In how many deltas a text comes. */
 export interface TextOptions {
@@ -182,7 +182,7 @@ export function providerMetadata(item: Json): MockPart {
   return chunk({ type: "provider-metadata", item });
 }
 
-/** The model ends its turn for `reason`. `token` is where a "continue" goes on. Without a finish a turn ends as its parts suggest. */
+/** The model ends its message for `reason`. `token` is where a "continue" goes on. Without a finish a message ends as its parts suggest. */
 export function finish(
   reason: FinishReason,
   options: { readonly token?: string | undefined; readonly raw?: string | undefined } = {},

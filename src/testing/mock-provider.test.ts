@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { play, request, setUp } from "../../test/testing/play.ts";
 import type { Message } from "../core/types/message.ts";
 import type { ModelRequest, Provider } from "../core/types/provider.ts";
-import { endEarly, failInBand, finish, type MockTurn, text, toolCall, usage } from "./mock-parts.ts";
+import { endEarly, failInBand, finish, type MockMessage, text, toolCall, usage } from "./mock-parts.ts";
 import { createMockProvider } from "./mock-provider.ts";
 
 describe("default usage", () => {
@@ -32,7 +32,7 @@ describe("default usage", () => {
     expect(await inputOf({ ...request, messages: [...request.messages, ...request.messages] })).toBe(15);
   });
 
-  it.for<[when: string, turn: MockTurn]>([
+  it.for<[when: string, turn: MockMessage]>([
     ["the turn reports its own", [usage({ inputTokens: 1, outputTokens: 1 }), text("x")]],
     ["the turn fails in band", [text("x"), failInBand({ name: "Error", code: "overloaded", message: "Busy.", retryable: true })]],
     ["the turn ends early", [text("x"), endEarly()]],

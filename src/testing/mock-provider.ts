@@ -1,4 +1,4 @@
-// A provider without a model: plays scripted turns and records its requests.
+// A provider without a model: plays scripted messages and records its requests.
 
 import {
   assertNever,
@@ -10,7 +10,7 @@ import {
   type Provider,
   type Usage,
 } from "../core/entry-kit.ts";
-import { checkScript, checkTurn, type MockCall, type MockPart, type MockTurn } from "./mock-parts.ts";
+import { checkScript, checkMockMessage, type MockCall, type MockPart, type MockMessage } from "./mock-parts.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** Estimates one iteration at four characters a token, of what was sent and of what was scripted. */
@@ -40,8 +40,8 @@ function sum<T>(items: readonly T[], measure: (item: T) => number): number {
   return total;
 }
 
-/** The turns in order, or a function that makes the turn for a request; `index` counts requests from 0. */
-export type MockScript = readonly MockTurn[] | ((request: ModelRequest, index: number) => MockTurn | undefined);
+/** The messages in order, or a function that makes the message for a request; `index` counts requests from 0. */
+export type MockScript = readonly MockMessage[] | ((request: ModelRequest, index: number) => MockMessage | undefined);
 
 /** How a mock provider presents itself, and what it keeps. */
 export interface MockOptions {
@@ -51,9 +51,9 @@ export interface MockOptions {
   readonly model?: string | undefined;
   /** Default none. */
   readonly family?: string | undefined;
-  /** Whether turns without a usage of their own report an estimate. Default true. */
+  /** Whether messages without a usage of their own report an estimate. Default true. */
   readonly usage?: boolean | undefined;
-  /** Whether requests are kept. Turn it off for runs of thousands of iterations, each of which would keep a copy of its history. Default true. */
+  /** Whether requests are kept. Message it off for runs of thousands of iterations, each of which would keep a copy of its history. Default true. */
   readonly record?: boolean | undefined;
 }
 
@@ -68,13 +68,13 @@ export interface MockProvider extends Provider {
 }
 
 /**
- * Makes a provider that plays `turns`, one for each request.
+ * Makes a provider that plays `messages`, one for each request.
  *
- * A turn that says nothing of its end finishes with "tool-calls" where it has a tool call, else with "stop"; before the finish
- * comes an estimate of its tokens. A request beyond the last turn throws an Error that names its index. The signal of the call
+ * A message that says nothing of its end finishes with "tool-calls" where it has a tool call, else with "stop"; before the finish
+ * comes an estimate of its tokens. A request beyond the last message throws an Error that names its index. The signal of the call
  * is looked at in `wait` and `stall` only.
  *
- * An array starts at turn 0 in each provider that is made of it, also for a run that is resumed in a new process. Script such runs with a
+ * An array starts at message 0 in each provider that is made of it, also for a run that is resumed in a new process. Script such runs with a
  * function of the request. Throws a TypeError at once for a script that cannot be played.
  *
  * @example
@@ -85,8 +85,8 @@ export interface MockProvider extends Provider {
  * @example
  * const endless = createMockProvider((_request, index) => toolCall("search", { page: index }));
  */
-export function createMockProvider(turns: MockScript, options: MockOptions = {}): MockProvider {
-  checkScript(turns, options);
+export function createMockProvider(messages: MockScript, options: MockOptions = {}): MockProvider {
+  checkScript(messages, options);
   const { id = "mock", model = "mock-model", family, usage = true, record = true } = options;
   const requests: ModelRequest[] = [];
   let calls = 0;
@@ -122,8 +122,8 @@ export function createMockProvider(turns: MockScript, options: MockOptions = {})
       const index = calls;
       calls += 1;
       if (record) requests.push(Object.freeze(copyOf(request)));
-      const parts = partsOf(turns, request, index);
-      return play(endTurn(parts, usage ? request : undefined), call);
+      const parts = partsOf(messages, request, index);
+      return play(endMessage(parts, usage ? request : undefined), call);
     },
   };
 }
@@ -135,18 +135,18 @@ function copyOf(request: ModelRequest): ModelRequest {
   return transcript === undefined ? copy : { ...copy, transcript: { ...transcript, messages: [...transcript.messages] } };
 }
 
-function partsOf(turns: MockScript, request: ModelRequest, index: number): readonly MockPart[] {
-  const turn = typeof turns === "function" ? turns(request, index) : turns[index];
-  if (turn !== undefined) {
-    checkTurn(turn, index);
-    return "kind" in turn ? [turn] : turn;
+function partsOf(messages: MockScript, request: ModelRequest, index: number): readonly MockPart[] {
+  const message = typeof messages === "function" ? messages(request, index) : messages[index];
+  if (message !== undefined) {
+    checkMockMessage(message, index);
+    return "kind" in message ? [message] : message;
   }
-  const scripted = typeof turns === "function" ? "the script has none for it" : `the script has ${turns.length}`;
-  throw new Error(`The mock provider was asked for turn ${index} (counted from 0), but ${scripted}.`);
+  const scripted = typeof messages === "function" ? "the script has none for it" : `the script has ${messages.length}`;
+  throw new Error(`The mock provider was asked for message ${index} (counted from 0), but ${scripted}.`);
 }
 
 /** Adds the finish and the tokens that the script leaves to the mock. Tokens come before the first finish. */
-function endTurn(parts: readonly MockPart[], request: ModelRequest | undefined): readonly MockPart[] {
+function endMessage(parts: readonly MockPart[], request: ModelRequest | undefined): readonly MockPart[] {
   const says =
     (type: ModelChunk["type"]) =>
     (part: MockPart): boolean =>

@@ -4,12 +4,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isLoopError, type LoopResult, runToolLoop, type Tool, toolResult } from "turnwright";
 import { fileJournal, type TornLine } from "turnwright/journal";
-import { createMockProvider, createTestClock, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
 /** One iteration, for the file is lived through as often as it has bytes: the second call ends the turn. */
-const turn: MockTurn = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
+const turn: MockMessage = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
 
 interface Lived {
   readonly result: LoopResult | undefined;

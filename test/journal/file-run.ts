@@ -2,10 +2,10 @@
 
 import type { Json, LoopOptions, Step } from "turnwright";
 import { fileJournal, type FileJournalOptions } from "turnwright/journal";
-import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 
-const turns: readonly MockTurn[] = [[toolCall("save", { n: 1 }), toolCall("save", { n: 2 })], text("Done.")];
+const turns: readonly MockMessage[] = [[toolCall("save", { n: 1 }), toolCall("save", { n: 2 })], text("Done.")];
 
 /** Options of a run, and the arguments of the calls that ran. */
 export interface FileRun {

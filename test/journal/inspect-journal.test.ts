@@ -11,7 +11,7 @@ import {
   type SavedJournal,
 } from "turnwright";
 import { fileJournal, inspectJournal, replayJournal } from "turnwright/journal";
-import { type MockTurn, text, toolCall } from "turnwright/testing";
+import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
 import { makeFolder } from "./folder.ts";
@@ -60,7 +60,7 @@ describe("inspectJournal", () => {
 
   it("shows the tool that a decision is for: if it has changed by then, the new one is asked about", async () => {
     const path = join(makeFolder(), "run.jsonl");
-    const turns: readonly MockTurn[] = [toolCall("pay", { n: 1 }), text("Done.")];
+    const turns: readonly MockMessage[] = [toolCall("pay", { n: 1 }), text("Done.")];
     const paid: string[] = [];
     const withTool = (description: string): LoopOptions => ({
       ...optionsFor(turns, { tools: [tool("pay", () => paid.push(description), { needsApproval: true, description })] }),
@@ -99,7 +99,7 @@ describe("inspectJournal", () => {
         true,
       ]);
     });
-    const turns: readonly MockTurn[] = [[toolCall("look"), counted], text("Done.")];
+    const turns: readonly MockMessage[] = [[toolCall("look"), counted], text("Done.")];
     await runToolLoop({ ...optionsFor(turns, { tools: [look] }), journal });
     const expected = ["run-1", "running", undefined, 7, [["call_i0_0", "may-have-run"]]];
     expect(seen).toEqual([expected, expected]);
@@ -107,7 +107,7 @@ describe("inspectJournal", () => {
 
   it("tells a call that may have run from one that has not begun", async () => {
     const store = createDurableStore();
-    const turns: readonly MockTurn[] = [[toolCall("pay", { n: 1 }), toolCall("look"), toolCall("alone")], text("Done.")];
+    const turns: readonly MockMessage[] = [[toolCall("pay", { n: 1 }), toolCall("look"), toolCall("alone")], text("Done.")];
     const alone = tool("alone", () => 1, { sequential: true });
     const journal = store.open({ within: "i0/tool/1/look" });
     const { tools = [] } = optionsFor(turns);
@@ -140,7 +140,7 @@ describe("inspectJournal", () => {
       const { status, pendingCalls } = await inspectJournal(store.open());
       seen.push([status, pendingCalls.map(({ id, state }) => `${id} ${state}`)]);
     });
-    const turns: readonly MockTurn[] = [[toolCall("pay", { n: 1 }), toolCall("slow")], text("Done.")];
+    const turns: readonly MockMessage[] = [[toolCall("pay", { n: 1 }), toolCall("slow")], text("Done.")];
     const { tools = [] } = optionsFor(turns);
     await runToolLoop({ ...optionsFor(turns, { tools: [...(tools as []), slow] }), journal: store.open() });
     expect([seen, (await inspectJournal(store.open())).status]).toEqual([
@@ -200,7 +200,7 @@ describe("inspectJournal", () => {
   it("of a run that was drained, and went on, says the state after it went on", async () => {
     const journal = memoryJournal();
     const control = createLoopControl();
-    const turns: readonly MockTurn[] = [toolCall("look"), text("Done.")];
+    const turns: readonly MockMessage[] = [toolCall("look"), text("Done.")];
     const drain = tool("look", () => void control.drain());
     const drained = await runToolLoop({ ...optionsFor(turns, { tools: [drain], control }), journal });
     expect(factsIn(await inspectJournal(journal))).toEqual(factsOf(drained));
@@ -211,7 +211,7 @@ describe("inspectJournal", () => {
   it("of a run that was told more after its answer says that it goes on, and then its second answer", async () => {
     const store = createDurableStore();
     const control = createLoopControl();
-    const turns: readonly MockTurn[] = [text("First."), text("Second.")];
+    const turns: readonly MockMessage[] = [text("First."), text("Second.")];
     const stopWhen = (): boolean => (control.steer("And?"), false);
     const run = (journal: Journal, more: Partial<LoopOptions>): Promise<LoopResult> =>
       runToolLoop({ ...optionsFor(turns, more), journal });

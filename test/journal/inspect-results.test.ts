@@ -13,7 +13,7 @@ import {
   structuredOutput,
 } from "turnwright";
 import { fileJournal, inspectJournal } from "turnwright/journal";
-import { fail, type MockTurn, text, toolCall } from "turnwright/testing";
+import { fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { makeFolder } from "./folder.ts";
 import { factsIn, factsOf } from "./inspection.ts";
@@ -24,7 +24,7 @@ const misfit: LoopOptions["policies"] = { output: structuredOutput(strict, { max
 const hooks: LoopOptions["hooks"] = { onIteration: () => undefined };
 
 /** Executions of one run, each with the options that differ. */
-const runs: readonly (readonly [what: string, turns: readonly MockTurn[], executions: readonly Partial<LoopOptions>[]])[] = [
+const runs: readonly (readonly [what: string, turns: readonly MockMessage[], executions: readonly Partial<LoopOptions>[]])[] = [
   ["answered", [[toolCall("look"), toolCall("look"), counted], text("Done.")], [{}]],
   ["said nothing", [text("")], [{}]],
   [

@@ -1,7 +1,15 @@
 // A run to be inspected: calls that wait for a person, inside a nested run too.
 
 import { defineAgentTool, type LoopOptions, toolResult } from "turnwright";
-import { createMockProvider, type MockPart, type MockProvider, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import {
+  createMockProvider,
+  type MockPart,
+  type MockProvider,
+  type MockMessage,
+  text,
+  toolCall,
+  usage,
+} from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
@@ -12,11 +20,11 @@ const refuse = { validate: () => ({ issues: [{ message: "no" }] }), jsonSchema: 
 export const strict = { "~standard": { version: 1, vendor: "test", ...refuse } } as never;
 
 /** A model that says the same in each execution. */
-export const say = (turns: readonly MockTurn[]): MockProvider =>
+export const say = (turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(({ messages: said }) => turns[said.filter(({ role }) => role === "assistant").length]);
 
 /** A run whose model says `turns`. "pay" waits for a person; "research" is a run of its own that pays as well. */
-export function optionsFor(turns: readonly MockTurn[], more: Partial<LoopOptions> = {}): LoopOptions {
+export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): LoopOptions {
   const pay = tool("pay", () => "paid", { needsApproval: true });
   const research = defineAgentTool({
     name: "research",
@@ -39,7 +47,7 @@ export function optionsFor(turns: readonly MockTurn[], more: Partial<LoopOptions
 }
 
 /** Calls of which two wait: one in a nested run. */
-export const waits: readonly MockTurn[] = [
+export const waits: readonly MockMessage[] = [
   [text("Three things."), toolCall("pay", { n: 1 }), toolCall("research"), toolCall("look"), counted],
   text("Done."),
 ];
@@ -47,4 +55,4 @@ export const waits: readonly MockTurn[] = [
 export const own = "call_i0_0";
 export const inner = "call_i0_1/call_i0_0";
 /** Four streams. */
-export const looks: readonly MockTurn[] = [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")];
+export const looks: readonly MockMessage[] = [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")];

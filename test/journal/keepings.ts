@@ -11,7 +11,7 @@ import {
   type Tool,
 } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
-import { createMockProvider, type MockProvider, type MockTurn } from "turnwright/testing";
+import { createMockProvider, type MockProvider, type MockMessage } from "turnwright/testing";
 import { makeFolder } from "./folder.ts";
 
 /** Opens the journal of the next process. */
@@ -44,7 +44,7 @@ interface Life {
 }
 
 /** Starts the next process of one run: what the model says in it, and what is different in it. */
-export type Live = (turns: readonly MockTurn[], more?: Partial<LoopOptions>) => Promise<Life>;
+export type Live = (turns: readonly MockMessage[], more?: Partial<LoopOptions>) => Promise<Life>;
 
 /** Processes of one run over one journal. */
 export function createLives(open: OpenNext, tools: readonly Tool[], own: Partial<LoopOptions> = {}): Live {

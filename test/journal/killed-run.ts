@@ -15,7 +15,7 @@ import {
   type Tool,
 } from "turnwright";
 import { fileJournal } from "turnwright/journal";
-import { createMockProvider, type MockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, type MockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 
 /** When a process kills itself: around the n-th record that it writes itself, or inside a tool. */
 export type Death =
@@ -41,7 +41,7 @@ export const journalIn = (folder: string): string => join(folder, "run.jsonl");
 /** The notes of a folder: what was begun, ended and asked, by key. */
 export const notesIn = (folder: string): string => join(folder, "notes.txt");
 
-const outer: readonly MockTurn[] = [
+const outer: readonly MockMessage[] = [
   [
     text("Four things. "),
     toolCall("note", { n: 1 }),
@@ -52,7 +52,7 @@ const outer: readonly MockTurn[] = [
   [toolCall("pay", { usd: 4_000 }), toolCall("note", { n: 5 })],
   text("Done."),
 ];
-const inner: readonly MockTurn[] = [[toolCall("dig"), toolCall("look", { n: 6 })], text("Found.")];
+const inner: readonly MockMessage[] = [[toolCall("dig"), toolCall("look", { n: 6 })], text("Found.")];
 const inputSchema = { type: "object" } as const;
 
 /** Lives until the run ends, or the process. */
@@ -63,7 +63,7 @@ export function live({ folder, death, asks, decisions }: Life): Promise<LoopResu
     if (JSON.stringify(args).includes("4000")) return { kind: "deny", reason: "too much" };
     return { kind: asks === true && (name === "pay" || name === "dig") ? "ask" : "approve" };
   };
-  const model = (runKey: string, turns: readonly MockTurn[]): MockProvider =>
+  const model = (runKey: string, turns: readonly MockMessage[]): MockProvider =>
     createMockProvider(({ messages }) => {
       const iteration = messages.filter(({ role }) => role === "assistant").length;
       note(`asked ${runKey}i${iteration}/model`);

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Journal, type LoopControl, type LoopOptions } from "turnwright";
-import { createTestClock, fail, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createTestClock, fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { play, tool } from "../loop/play.ts";
 import { textsOf } from "../loop/transcript-lines.ts";
@@ -32,7 +32,7 @@ function slowAt(place: string, clock: ReturnType<typeof createTestClock>, journa
 const ask: LoopOptions["policies"] = { approve: () => ({ kind: "ask" }) };
 const ends: readonly (readonly [
   name: string,
-  turns: readonly MockTurn[],
+  turns: readonly MockMessage[],
   more: Partial<LoopOptions>,
   places: readonly string[],
 ])[] = [

@@ -10,7 +10,7 @@ import {
   type SavedJournal,
   type Tool,
 } from "turnwright";
-import { createMockProvider, createTestClock, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { createMockProvider, createTestClock, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { plain, question } from "../loop/nested/nesting.ts";
 import { play, tool } from "../loop/play.ts";
@@ -33,7 +33,7 @@ function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Pr
   let charged = 0;
   let asked = 0;
   const charge = tool("charge", () => (charged += 1));
-  const inner: readonly MockTurn[] = [[toolCall("charge"), usage({ inputTokens: 7, outputTokens: 1 })], text("inner")];
+  const inner: readonly MockMessage[] = [[toolCall("charge"), usage({ inputTokens: 7, outputTokens: 1 })], text("inner")];
   const agent = defineAgentTool({
     name: "agent",
     description: "agent",

@@ -10,7 +10,7 @@ import {
   type SavedJournal,
   type Tool,
 } from "turnwright";
-import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { question } from "../loop/nested/nesting.ts";
 import { answersOf, outcomesOf } from "../loop/play.ts";
 import { createLives, keepings, plainOf, playAgain } from "./keepings.ts";
@@ -48,7 +48,7 @@ function openShop({ mind, isAgent = false }: { readonly mind: Shop["mind"]; read
   return { tools: [order], ran, mind };
 }
 
-const turns: readonly MockTurn[] = [[toolCall("order", { id: "A1" })], text("Done.")];
+const turns: readonly MockMessage[] = [[toolCall("order", { id: "A1" })], text("Done.")];
 const schemas: readonly Schema[] = ["sync", "async"];
 const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, after })));
 
@@ -146,7 +146,7 @@ describe("a call that was refused, or let through, for another reason than its s
   const validate = (): unknown => ({ issues: [{ message: "no", path: ["n"] }] });
   const strict = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } };
   const gated = (...allowedNames: string[]): Partial<LoopOptions> => ({ policies: { gate: { active: true, allowedNames } } });
-  const asked: readonly MockTurn[] = [
+  const asked: readonly MockMessage[] = [
     [
       toolCall("look"),
       toolCall("nope"),

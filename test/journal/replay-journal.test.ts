@@ -19,7 +19,7 @@ import {
   createTestClock,
   fail,
   type MockProvider,
-  type MockTurn,
+  type MockMessage,
   recordEvents,
   text,
   toolCall,
@@ -35,12 +35,12 @@ interface Cast {
   readonly calls: string[];
 }
 
-const inner: readonly MockTurn[] = [[toolCall("work"), toolCall("drain_inside")], text("Inner.")];
+const inner: readonly MockMessage[] = [[toolCall("work"), toolCall("drain_inside")], text("Inner.")];
 
-function cast(turns: readonly MockTurn[]): Cast {
+function cast(turns: readonly MockMessage[]): Cast {
   const calls: string[] = [];
   const note = <T>(what: string, value: T): T => (calls.push(what), value);
-  const model = (script: readonly MockTurn[]): MockProvider =>
+  const model = (script: readonly MockMessage[]): MockProvider =>
     createMockProvider(({ messages }) => note("model", script[messages.filter(({ role }) => role === "assistant").length]));
   const make = (name: string, act: (args: unknown) => unknown): Tool => tool(name, (args) => note(name, act(args)));
   const control = createLoopControl();
@@ -91,10 +91,10 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
 ];
 
 /** Executions over one journal, the first one new: what the model says in each, and how each ends. */
-type Execution = readonly [status: LoopStatus, turns: readonly MockTurn[]];
+type Execution = readonly [status: LoopStatus, turns: readonly MockMessage[]];
 const busy = fail({ status: 503, message: "busy" });
-const drained: readonly MockTurn[] = [[toolCall("work"), toolCall("drain")], text("Done.")];
-const suspendedInside: readonly MockTurn[] = [[toolCall("agent"), toolCall("work")], text("Done.")];
+const drained: readonly MockMessage[] = [[toolCall("work"), toolCall("drain")], text("Done.")];
+const suspendedInside: readonly MockMessage[] = [[toolCall("agent"), toolCall("work")], text("Done.")];
 
 const runs: readonly (readonly [what: string, executions: readonly Execution[]])[] = [
   ["answered", [["completed", [[toolCall("work", 1), toolCall("work", 2)], toolCall("work"), text("Done.")]]]],
@@ -162,7 +162,7 @@ describe.for(stores)("a replay over %s", ([, make]) => {
 describe("a replay", () => {
   it("of a file that a crash has cut off says where it ends, and leaves it as it is", async () => {
     const path = join(makeFolder(), "run.jsonl");
-    const turns: readonly MockTurn[] = [[toolCall("work"), toolCall("agent")], text("Done.")];
+    const turns: readonly MockMessage[] = [[toolCall("work"), toolCall("agent")], text("Done.")];
     await runToolLoop({ ...cast(turns).options, journal: fileJournal(path, { fsync: false }) });
     const bytes = readFileSync(path);
     const keys = readRecords(path).map(({ key }) => key);
@@ -184,7 +184,7 @@ describe("a replay", () => {
 
   it("of a call that may have run tells what was recorded of it: tokens do not count", async () => {
     const path = join(makeFolder(), "run.jsonl");
-    const turns: readonly MockTurn[] = [toolCall("work"), text("Done.")];
+    const turns: readonly MockMessage[] = [toolCall("work"), text("Done.")];
     const crash = fileJournal(path, {
       fsync: false,
       redact: ({ key, answer }) => {

@@ -13,7 +13,7 @@ import {
   type Tool,
   type ToolRegistry,
 } from "turnwright";
-import { fail, finish, type MockTurn, reasoning, text, toolCall, usage } from "turnwright/testing";
+import { fail, finish, type MockMessage, reasoning, text, toolCall, usage } from "turnwright/testing";
 import { answersOf, tool } from "../loop/play.ts";
 import { createLives, keepings, plainOf, playAgain } from "./keepings.ts";
 
@@ -35,7 +35,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     const failed = await live([], { decisions: { c1: { kind: "approve" } } });
     expect([failed.result.reason.kind, paid]).toEqual(["fatal-tool-error", [{ amount: 1 }]]);
     isDown = false;
-    const next: MockTurn = toolCall("pay", { amount: 1_000_000 }, { id: "c2" });
+    const next: MockMessage = toolCall("pay", { amount: 1_000_000 }, { id: "c2" });
     const { result } = await live([next], { resume: "retry-last" });
     expect([result.reason.kind, asked, paid]).toEqual([
       "approval-required",
@@ -98,7 +98,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
 
   it("tells two endings of one kind in one iteration apart", async () => {
     const live = createLives(make(), []);
-    const paused: MockTurn = [text("Half. "), finish("paused"), usage({ inputTokens: 9, outputTokens: 1 })];
+    const paused: MockMessage = [text("Half. "), finish("paused"), usage({ inputTokens: 9, outputTokens: 1 })];
     const low = { limits: { maxTokens: 10 } };
     const high = { limits: { maxTokens: 15 } };
     const first = await live([paused], low);
@@ -150,7 +150,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
 
   it("takes a turn back as a whole", async () => {
     const live = createLives(make(), [tool("look", () => "found")]);
-    const said: MockTurn = [reasoning("Hm."), text("Partial ans"), toolCall("look"), down];
+    const said: MockMessage = [reasoning("Hm."), text("Partial ans"), toolCall("look"), down];
     const first = await live([[text("Before. "), toolCall("look")], said]);
     expect([first.result.text, first.result.functionHistory.length]).toEqual(["Partial ans", 1]);
     const { result } = await live([[]], { resume: "retry-last" });

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
-import { fail, finish, type MockPart, type MockTurn, recordEvents, stall, text, toolCall } from "turnwright/testing";
+import { fail, finish, type MockPart, type MockMessage, recordEvents, stall, text, toolCall } from "turnwright/testing";
 import { checkCallEvents } from "./check-call-events.ts";
 import { never, play, type Playing, tool } from "./play.ts";
 
@@ -12,7 +12,7 @@ const call = (name: string, id?: string): MockPart => toolCall(name, {}, { id, f
 const approve: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "ask" ? "ask" : "approve" }) };
 
 interface Row {
-  readonly script: readonly MockTurn[];
+  readonly script: readonly MockMessage[];
   readonly more?: Partial<LoopOptions>;
   readonly act?: (playing: Playing) => void;
   /** Of each end: the outcomes of its calls. */

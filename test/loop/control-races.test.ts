@@ -1,7 +1,7 @@
 import fc, { type Scheduler } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Clock, isLoopError, type Journal, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
-import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
@@ -58,7 +58,7 @@ function createOdds(s: Scheduler): Odds {
 }
 
 /** A provider whose chunks come at their turn. */
-function atOdds(odds: Odds, script: readonly MockTurn[]): Provider {
+function atOdds(odds: Odds, script: readonly MockMessage[]): Provider {
   const mock = createMockProvider(script);
   return {
     id: mock.id,
@@ -75,7 +75,7 @@ function atOdds(odds: Odds, script: readonly MockTurn[]): Provider {
 type Answer = string | undefined | void;
 
 interface Race {
-  readonly script: readonly MockTurn[];
+  readonly script: readonly MockMessage[];
   readonly options?: (odds: Odds) => Partial<LoopOptions>;
   /** Actions that the scheduler runs at its own time. Their answers are part of the leg. */
   readonly acts: readonly ((playing: Playing) => Answer | Promise<Answer>)[];

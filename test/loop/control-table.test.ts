@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { LoopOptions } from "turnwright";
-import { type MockTurn, text, toolCall, wait } from "turnwright/testing";
+import { type MockMessage, text, toolCall, wait } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
@@ -14,7 +14,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
 ];
 
 /** Runs the script once for each verb, which comes 50 ms in; all that the verbs are to tell apart. */
-async function tellApart(script: readonly MockTurn[]): Promise<string> {
+async function tellApart(script: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {
     const playing = play([...script, text("More.")], ({ clock }): Partial<LoopOptions> => {

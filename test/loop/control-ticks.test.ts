@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { type LoopControl, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
-import { finish, type MockTurn, text, toolCall } from "turnwright/testing";
+import { finish, type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { play, tool } from "./play.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-const scripts: { readonly [name: string]: readonly MockTurn[] } = {
+const scripts: { readonly [name: string]: readonly MockMessage[] } = {
   "an answer": [[text("Hello", { chunks: 3 })]],
   "calls that answer at once": [[text("Hm. "), toolCall("quick"), toolCall("quick")], text("Done.")],
   "calls that take their time": [[toolCall("later"), toolCall("alone")], text("Done.")],
@@ -25,7 +25,7 @@ const verbs: { readonly [name: string]: (control: LoopControl) => readonly strin
 const endings: { readonly [verb: string]: string } = { "interrupt and stop": "stopped", "steer and kill": "killed" };
 
 /** Plays the turn of each request, and an answer after the last turn. */
-const playOn = (script: readonly MockTurn[], more: Partial<LoopOptions>, ran: string[]): ReturnType<typeof play> => {
+const playOn = (script: readonly MockMessage[], more: Partial<LoopOptions>, ran: string[]): ReturnType<typeof play> => {
   const note = (_: unknown, { callId }: { readonly callId: string }): number => ran.push(callId);
   const tools = [
     tool("quick", note),

@@ -11,14 +11,14 @@ import {
   withFallback,
 } from "turnwright";
 import type { ToolBudget } from "turnwright/parts";
-import { createMockProvider, fail, finish, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { createMockProvider, fail, finish, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 import { kinds, nesting, question } from "./nested/nesting.ts";
 
 /** A token costs a quarter of a dollar, so that sums are exact. The cost of 99 tokens is unknown. */
 const pricing: Pricing = ({ totalTokens }) => (totalTokens === 99 ? undefined : totalTokens / 4);
 const spend = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
-const work = (tokens: number): MockTurn => [text("Well. "), toolCall("t"), spend(tokens)];
+const work = (tokens: number): MockMessage => [text("Well. "), toolCall("t"), spend(tokens)];
 const mock = { provider: "mock", model: "mock-model" };
 const tools = [tool("t", () => 1)];
 
@@ -29,7 +29,7 @@ interface Ended {
   readonly exceeded: boolean;
 }
 
-async function run(script: readonly MockTurn[], more: Partial<LoopOptions>): Promise<Ended> {
+async function run(script: readonly MockMessage[], more: Partial<LoopOptions>): Promise<Ended> {
   const playing = play(script, { tools, pricing, ...more });
   const { reason, costUSD, budgetExceeded, journal } = await playing.result;
   const again = play([], {
@@ -43,7 +43,7 @@ async function run(script: readonly MockTurn[], more: Partial<LoopOptions>): Pro
 }
 
 describe("a run with a limit of cost", () => {
-  it.for<[what: string, limits: LoopLimits, script: readonly MockTurn[], ended: Ended]>([
+  it.for<[what: string, limits: LoopLimits, script: readonly MockMessage[], ended: Ended]>([
     [
       "goes on while one more stream like the last would reach the limit, and not cross it",
       { maxCostUSD: 0.75 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Journal, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
-import { type MockTurn, stall, text, toolCall, wait } from "turnwright/testing";
+import { type MockMessage, stall, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { never, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
@@ -34,7 +34,7 @@ const keepings: readonly (readonly [where: string, make: () => Keeping])[] = [
   ["a durable journal", () => keepInStore()],
 ];
 
-const script: readonly MockTurn[] = [
+const script: readonly MockMessage[] = [
   [text("On it. "), toolCall("work"), toolCall("alone")],
   [toolCall("work"), text("Hm. ")],
   text("Done."),
@@ -191,7 +191,7 @@ describe("a drained run", () => {
 });
 
 describe("a drain", () => {
-  it.for<[what: string, turn: MockTurn, status: string]>([
+  it.for<[what: string, turn: MockMessage, status: string]>([
     ["an answer", [text("Hi."), wait(10)], "completed"],
     ["nothing at all", wait(10), "empty-response"],
     ["a model that falls silent", stall(), "timeout"],

@@ -2,14 +2,14 @@
 
 import { expect } from "vitest";
 import { type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, type ModelChunk, type Tool } from "turnwright";
-import { chunk, createMockProvider, type MockPart, type MockTurn, type TestClock } from "turnwright/testing";
+import { chunk, createMockProvider, type MockPart, type MockMessage, type TestClock } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
 export const said = (...chunks: readonly ModelChunk[]): readonly MockPart[] => chunks.map((one) => chunk(one));
 
 export interface Stage {
   readonly ran: string[];
-  readonly start: (script: readonly MockTurn[], more?: Partial<LoopOptions>) => Playing;
+  readonly start: (script: readonly MockMessage[], more?: Partial<LoopOptions>) => Playing;
 }
 
 /** A tool that looks early, and one that waits for its batch; both take 10 ms. */

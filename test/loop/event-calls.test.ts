@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, type LoopEvent, type ModelChunk, providerError } from "turnwright";
-import { chunk, createTestClock, fail, finish, type MockPart, type MockTurn, text, toolCall, wait } from "turnwright/testing";
+import { chunk, createTestClock, fail, finish, type MockPart, type MockMessage, text, toolCall, wait } from "turnwright/testing";
 import { checkCallEvents } from "./check-call-events.ts";
 import { play, tool } from "./play.ts";
 
@@ -22,7 +22,7 @@ const whole = (id: string, index: number): readonly string[] =>
   ["tool-args-end", "tool-start", "tool-end"].map((type) => `${type} ${id} ${index}`);
 
 describe("the events of a call name it by the same id and index", () => {
-  it.for<[what: string, turn: MockTurn, lines: readonly string[], ids: readonly (string | undefined)[]]>([
+  it.for<[what: string, turn: MockMessage, lines: readonly string[], ids: readonly (string | undefined)[]]>([
     [
       "if the wire gives the id at once",
       said(start("a", "ok", "x"), delta("a", "{}"), ready("a", "ok", "x")),
@@ -134,7 +134,7 @@ describe("the events of a call name it by the same id and index", () => {
 });
 
 describe("tool-args-end", () => {
-  it.for<[what: string, turn: MockTurn, ends: readonly unknown[]]>([
+  it.for<[what: string, turn: MockMessage, ends: readonly unknown[]]>([
     ["whole ones", toolCall("ok", { a: 1 }), [{ args: { a: 1 }, problem: undefined }]],
     ["what is not JSON", toolCall("ok", {}, { rawArgs: "{" }), [{ args: {}, problem: "malformed" }]],
     [

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { type Approve, defineAgentTool, type LoopOptions, memoryJournal } from "turnwright";
 import { fileJournal } from "turnwright/journal";
-import { createMockProvider, type MockTurn, reasoning, text, toolCall } from "turnwright/testing";
+import { createMockProvider, type MockMessage, reasoning, text, toolCall } from "turnwright/testing";
 import { makeFolder } from "../journal/folder.ts";
 import { bytesOf, endOf } from "./hostile-model.ts";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
@@ -60,7 +60,7 @@ describe("control characters", () => {
       journal: fileJournal(path, { fsync: false }),
       tools: [tool("search", (args) => (seen.push(args), args))],
     });
-    const turn: MockTurn = [text(traps), reasoning(traps), toolCall("search", { [traps]: traps }, { id: traps })];
+    const turn: MockMessage = [text(traps), reasoning(traps), toolCall("search", { [traps]: traps }, { id: traps })];
     const result = await play([turn, text(`Done.${traps}.`)], options).result;
     expect([seen, result.text]).toEqual([[{ [traps]: traps }], `Done.${traps}.`]);
     expect(answersOf(result)).toEqual([{ callId: traps, name: "search", outcome: "completed", result: { [traps]: traps } }]);
@@ -83,7 +83,7 @@ describe("text that pretends", () => {
     const ran: string[] = [];
     const tools = [tool("pay", () => ran.push("pay")), tool("look", () => ran.push("look"))];
     const approve: Approve = ({ name }) => ({ kind: name === "pay" ? "deny" : "approve" });
-    const turn: MockTurn = [text(said, { chunks: 7 }), reasoning(said), toolCall("look"), toolCall("pay", { note: said })];
+    const turn: MockMessage = [text(said, { chunks: 7 }), reasoning(said), toolCall("look"), toolCall("pay", { note: said })];
     const playing = play([turn, text(said)], { tools, policies: { approve } });
     const result = await endOf(playing);
     expect([result.reason.kind, result.text, playing.provider.calls, ran]).toEqual(["answered", said, 2, ["look"]]);
@@ -145,7 +145,7 @@ describe("an id", () => {
       }),
       toResult: ({ text: said }) => said,
     });
-    const turn: MockTurn = [toolCall("agent", {}, { id: "a" }), toolCall("look", {}, { id: "a/b" })];
+    const turn: MockMessage = [toolCall("agent", {}, { id: "a" }), toolCall("look", {}, { id: "a/b" })];
     const start = (more: Partial<LoopOptions> = {}): ReturnType<typeof play> =>
       play([turn], { runId: "r", tools: [agent, tool("look", () => ran.push("look"))], policies: { approve: ask }, ...more });
     const first = await start().result;

@@ -11,12 +11,12 @@ import {
   type StandardSchema,
   structuredOutput,
 } from "turnwright";
-import { finish, type MockTurn, refusal, text, toolCall, usage } from "turnwright/testing";
+import { finish, type MockMessage, refusal, text, toolCall, usage } from "turnwright/testing";
 import { endOf } from "./hostile-model.ts";
 import { play, tool } from "./play.ts";
 
 interface Row {
-  readonly says: (iteration: number) => MockTurn;
+  readonly says: (iteration: number) => MockMessage;
   readonly more?: LoopOptions["policies"];
   readonly limits?: LoopOptions["limits"];
   /** How the run ends. */
@@ -27,7 +27,7 @@ interface Row {
   readonly ran: number;
 }
 
-const echo = (args = {}): MockTurn => toolCall("echo", args);
+const echo = (args = {}): MockMessage => toolCall("echo", args);
 const inTurn =
   (...letters: readonly string[]): Row["says"] =>
   (iteration) =>

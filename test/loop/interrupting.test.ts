@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type LoopControl, type LoopOptions, type LoopResult, type Provider, memoryJournal } from "turnwright";
-import { createMockProvider, finish, type MockTurn, stall, text, toolCall, usage, wait } from "turnwright/testing";
+import { createMockProvider, finish, type MockMessage, stall, text, toolCall, usage, wait } from "turnwright/testing";
 import { never, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
@@ -25,7 +25,7 @@ describe("an interrupt before the first call of the run", () => {
     expect([linesOf(result.messages), result.undelivered]).toEqual([["user: Go."], []]);
   });
 
-  it.for<[where: string, turn: MockTurn, options?: Partial<LoopOptions>]>([
+  it.for<[where: string, turn: MockMessage, options?: Partial<LoopOptions>]>([
     ["before the first chunk", stall()],
     ["in the middle of a text", [text("Let me "), stall()]],
     ["in a model that is deaf", [text("Let me "), stall({ ignoreSignal: true })]],
@@ -145,7 +145,7 @@ describe("an interrupt before the first call of the run", () => {
 });
 
 describe("an interrupt from the first call on", () => {
-  it.for<[where: string, script: readonly MockTurn[], options?: Partial<LoopOptions>]>([
+  it.for<[where: string, script: readonly MockMessage[], options?: Partial<LoopOptions>]>([
     ["in a later iteration", [toolCall("quick"), [wait(100), text("Done.")]]],
     ["in a running tool", [[toolCall("slow"), toolCall("alone")], text("Done.")]],
     ["in a call that nothing answers but its limit", [toolCall("deaf"), text("Done.")]],

@@ -13,7 +13,7 @@ import {
   createTestClock,
   finish,
   type MockProvider,
-  type MockTurn,
+  type MockMessage,
   reasoning,
   text,
   toolCall,
@@ -25,7 +25,7 @@ import { answersOf, tool } from "./play.ts";
 const messages: readonly Message[] = [{ role: "user", content: "Go." }];
 
 /** Two iterations with tools, one of them parallel and in part sequential, and an answer. */
-const turns: readonly MockTurn[] = [
+const turns: readonly MockMessage[] = [
   [
     reasoning("Hm."),
     text("Working. "),
@@ -90,7 +90,7 @@ describe("the keys of a run", () => {
   it("come from positions, and are these", async () => {
     const store = createDurableStore();
     const tools = [tool("a", () => 1), tool("b", () => contextRestart({ type: "context_restart_x" }), { sequential: true })];
-    const script: readonly MockTurn[] = [
+    const script: readonly MockMessage[] = [
       [toolCall("a"), toolCall("b"), toolCall("nope"), toolCall("a")],
       [text("One "), finish("paused")],
       [text("two"), finish("continue")],

@@ -5,7 +5,7 @@ import {
   createTestClock,
   type EventRecording,
   type MockPart,
-  type MockTurn,
+  type MockMessage,
   reasoning,
   recordEvents,
   text,
@@ -17,7 +17,7 @@ import { tool } from "./play.ts";
 /** A call whose arguments come in one piece, because a replay does not emit argument fragments. */
 const call = (name: string, n: number): MockPart => toolCall(name, { n }, { fragments: 0 });
 
-const turns: readonly MockTurn[] = [
+const turns: readonly MockMessage[] = [
   [reasoning("Hm."), text("Working. "), call("quick", 1), call("quick", 2), call("broken", 0), call("alone", 3)],
   [call("quick", 4), call("nope", 5), usage({ inputTokens: 5, outputTokens: 2 })],
   [text("Done.")],

@@ -57,7 +57,7 @@ async function runOwnLoop(script: MockScript, tools: readonly Tool[]): Promise<L
     }
     if (next.kind === "batch") {
       const settled: SettledCall[] = [];
-      for (const call of state.turn.calls) {
+      for (const call of state.current.calls) {
         const outcome = await executeToolCall(call, ports);
         settled.push({ outcome, restart: detectContextRestart(outcome, undefined) });
       }

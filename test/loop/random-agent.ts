@@ -1,12 +1,12 @@
 // A tool whose calls are runs, in place of one of a random run that answers at once.
 
 import { defineAgentTool, type LoopOptions, type Tool } from "turnwright";
-import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 
 /** Makes the agent: its run calls its tools in one turn, and then answers. */
 export function createAgent(tools: readonly Tool[], calls: readonly string[]): Tool {
-  const inner: readonly MockTurn[] = [[text("So. "), ...calls.map((name) => toolCall(name))], text("Inner.")];
+  const inner: readonly MockMessage[] = [[text("So. "), ...calls.map((name) => toolCall(name))], text("Inner.")];
   return defineAgentTool({
     name: "quick",
     description: "quick",

@@ -3,7 +3,18 @@
 import fc from "fast-check";
 import type { LoopLimits } from "turnwright";
 import type { LoopDetectionOptions, MaskingOptions } from "turnwright/parts";
-import { endEarly, fail, finish, type MockPart, type MockTurn, reasoning, stall, text, toolCall, wait } from "turnwright/testing";
+import {
+  endEarly,
+  fail,
+  finish,
+  type MockPart,
+  type MockMessage,
+  reasoning,
+  stall,
+  text,
+  toolCall,
+  wait,
+} from "turnwright/testing";
 
 /** Somebody who ends the run, or talks to it. */
 export interface Verb {
@@ -16,7 +27,7 @@ export interface Verb {
 
 /** All that is random about a run. */
 export interface Plan {
-  readonly turns: readonly MockTurn[];
+  readonly turns: readonly MockMessage[];
   readonly limits: LoopLimits & { readonly wallClockMs: number | undefined };
   readonly settleMs: number;
   readonly verbs: readonly Verb[];
@@ -86,7 +97,7 @@ const end: fc.Arbitrary<readonly MockPart[]> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom([stall()], [stall({ ignoreSignal: true })], [fail({ status: 503 })], [endEarly()]) },
 );
 
-const turn: fc.Arbitrary<MockTurn> = fc
+const turn: fc.Arbitrary<MockMessage> = fc
   .tuple(
     fc.array(fc.constantFrom(text("So. ", { chunks: 2 }), reasoning("Hm."), wait(30), wait(300)), { maxLength: 3 }),
     fc.array(call, { maxLength: 4 }),

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createLoopControl, defineTool, memoryJournal, runToolLoop, type LoopOptions, type LoopResult } from "turnwright";
-import { createMockProvider, createTestClock, fail, type MockTurn, stall, text, toolCall, usage } from "turnwright/testing";
+import { createMockProvider, createTestClock, fail, type MockMessage, stall, text, toolCall, usage } from "turnwright/testing";
 
 const messages = [{ role: "user" as const, content: "Go." }];
 
@@ -16,7 +16,7 @@ function setUp(): { readonly ran: string[]; readonly options: Omit<LoopOptions, 
 }
 
 const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
-const broken: readonly MockTurn[] = [
+const broken: readonly MockMessage[] = [
   [text("Saving. "), toolCall("save"), usage({ inputTokens: 5, outputTokens: 1 })],
   [text("Half an ans"), usage({ inputTokens: 7, outputTokens: 2 }), fail({ status: 503 })],
 ];
@@ -90,7 +90,7 @@ it("pins the keys of what is done again", async () => {
 });
 
 it.for<
-  [title: string, turn: MockTurn, limits: LoopOptions["limits"], end: (control: ReturnType<typeof createLoopControl>) => void]
+  [title: string, turn: MockMessage, limits: LoopOptions["limits"], end: (control: ReturnType<typeof createLoopControl>) => void]
 >([
   ["a stop", stall(), {}, (control) => control.stop()],
   ["a kill", stall(), {}, (control) => control.kill()],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, type SavedJournal, type Step } from "turnwright";
-import { fail, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { fail, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { play, tool, type Playing } from "./play.ts";
 
 const savedOf = async ({ result }: Playing): Promise<SavedJournal> => JSON.parse(JSON.stringify((await result).journal));
@@ -12,7 +12,7 @@ describe("a run that is tried again and still may not go on", () => {
     ["tokens", { limits: { maxTokens: 5 } }, "max-tokens"],
     ["iterations, with a final answer", { limits: { maxIterations: 1 }, policies: { finalAnswer: true } }, "max-iterations"],
   ])("ends as it did, at once: for want of %s", async ([, options, kind]) => {
-    const turn: MockTurn = [text("Again. "), toolCall("note"), usage({ inputTokens: 9, outputTokens: 1 })];
+    const turn: MockMessage = [text("Again. "), toolCall("note"), usage({ inputTokens: 9, outputTokens: 1 })];
     const first = play(() => turn, { ...options, tools: [note] });
     const journal = memoryJournal(await savedOf(first));
     const before = journal.keys();
@@ -28,7 +28,7 @@ describe("a run that is tried again and still may not go on", () => {
   });
 
   it("goes on once the limit is higher", async () => {
-    const script: readonly MockTurn[] = [toolCall("note"), text("Done.")];
+    const script: readonly MockMessage[] = [toolCall("note"), text("Done.")];
     const first = play(script, { tools: [note], limits: { maxIterations: 1 } });
     const journal = memoryJournal(await savedOf(first));
     const again = play([text("Done.")], { tools: [note], limits: { maxIterations: 2 }, journal, resume: "retry-last" });
@@ -40,7 +40,7 @@ describe("a run that is tried again and still may not go on", () => {
     const limits = { maxConsecutiveToolErrors: 2 };
     const first = play([[toolCall("bad"), toolCall("bad")]], { tools: [bad, note], limits });
     expect((await first.result).reason.kind).toBe("tool-error-cap");
-    const script: readonly MockTurn[] = [[toolCall("note"), toolCall("bad")], text("Done.")];
+    const script: readonly MockMessage[] = [[toolCall("note"), toolCall("bad")], text("Done.")];
     const again = play(script, {
       tools: [bad, note],
       limits,

@@ -9,7 +9,7 @@ import {
   toolResult,
   type UserMessage,
 } from "turnwright";
-import { fail, finish, type MockTurn, recordEvents, stall, text, toolCall, wait } from "turnwright/testing";
+import { fail, finish, type MockMessage, recordEvents, stall, text, toolCall, wait } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import type { Stage } from "./scenarios/stage.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
@@ -185,7 +185,7 @@ it("is sent with the final answer that a limit grants", async () => {
 });
 
 describe("a message steered into the last iteration", () => {
-  it.for<[ending: string, turn: MockTurn]>([
+  it.for<[ending: string, turn: MockMessage]>([
     ["an answer", text("Hi.")],
     ["an answer that was cut", [text("Hi"), finish("length")]],
     ["a refusal", [text("No."), finish("refusal")]],
@@ -199,7 +199,7 @@ describe("a message steered into the last iteration", () => {
     expect(linesOf(result.messages).slice(-2)).toEqual(["user: Hey.", "assistant: Once more."]);
   });
 
-  it.for<[reason: string, turn: MockTurn, options?: Partial<LoopOptions>]>([
+  it.for<[reason: string, turn: MockMessage, options?: Partial<LoopOptions>]>([
     ["provider-error", fail({ status: 500 })],
     ["malformed-call", toolCall(" ")],
     ["fatal-tool-error", toolCall("fatal")],

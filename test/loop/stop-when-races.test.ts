@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { type LoopResult, memoryJournal, runToolLoop, type StopCondition } from "turnwright";
-import { createMockProvider, createTestClock, type MockScript, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import {
+  createMockProvider,
+  createTestClock,
+  type MockScript,
+  type MockMessage,
+  text,
+  toolCall,
+  usage,
+} from "turnwright/testing";
 import { createDurableStore, Crash } from "./durable-store.ts";
 import { never, outcomesOf, play } from "./play.ts";
 import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
@@ -55,7 +63,7 @@ describe("a condition that fails", () => {
 });
 
 describe("a verb while a condition is asked", () => {
-  const hanging = (turn: MockTurn) =>
+  const hanging = (turn: MockMessage) =>
     play([turn], { ...stopWhen(() => never), timeouts: { hookMs: 10_000 }, limits: { wallClockMs: 5_000 } });
 
   it.for<[verb: string, act: (playing: ReturnType<typeof play>) => unknown, call: string, answer: string]>([

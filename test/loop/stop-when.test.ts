@@ -9,7 +9,7 @@ import {
   toolCallCountIs,
 } from "turnwright";
 import type { StopContext } from "turnwright/parts";
-import { fail, finish, type MockScript, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { fail, finish, type MockScript, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play } from "./play.ts";
 import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
 import { linesOf } from "./transcript-lines.ts";
@@ -32,7 +32,7 @@ describe("a condition that says stop", () => {
     expect(result.streamResults.map(({ stop }) => stop)).toEqual([undefined, {}]);
   });
 
-  it.for<[title: string, finishes: MockTurn, status: string]>([
+  it.for<[title: string, finishes: MockMessage, status: string]>([
     ["an answer", text("Fine."), "completed"],
     ["an answer at its length limit", [text("Fin"), finish("length")], "completed"],
     ["a refusal", [text("No."), finish("refusal")], "completed"],
@@ -161,7 +161,7 @@ describe("a turn that comes in several streams", () => {
   });
 });
 
-it.for<[title: string, turn: MockTurn]>([
+it.for<[title: string, turn: MockMessage]>([
   ["a stream that failed", [text("Par"), fail({ status: 503 })]],
   ["silence", finish("stop")],
 ])("is not asked about %s", async ([, turn]) => {

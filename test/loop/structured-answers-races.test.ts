@@ -9,7 +9,7 @@ import {
   type StandardSchema,
   structuredOutput,
 } from "turnwright";
-import { createMockProvider, createTestClock, fail, type MockScript, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, fail, type MockScript, type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { never, play, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
@@ -159,7 +159,7 @@ function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["j
 }
 
 describe("over a journal", () => {
-  const turns: readonly MockTurn[] = [toolCall("echo"), text("Eight."), text('{ "n": 8 }')];
+  const turns: readonly MockMessage[] = [toolCall("echo"), text("Eight."), text('{ "n": 8 }')];
 
   it("a crash anywhere changes nothing, and no answer is validated twice once that is recorded", async () => {
     for (let afterRecords = 1; afterRecords < 16; afterRecords += 1) {

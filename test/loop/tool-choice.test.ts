@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { type LoopHooks, type LoopOptions, memoryJournal, type Tool } from "turnwright";
-import { type MockTurn, text, toolCall } from "turnwright/testing";
+import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
 
 const choosing = (...choices: readonly LoopOptions["toolChoice"][]): LoopHooks => ({
@@ -12,7 +12,7 @@ const makeTools = (ran: string[]): readonly Tool[] => [
   tool("wipe", () => void ran.push("wipe")),
   tool("look", () => void ran.push("look"), { eager: true }),
 ];
-const both: MockTurn = [toolCall("wipe"), toolCall("look"), toolCall("lock")];
+const both: MockMessage = [toolCall("wipe"), toolCall("look"), toolCall("lock")];
 
 it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcomes: string]>([
   ["none", { toolChoice: "none" }, [], "blocked blocked unknown-tool"],

@@ -1,7 +1,7 @@
 // A planned iteration calls only tools that are allowed, and makes no calls that the model adds beside its plan.
 
 import { describe, expect, it } from "vitest";
-import { finish, type MockPart, type MockTurn, providerMetadata, text, toolCall } from "turnwright/testing";
+import { finish, type MockPart, type MockMessage, providerMetadata, text, toolCall } from "turnwright/testing";
 import { outcomesOf } from "../loop/play.ts";
 import { add, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
@@ -31,8 +31,8 @@ describe("a planned iteration", () => {
   });
 
   it("leaves out what a provider wrote of an answer with calls in it, and keeps it of one without", async () => {
-    const turn = (...more: readonly MockPart[]): MockTurn => [providerMetadata({ mark: 1 }), text("Hm."), ...more];
-    const marks = async (...turns: readonly MockTurn[]): Promise<readonly unknown[]> => {
+    const turn = (...more: readonly MockPart[]): MockMessage => [providerMetadata({ mark: 1 }), text("Hm."), ...more];
+    const marks = async (...turns: readonly MockMessage[]): Promise<readonly unknown[]> => {
       const { messages } = await plan([respond, ...turns]).result;
       return messages
         .flatMap((message) => (message.role === "assistant" ? (message.providerMetadata ?? []) : []))

@@ -9,7 +9,7 @@ import {
   fail,
   finish,
   type MockProvider,
-  type MockTurn,
+  type MockMessage,
   providerMetadata,
   text,
   usage,
@@ -22,12 +22,13 @@ const pricing: Pricing = ({ totalTokens }, { model }) => (model === "dear" ? tot
 const took = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const busy = fail({ status: 529 });
 /** A plan that asks for the answer, to be read to its end. */
-const asks: MockTurn = [respond, took(3)];
-const runs: MockTurn = [execute(command("look")), took(5)];
-const answers: MockTurn = [text("Done."), took(7)];
+const asks: MockMessage = [respond, took(3)];
+const runs: MockMessage = [execute(command("look")), took(5)];
+const answers: MockMessage = [text("Done."), took(7)];
 
-const dear = (...turns: readonly MockTurn[]): MockProvider => createMockProvider(turns, { id: "d", model: "dear", usage: false });
-const cheap = (...turns: readonly MockTurn[]): MockProvider =>
+const dear = (...turns: readonly MockMessage[]): MockProvider =>
+  createMockProvider(turns, { id: "d", model: "dear", usage: false });
+const cheap = (...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id: "c", model: "cheap", usage: false });
 const retry = (provider: Provider): Provider => withRetry(provider, { random: () => 0, baseDelayMs: 1 });
 const plans = (provider: Provider): Provider => withPlanner(provider, { closesEarly: false });
@@ -44,10 +45,10 @@ async function run(provider: Provider, more: Partial<LoopOptions> = {}): Promise
 }
 
 /** A plan that breaks off. */
-const failing: MockTurn = [text('{"next_'), took(2), busy];
+const failing: MockMessage = [text('{"next_'), took(2), busy];
 const answered = { said: "Done.", kind: "answered", ran: 1, records: 1 };
 
-describe.for<[where: string, wrap: (...turns: readonly MockTurn[]) => Provider]>([
+describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provider]>([
   ["inside", (...turns) => plans(retry(cheap(...turns)))],
   ["outside", (...turns) => retry(plans(cheap(...turns)))],
 ])("withRetry %s of withPlanner", ([where, wrap]) => {
@@ -166,7 +167,7 @@ describe("what a planned run may cost", () => {
     expect(facts).toMatchObject({ kind: "cost-unknown", ran: 1 });
   });
 
-  it.for<[what: string, closesEarly: boolean, plan: MockTurn]>([
+  it.for<[what: string, closesEarly: boolean, plan: MockMessage]>([
     ["was closed early", true, respond],
     ["has said its tokens", false, asks],
   ])("counts an answer that says nothing of its tokens, behind a plan that %s", async ([, closesEarly, planned]) => {
@@ -205,7 +206,7 @@ describe("what an attempt wrote", () => {
 });
 
 describe("requests that do not say what they took", () => {
-  it.for<[what: string, ...turns: MockTurn[]]>([
+  it.for<[what: string, ...turns: MockMessage[]]>([
     ["a plan beside its answer", respond, answers],
     ["an answer beside its plan", asks, text("Done.")],
     ["a plan that could not be read", text("no plan"), asks, answers],

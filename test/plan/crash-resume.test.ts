@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type LoopResult, memoryJournal, type SavedJournal } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
 import { planLogs } from "turnwright/plan";
-import { createMockProvider, type MockTurn, text, wait } from "turnwright/testing";
+import { createMockProvider, type MockMessage, text, wait } from "turnwright/testing";
 import { makeFolder } from "../journal/folder.ts";
 import { Crash, createDurableStore, type DurableStore } from "../loop/durable-store.ts";
 import { comesTo, live, liveOn, type Lived } from "./crash-stage.ts";
@@ -115,7 +115,7 @@ it.for([0, 1, 2])(
 
 it("a process that dies between two rounds is followed by a plan that knows what the first one gave", async () => {
   const store = createDurableStore();
-  const turns: readonly MockTurn[] = [execute(command("look")), respond, text("Done.")];
+  const turns: readonly MockMessage[] = [execute(command("look")), respond, text("Done.")];
   const first = plan(turns, { journal: store.open({ within: "i1/inbox" }), runId: "between" });
   await expect(first.result).rejects.toThrow(Crash);
   expect([...store.records.keys()].at(-1)).toBe("i0/tool/0/look");
@@ -153,9 +153,9 @@ it("a run over a file goes on in process after process", async () => {
 const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> =>
   memoryJournal(JSON.parse(JSON.stringify(journal)) as SavedJournal);
 
-const slowly = (first: string, rest: string): MockTurn => [text(first), wait(100), text(rest)];
+const slowly = (first: string, rest: string): MockMessage => [text(first), wait(100), text(rest)];
 
-describe.for<[where: string, turns: readonly MockTurn[], rest: readonly MockTurn[]]>([
+describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockMessage[]]>([
   ["in the middle of a plan", [execute(command("look")), slowly('{"next_action":', '"response"}')], [respond, text("Done.")]],
   ["in the middle of an answer", [execute(command("look")), respond, slowly("Do", "ne.")], [respond, text("Done.")]],
 ])("a run that is ended %s", ([, turns, rest]) => {

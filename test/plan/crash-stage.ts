@@ -10,21 +10,21 @@ import {
   type Tool,
 } from "turnwright";
 import { withPlanner } from "turnwright/plan";
-import { createMockProvider, createTestClock, type MockTurn, recordEvents, text } from "turnwright/testing";
+import { createMockProvider, createTestClock, type MockMessage, recordEvents, text } from "turnwright/testing";
 import { expect } from "vitest";
 import { Crash } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
 import { asksForPlan, command, execute, respond, shownTo } from "./plan-stage.ts";
 
 /** The plan of each round. */
-const rounds: readonly MockTurn[] = [
+const rounds: readonly MockMessage[] = [
   execute(command("slow", { tool_kwargs: { n: 1 } }), command("quick", { tool_kwargs: { n: 2 } }), command("broken")),
   execute(command("pay", { tool_kwargs: { n: 3 } }), command("quick", { tool_kwargs: { n: 4 } })),
   respond,
 ];
 
 /** Returns the turn of the model for a request. It does not depend on the process that asks. */
-function turnFor(request: ModelRequest): MockTurn | undefined {
+function turnFor(request: ModelRequest): MockMessage | undefined {
   return asksForPlan(request) ? rounds[Number(shownTo(request)["round_index"])] : text("Done.");
 }
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type ModelChunk, withFallback, withRetry } from "turnwright";
 import { withPlanner } from "turnwright/plan";
-import { createMockProvider, fail, heartbeat, type MockTurn, reasoning, stall, text, usage, wait } from "turnwright/testing";
+import { createMockProvider, fail, heartbeat, type MockMessage, reasoning, stall, text, usage, wait } from "turnwright/testing";
 import { createHoldClock } from "../loop/hold-clock.ts";
 import { playOver } from "./leaving-stage.ts";
 import { command, execute, respond } from "./plan-stage.ts";
@@ -11,7 +11,7 @@ import { command, execute, respond } from "./plan-stage.ts";
 const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
 
 /** A text in pieces, so long after each other. */
-const slowly = (ms: number, ...pieces: readonly string[]): MockTurn =>
+const slowly = (ms: number, ...pieces: readonly string[]): MockMessage =>
   pieces.flatMap((piece, index) => (index === 0 ? [text(piece)] : [wait(ms), text(piece)]));
 
 const planPieces = ['{"next_', "action", '":"exec', 'ute","tool_', 'command":{', '"tool_name":"look"', "}}"];
@@ -22,7 +22,7 @@ interface Ended {
   readonly at: number | undefined;
 }
 
-async function run(turns: readonly MockTurn[]): Promise<Ended> {
+async function run(turns: readonly MockMessage[]): Promise<Ended> {
   const model = createMockProvider(turns);
   const playing = playOver(model, () => ({ timeouts }));
   await playing.clock.runAll();
@@ -36,7 +36,7 @@ describe("a plan", () => {
     expect(await run([slowly(900, ...planPieces), respond, text("Done.")])).toEqual({ kind: "answered", at: 6 * 900 });
   });
 
-  it.for<[what: string, turn: MockTurn, ended: Ended]>([
+  it.for<[what: string, turn: MockMessage, ended: Ended]>([
     ["has the time of a first chunk", [wait(2_900), respond], { kind: "answered", at: 2_900 }],
     ["of nothing", stall(), { kind: "first-chunk", at: 3_000 }],
     ["that falls silent", [text("{"), stall()], { kind: "stream-idle", at: 1_000 }],
@@ -61,7 +61,7 @@ describe("a plan", () => {
 });
 
 describe("the answer behind a plan", () => {
-  it.for<[what: string, turn: MockTurn, ended: Ended]>([
+  it.for<[what: string, turn: MockMessage, ended: Ended]>([
     ["has its own time of a first chunk", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
     ["of nothing", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
     ["that falls silent", [text("Do"), stall()], { kind: "stream-idle", at: 2_900 + 1_000 }],
@@ -69,7 +69,7 @@ describe("the answer behind a plan", () => {
     expect(await run([[wait(2_900), respond], turn])).toEqual(ended);
   });
 
-  it.for<[what: string, wrap: (turns: readonly MockTurn[]) => ReturnType<typeof withPlanner>]>([
+  it.for<[what: string, wrap: (turns: readonly MockMessage[]) => ReturnType<typeof withPlanner>]>([
     ["inside withRetry", (turns) => withPlanner(withRetry(createMockProvider(turns)))],
     [
       "inside withFallback",

@@ -2,7 +2,7 @@
 
 import type { LoopOptions, LoopResult, ModelChunk, ModelRequest, Provider } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
-import { createMockProvider, type MockTurn, text } from "turnwright/testing";
+import { createMockProvider, type MockMessage, text } from "turnwright/testing";
 import { expect } from "vitest";
 import { countListeners } from "../loop/count-listeners.ts";
 import { never, play, type Playing } from "../loop/play.ts";
@@ -11,13 +11,13 @@ import { add, asksForPlan, look, respond } from "./plan-stage.ts";
 
 /** Plays the turns in order. After them, each plan asks for the answer, which is "More." */
 export const playOn =
-  (turns: readonly MockTurn[]) =>
-  (request: ModelRequest, index: number): MockTurn =>
+  (turns: readonly MockMessage[]) =>
+  (request: ModelRequest, index: number): MockMessage =>
     turns[index] ?? (asksForPlan(request) ? respond : text("More."));
 
 /** A run, and what is to be done to it. */
 export interface Leaving {
-  readonly turns: readonly MockTurn[];
+  readonly turns: readonly MockMessage[];
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
   readonly planning?: PlannerOptions;
   act(playing: Playing): unknown;

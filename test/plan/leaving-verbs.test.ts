@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { type ModelRequest, streamToolLoop } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
-import { createMockProvider, createTestClock, type MockTurn, scenarioTool, stall, text, wait } from "turnwright/testing";
+import { createMockProvider, createTestClock, type MockMessage, scenarioTool, stall, text, wait } from "turnwright/testing";
 import { never, type Playing, tool } from "../loop/play.ts";
 import { linesOf, textsOf } from "../loop/transcript-lines.ts";
 import { leave, playOn } from "./leaving-stage.ts";
@@ -19,7 +19,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "con
 ];
 
 /** Runs the turns once for each verb, which comes 50 ms in. */
-async function tellApart(turns: readonly MockTurn[]): Promise<string> {
+async function tellApart(turns: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {
     const { playing, result, requests } = await leave({
@@ -38,7 +38,7 @@ async function tellApart(turns: readonly MockTurn[]): Promise<string> {
   return rows.join("\n");
 }
 
-const slowPlan = (first: string, rest: string): MockTurn => [text(first), wait(100), text(rest)];
+const slowPlan = (first: string, rest: string): MockMessage => [text(first), wait(100), text(rest)];
 const lookPlan = '"execute","execution_commands":[{"tool_name":"look"}]}';
 
 it("each verb in the middle of a plan", async () => {
@@ -182,7 +182,7 @@ it.for<[verb: string, kind: string, requests: number]>([
   expect([result.reason.kind, asked, result.toolCallsExecuted]).toEqual([kind, requests, 1]);
 });
 
-it.for<[where: string, turns: readonly MockTurn[]]>([
+it.for<[where: string, turns: readonly MockMessage[]]>([
   ["a plan", [[text("Let me see."), stall()]]],
   ["an answer", [respond, [text("Let me see."), stall()]]],
 ])("a reader that leaves in the middle of %s leaves nothing of it", async ([, turns]) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FatalToolError, type LoopOptions, maskResults, type Message, runToolLoop } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
-import { createMockProvider, finish, type MockTurn, providerMetadata, reasoning, text, usage } from "turnwright/testing";
+import { createMockProvider, finish, type MockMessage, providerMetadata, reasoning, text, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "../loop/play.ts";
 import { add, asksForPlan, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
@@ -73,7 +73,7 @@ describe("a planned run", () => {
   it("has no round of a run before it, where several iterations left no turn", async () => {
     const first = await plan([execute(sum(1, 2)), respond, text("Three.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
-    const script = (_: unknown, index: number): MockTurn => {
+    const script = (_: unknown, index: number): MockMessage => {
       if (index % 2 === 0) return index < 4 ? respond : text("no plan");
       playing.control.steer(`Hm ${index}.`);
       return text("");

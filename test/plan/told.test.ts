@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, type ModelRequest, toolResult, withFallback, withRetry } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
-import { createMockProvider, fail, finish, type MockTurn, providerMetadata, text, toolCall } from "turnwright/testing";
+import { createMockProvider, fail, finish, type MockMessage, providerMetadata, text, toolCall } from "turnwright/testing";
 import { never, play, tool } from "../loop/play.ts";
 import { add, command, execute, look, plan, respond, shownTo } from "./plan-stage.ts";
 
@@ -191,7 +191,7 @@ describe("a provider under a planner", () => {
     ["withRetry", (provider) => withRetry(provider)],
     ["withFallback", (provider) => withFallback([provider])],
   ])("has the time of a first chunk for its answer, also inside %s", async ([, wrap]) => {
-    const slow: MockTurn = [{ kind: "wait", ms: 80 }, text("Hello.")];
+    const slow: MockMessage = [{ kind: "wait", ms: 80 }, text("Hello.")];
     const provider = wrap(withPlanner(createMockProvider([respond, slow])));
     const playing = play([], { provider, tools: [add], timeouts: { firstChunkMs: 100, streamIdleMs: 50 } });
     await playing.clock.runAll();

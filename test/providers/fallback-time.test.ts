@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { type Provider, withFallback } from "turnwright";
-import { createMockProvider, fail, heartbeat, stall, text, wait, type MockProvider, type MockTurn } from "turnwright/testing";
+import { createMockProvider, fail, heartbeat, stall, text, wait, type MockProvider, type MockMessage } from "turnwright/testing";
 import { callOf, goRequest, outline } from "./outline.ts";
 
-const mock = (id: string, ...turns: readonly MockTurn[]): MockProvider =>
+const mock = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id, model: `${id}-1`, usage: false });
 const busy = fail({ status: 503, message: "Busy." });
 const answer = ["text Hi.", "finish stop", "end"] as const;
 
 describe("a provider that falls silent", () => {
-  it.for<[when: string, turn: MockTurn, options: object, at: number, limit: string]>([
+  it.for<[when: string, turn: MockMessage, options: object, at: number, limit: string]>([
     ["before its first chunk", stall(), {}, 2_000, "start 1 a/a-1"],
     ["before its first chunk, for as long as it may", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
     ["after it", [text("Half"), stall()], {}, 1_000, "text Half"],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type Message, type Provider, withFallback } from "turnwright";
-import { createMockProvider, fail, finish, text, type MockProvider, type MockTurn } from "turnwright/testing";
+import { createMockProvider, fail, finish, text, type MockProvider, type MockMessage } from "turnwright/testing";
 import { callOf, goRequest, outlineAll } from "./outline.ts";
 
-const mock = (id: string, ...turns: readonly MockTurn[]): MockProvider =>
+const mock = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id, model: `${id}-1`, usage: false });
 const busy = fail({ status: 503, message: "Busy." });
 

@@ -10,7 +10,7 @@ import {
   refusal,
   text,
   toolCall,
-  type MockTurn,
+  type MockMessage,
 } from "turnwright/testing";
 import { answer, busy, named } from "./models.ts";
 import { callOf, goRequest, outlineAll } from "./outline.ts";
@@ -29,7 +29,7 @@ describe("withFallback", () => {
     expect(second.calls).toBe(0);
   });
 
-  it.for<[what: string, turn: MockTurn, code: string, said?: readonly string[]]>([
+  it.for<[what: string, turn: MockMessage, code: string, said?: readonly string[]]>([
     ["an error that is thrown", busy, "overloaded"],
     ["an error in the stream", failInBand(providerError("server", "It broke.")), "server"],
     ["a wrong key", fail({ status: 401 }), "auth"],
@@ -57,7 +57,7 @@ describe("withFallback", () => {
     ]);
   });
 
-  it.for<[what: string, turn: MockTurn, last: string]>([
+  it.for<[what: string, turn: MockMessage, last: string]>([
     ["an empty answer", finish("stop"), "finish stop"],
     ["a refusal", [refusal("No."), finish("refusal")], "finish refusal"],
     ["a refusal without a word", finish("refusal"), "finish refusal"],

@@ -1,13 +1,13 @@
 // The models that wrappers are tried on.
 
-import { createMockProvider, fail, type MockPart, type MockProvider, type MockTurn } from "turnwright/testing";
+import { createMockProvider, fail, type MockPart, type MockProvider, type MockMessage } from "turnwright/testing";
 
 /** A model of its own name that says nothing of its tokens. */
-export const named = (id: string, ...turns: readonly MockTurn[]): MockProvider =>
+export const named = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id, model: `${id}-1`, usage: false });
 
 /** A model for wrappers that have but one. */
-export const single = (...turns: readonly MockTurn[]): MockProvider =>
+export const single = (...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id: "a", model: "m", usage: false });
 
 /** A failure that is worth another try. */

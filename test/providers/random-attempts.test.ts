@@ -18,7 +18,7 @@ import {
   failInBand,
   finish,
   type MockPart,
-  type MockTurn,
+  type MockMessage,
   providerMetadata,
   reasoning,
   stall,
@@ -53,12 +53,12 @@ const ends: fc.Arbitrary<MockPart> = fc.constantFrom<MockPart[]>(
   stall(),
   stall({ ignoreSignal: true }),
 );
-const turns: fc.Arbitrary<MockTurn> = fc
+const turns: fc.Arbitrary<MockMessage> = fc
   .tuple(fc.array(said, { maxLength: 4 }), ends)
   .map(([parts, end]) => [usage({ inputTokens: 10, outputTokens: 0 }, "delta"), ...parts, end]);
 
 type Tree =
-  | { readonly leaf: readonly MockTurn[] }
+  | { readonly leaf: readonly MockMessage[] }
   | { readonly retry: Tree; readonly maxAttempts: number }
   | { readonly fallback: readonly Tree[] };
 

@@ -7,7 +7,7 @@ import {
   fail,
   failInBand,
   finish,
-  type MockTurn,
+  type MockMessage,
   providerMetadata,
   reasoning,
   refusal,
@@ -41,7 +41,7 @@ describe("withRetry", () => {
     expect(unread.calls).toBe(0);
   });
 
-  it.for<[what: string, turn: MockTurn, discard: string]>([
+  it.for<[what: string, turn: MockMessage, discard: string]>([
     ["that is thrown", busy, "overloaded"],
     ["that is in the stream", failInBand(providerError("server", "It broke.")), "server"],
     ["of the network", fail(new TypeError("terminated")), "network"],
@@ -56,7 +56,7 @@ describe("withRetry", () => {
     expect(lines.slice(-4)).toEqual(["start 2 a/m", "text Hi.", "finish stop", "end"]);
   });
 
-  it.for<[what: string, turn: MockTurn, last: string]>([
+  it.for<[what: string, turn: MockMessage, last: string]>([
     ["a wrong key", fail({ status: 401 }), "throws auth"],
     ["a key that may not", fail({ status: 403 }), "throws auth"],
     ["a bad request", fail({ status: 400 }), "throws bad-request"],

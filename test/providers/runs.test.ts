@@ -11,7 +11,7 @@ import {
   type MockOptions,
   type MockPart,
   type MockProvider,
-  type MockTurn,
+  type MockMessage,
   providerMetadata,
   stall,
   text,
@@ -22,7 +22,7 @@ import { countListeners } from "../loop/count-listeners.ts";
 import { Crash, createDurableStore } from "../loop/durable-store.ts";
 import { outcomesOf, play, tool } from "../loop/play.ts";
 
-const named = (id: string, turns: readonly MockTurn[], more: MockOptions = {}): MockProvider =>
+const named = (id: string, turns: readonly MockMessage[], more: MockOptions = {}): MockProvider =>
   createMockProvider(turns, { id, model: `${id}-1`, usage: false, ...more });
 const tokens = (total: number): MockPart => usage({ inputTokens: total, outputTokens: 0 });
 const busy = fail({ status: 503, message: "Busy." });
@@ -83,7 +83,7 @@ describe("what an attempt has used", () => {
   });
 
   it("is not known where it was never told, but for a request that was turned away", async () => {
-    const cost = async (turn: MockTurn): Promise<unknown> =>
+    const cost = async (turn: MockMessage): Promise<unknown> =>
       (await play([], { provider: withFallback([named("a", [turn]), named("b", [[text("Hi."), tokens(7)]])]), pricing }).result)
         .costUSD;
     expect([await cost(fail({ status: 429 })), await cost(endEarly()), await cost([text("Half"), busy])]).toEqual([
@@ -150,7 +150,7 @@ const verbs: readonly [verb: string, act: Act, kind: string][] = [
 ];
 
 describe.for(verbs)("%s", ([, act, kind]) => {
-  it.for<[when: string, make: (a: MockProvider, b: MockProvider) => Provider, first: MockTurn, calls: readonly number[]]>([
+  it.for<[when: string, make: (a: MockProvider, b: MockProvider) => Provider, first: MockMessage, calls: readonly number[]]>([
     ["while a retry waits", (a) => withRetry(a), busy, [1, 0]],
     ["while a retry waits in a fallback", (a, b) => withFallback([withRetry(a), b]), busy, [1, 0]],
     ["while the first one is silent", (a, b) => withFallback([a, b]), stall(), [1, 0]],

@@ -11,7 +11,7 @@ import {
   failInBand,
   finish,
   memoryCassette,
-  type MockTurn,
+  type MockMessage,
   providerMetadata,
   providerSuite,
   type ProviderScenario,
@@ -80,7 +80,7 @@ describe("every ending", () => {
 
 describe("a run", () => {
   const busy = fail({ status: 503, message: "Busy." });
-  const mock = (...turns: readonly MockTurn[]): Provider => createMockProvider(turns, { id: "m", model: "m-1", family: "f" });
+  const mock = (...turns: readonly MockMessage[]): Provider => createMockProvider(turns, { id: "m", model: "m-1", family: "f" });
   const echo = tool("echo", (args) => args);
 
   async function recordAndReplay(
@@ -99,7 +99,7 @@ describe("a run", () => {
     return replayed;
   }
 
-  it.for<[what: string, turns: readonly MockTurn[], reason: string]>([
+  it.for<[what: string, turns: readonly MockMessage[], reason: string]>([
     ["with tools", [[text("So. "), toolCall("echo", { n: 1 }, { fragments: 3 })], text("Done.")], "answered"],
     ["with provider metadata", [[providerMetadata({ sealed: "x" }), toolCall("echo")], text("Done.")], "answered"],
     ["with a continuation", [[text("Half, "), finish("continue", { token: "t" })], text("whole.")], "answered"],

@@ -3,7 +3,7 @@
 
 import type { Ending, StreamStatus } from "../types/termination.ts";
 import { assertNever } from "../utils/guards.ts";
-import { findIdenticalCalls, findLoop } from "./state/identical-calls.ts";
+import { findIdenticalCalls, findLoop } from "./state/apply-call.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "./state/loop-state.ts";
 import { isNamed } from "./state/transcript.ts";
@@ -177,7 +177,7 @@ function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefi
     const { toolName, count } = loop;
     return { status: "error", reason: { kind: "loop-detected", toolName, count } };
   }
-  return state.turn.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
+  return state.current.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
 }
 
 /** An answer that does not fit ends the run only once it has been asked for often enough. */
@@ -229,13 +229,13 @@ function findHookEnding({ lastHook }: LoopState): Ending | undefined {
 }
 
 /** A call that restarted the context ends nothing: the model is to answer with what came of it. */
-function findEndOfTurn({ lastBatch, turn, streamResults }: LoopState, { preToolText }: Bounds): Ending | undefined {
+function findEndOfTurn({ lastBatch, current, streamResults }: LoopState, { preToolText }: Bounds): Ending | undefined {
   const ends = lastBatch.some(
     ({ outcome, restart }) => restart === undefined && outcome.kind === "completed" && outcome.endTurn === true,
   );
   if (ends) return { status: "completed", reason: { kind: "end-turn" } };
   const saidAll = shouldEndAfterPreToolText(
-    { text: turn.text, family: streamResults.at(-1)?.family, calls: lastBatch },
+    { text: current.text, family: streamResults.at(-1)?.family, calls: lastBatch },
     preToolText,
   );
   return saidAll ? { status: "completed", reason: { kind: "pre-tool-text" } } : undefined;

@@ -8,7 +8,7 @@ import type { Ending } from "../types/termination.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
 import { freezeDeep } from "../utils/json.ts";
 import { textOf, textOrNone, toPlainError } from "../utils/plain-error.ts";
-import { findLoop } from "./state/identical-calls.ts";
+import { findLoop } from "./state/apply-call.ts";
 import type { Masked, ResultMasking } from "./run/features.ts";
 import { streamOnce } from "./stream/stream-once.ts";
 import { applyStep } from "./state/apply-step.ts";
@@ -23,7 +23,7 @@ import { createEagerPorts } from "./eager-start.ts";
 import type { OpenIteration, RequestViews } from "./run/request.ts";
 import { eventBase, type Run } from "./run/run.ts";
 import { replayCall, toSpending } from "./tool-call/replay-call.ts";
-import { readProvider } from "./start/snapshot-options.ts";
+import { readProvider } from "./start/start-run.ts";
 import { runStep } from "./run/run-step.ts";
 import { suspensionOf } from "./state/loop-state.ts";
 import { streamKey } from "./state/step-key.ts";
@@ -43,7 +43,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   // A last word is asked for without tools: a run with higher limits asks another question in the same place.
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
-  const earlier = continuation === 0 ? [] : state.turn.calls;
+  const earlier = continuation === 0 ? [] : state.current.calls;
   if (continuation === 0) run.ports.ended.clear();
   run.replayed = true;
   run.prepared = undefined;
@@ -119,7 +119,7 @@ function toPlan(answer: unknown): IterationPlan {
 
 function streamPlanned(run: Run, next: ModelStep, plan: IterationPlan): Promise<StreamResult> {
   const { options, state, clock, timeouts, scope, alarm, events } = run;
-  const { turn } = state;
+  const { current } = state;
   const { tools } = expose(run, plan.tools);
   const toolChoice = plan.toolChoice ?? options.toolChoice;
   run.toolChoice = toRestriction(toolChoice);
@@ -134,7 +134,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: IterationPlan): Promise<
     transcript: views.transcript,
   };
   const request = Object.defineProperty(fields, "messages", views.messages) as ModelRequest;
-  const carried = state.continuation === 0 ? undefined : { text: turn.text.trim() !== "", callCount: turn.calls.length };
+  const carried = state.continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length };
   const streamed = streamOnce(request, {
     provider: plan.provider ?? options.provider,
     clock,

@@ -6,21 +6,22 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, EndReason } from "../types/termination.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { assertNever, isThenable } from "../utils/guards.ts";
-import { dropPromise } from "../utils/promises.ts";
+import { dropPromise, whenReady } from "../utils/promises.ts";
 import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { buildResult } from "./result/build-result.ts";
-import type { LoopState } from "./state/loop-state.ts";
-import { type CloseJournal, openJournal } from "./run/run-step.ts";
+import { type LoopState, type ReopenAnswer, suspensionOf } from "./state/loop-state.ts";
+import { type CloseJournal, openJournal, mayReopen, parkRun, isReplayed, runStep } from "./run/run-step.ts";
 import { askIteration } from "./stream/ask-stop.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./control/read-inbox.ts";
 import { recordRun } from "./start/record-run.ts";
 import { runBatch } from "./tool-call/run-batch.ts";
 import { refuseBroken } from "./run/journal-call.ts";
-import { goesOn } from "./control/reopen-run.ts";
 import { endIteration, runIteration } from "./run-iteration.ts";
 import type { Nesting, Run, StartedRun } from "./run/run.ts";
 import { startRun } from "./start/start-run.ts";
+import { applyStep } from "./state/apply-step.ts";
+import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
 
 /**
  * Drives a model and its tools until there is an answer, or a limit, or somebody ends it. However it ends, it resolves to a result
@@ -163,4 +164,69 @@ function finishRun(run: Run, ending: Ending): LoopResult {
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
   events.send({ type: "run-end", ...base, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
   return result;
+}
+
+/**
+ * Whether a run that is about to end goes on after all. Answers at once where its ending is new: between the last look at the inbox and
+ * the end there is no moment in which something could be said and lost.
+ */
+function goesOn(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
+  return whenReady(isFollowed(run, ending), (goes) => {
+    if (!goes) run.control?.shut();
+    return goes;
+  });
+}
+
+function isFollowed(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
+  if (ending.status === "suspended") return resumeRun(run);
+  return mayReopen(run, ending) ? reopenRun(run, ending) : false;
+}
+
+/**
+ * Resumes a suspended run where this is another execution than the one that was suspended. Say that one execution was told to drain: it
+ * ends as `drained`. The same call over its journal replays up to there, finds that the drain was meant for another execution, and goes
+ * on. Under `replayJournal` it goes on where the journal has records of what followed.
+ */
+function resumeRun(run: Run): boolean | PromiseLike<boolean> {
+  const { state, token, journal } = run;
+  // A run inside a call was suspended in this execution, or it would have gone on by itself.
+  if (suspensionOf(state) !== undefined) return false;
+  const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
+  const resume = (): true => {
+    applyStep(state, { kind: "resume" });
+    return true;
+  };
+  return whenReady(resumesPast, (goes) => {
+    if (goes) return resume();
+    // Suspended for good only with the run around this one: whoever ends that one before ends this one.
+    return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
+  });
+}
+
+/**
+ * The steps before the ending were replayed from the journal: this call, or one that the journal remembers, may have asked to try again. A
+ * recorded retry is followed whatever comes from outside meanwhile: only a new one is not begun in a run that is being ended.
+ */
+async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
+  const { state, options, clock, token, journal, scope } = run;
+  const before = endingKey(state, ending);
+  for (let attempt = state.retry + 1; ; attempt += 1) {
+    // Once this has run, the iteration counts as new: an ending that a limit brings about at once is not reopened again.
+    const body = (): ReopenAnswer => {
+      const reopen = options.resume === "retry-last" && scope.cause === undefined;
+      if (!reopen) run.control?.shut();
+      return { reopen, before, now: clock.now(), token };
+    };
+    const key = retryKey(attempt);
+    if (journal.replays !== undefined && !(await isReplayed(run, key))) return false;
+    const step = { key, kind: "reopen" as const, input: null, run: body };
+    const { answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive }));
+    if (answer.before !== before) continue;
+    if (answer.reopen) {
+      applyStep(state, { kind: "reopen", answer, attempt });
+      return true;
+    }
+    // An execution before this one was told to leave it at that.
+    if (live) return false;
+  }
 }

@@ -44,7 +44,7 @@ export function withFinishReasons(words: FinishWords, option: { readonly [word: 
 }
 
 /** The content of an assistant message, its earlier continuations included. */
-export interface TurnContent {
+export interface MessageContent {
   /** It has text that is not blank. */
   readonly text: boolean;
   readonly calls: boolean;
@@ -56,7 +56,7 @@ export interface Judgement {
   readonly reason?: EndReason | undefined;
 }
 
-type Judge = (turn: TurnContent, raw: string | undefined) => Judgement;
+type Judge = (turn: MessageContent, raw: string | undefined) => Judgement;
 
 const limited: Judge = ({ text, calls }) => {
   if (calls) return { status: "tool-calls" };
@@ -90,7 +90,7 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
 };
 
 /** Judges a stream that ended by itself. `undefined` stands for a stream without a finish. */
-export function judgeFinish(finish: FinishReason | undefined, turn: TurnContent, raw?: string): Judgement {
+export function judgeFinish(finish: FinishReason | undefined, turn: MessageContent, raw?: string): Judgement {
   if (finish === undefined) return failed("stream-ended-early", "The stream ended without a finish reason.");
   // A provider that was written without types may name any reason.
   return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);

@@ -34,7 +34,7 @@ interface BatchProgress {
 
 /** Reads the batch of the current turn. `isOver` says that the run has gone on after it. */
 export function readBatch(reading: CallReading, isOver: boolean): BatchProgress {
-  const found = reading.state.turn.calls.map((call, index) => readCall(reading, call, index));
+  const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
   // With a higher limit a run comes back to calls of a batch that it had gone on after.
@@ -106,7 +106,7 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
   const refusals = state.streamResults.at(-1)?.refusals ?? [];
   const verdict = records.find<Verdict>(callKey(state, "validation", { index, name: call.name }));
   return (
-    earlyOutcomesOf(state.turn).get(call.callId) ??
+    earlyOutcomesOf(state.current).get(call.callId) ??
     refusals.find((outcome) => outcome.call.callId === call.callId) ??
     unfitBy(verdict, call)
   );

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { NestedLoopOptions, Tool, ToolContext } from "turnwright";
-import { createMockProvider, createTestClock, type MockTurn, stall, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, type MockMessage, stall, text, toolCall } from "turnwright/testing";
 import { countListeners } from "../count-listeners.ts";
 import { createHoldClock } from "../hold-clock.ts";
 import { answersOf, never, outcomesOf, play, type Playing, tool } from "../play.ts";
@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => listeners.stop());
 
 /** The work of the innermost run when the end comes, and the ends that wait the full time for it. */
-const busy: readonly (readonly [what: string, turn: MockTurn, settlesAt: readonly string[]])[] = [
+const busy: readonly (readonly [what: string, turn: MockMessage, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],
   ["a tool that ignores its signal", toolCall("deaf"), ["a stop", "the wall clock"]],
@@ -42,7 +42,7 @@ interface Tower extends Playing {
 }
 
 /** Two runs inside each other, the inner one busy. */
-function busyTower(kind: Kind, turn: MockTurn, wallClockMs?: number): Tower {
+function busyTower(kind: Kind, turn: MockMessage, wallClockMs?: number): Tower {
   const grandchild = scripted([kind, "grandchild"], [turn, text("More.")], { tools });
   const child = scripted([kind, "child"], [toolCall("grandchild"), text("More.")], { tools: [grandchild.tool] });
   const playing = play([toolCall("child"), text("More.")], {

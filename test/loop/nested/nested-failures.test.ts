@@ -6,7 +6,7 @@ import {
   endEarly,
   fail,
   finish,
-  type MockTurn,
+  type MockMessage,
   stall,
   text,
   toolCall,
@@ -23,10 +23,10 @@ const fatal = tool("fatal", () => {
 });
 const deaf = tool("deaf", () => never);
 const tools: readonly Tool[] = [ok, broken, fatal, deaf];
-const many = (turn: MockTurn): readonly MockTurn[] => Array.from({ length: 200 }, () => turn);
+const many = (turn: MockMessage): readonly MockMessage[] => Array.from({ length: 200 }, () => turn);
 
 /** How a nested run may end by itself, its own limits and what its model does. */
-const failures: readonly (readonly [ending: string, script: readonly MockTurn[], options?: Partial<NestedLoopOptions>])[] = [
+const failures: readonly (readonly [ending: string, script: readonly MockMessage[], options?: Partial<NestedLoopOptions>])[] = [
   ["error: provider-error", [[text("Half"), fail({ status: 500 })]]],
   ["error: provider-error", [[text("Half"), endEarly()]]],
   ["error: malformed-call", [toolCall("  ")]],

@@ -8,7 +8,7 @@ import {
   type Step,
   type Tool,
 } from "turnwright";
-import { createMockProvider, createTestClock, fail, type MockTurn, text, toolCall, wait } from "turnwright/testing";
+import { createMockProvider, createTestClock, fail, type MockMessage, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, tool } from "../play.ts";
 import { nesting, plain, question } from "./nesting.ts";
@@ -17,13 +17,13 @@ import { createOrderedStore } from "./ordered-store.ts";
 const ok = tool("ok", () => "fine");
 
 /** A model that says what comes next in its conversation, in whatever process it is asked. */
-const model = (turns: readonly MockTurn[]) =>
+const model = (turns: readonly MockMessage[]) =>
   createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 
-const agent = (name: string, turns: readonly MockTurn[], tools: readonly Tool[] = [ok]): Tool =>
+const agent = (name: string, turns: readonly MockMessage[], tools: readonly Tool[] = [ok]): Tool =>
   nesting("agent tool", name, () => ({ messages: question, provider: model(turns), tools }));
 
-const optionsOf = (turns: readonly MockTurn[], tools: readonly Tool[]): Omit<LoopOptions, "journal"> => ({
+const optionsOf = (turns: readonly MockMessage[], tools: readonly Tool[]): Omit<LoopOptions, "journal"> => ({
   messages: question,
   provider: model(turns),
   tools,
@@ -37,7 +37,7 @@ describe("where steps have to come in one order", () => {
 
   it("a nested run has its wave to itself, so that its steps come together", async () => {
     const store = createOrderedStore();
-    const turns: readonly MockTurn[] = [
+    const turns: readonly MockMessage[] = [
       [toolCall("ok"), toolCall("child"), toolCall("ok"), toolCall("ok"), toolCall("child")],
       text("Done."),
     ];
@@ -49,7 +49,7 @@ describe("where steps have to come in one order", () => {
     }
   });
 
-  it.for<[what: string, turns: readonly MockTurn[], inner: readonly MockTurn[]]>([
+  it.for<[what: string, turns: readonly MockMessage[], inner: readonly MockMessage[]]>([
     ["answered", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), text("c")]],
     ["failed", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), fail({ status: 500 })]],
     ["said nothing", [toolCall("child"), text("Done.")], [[]]],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Journal, type LoopOptions, runToolLoop } from "turnwright";
-import { createMockProvider, createTestClock, fail, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
 import { kinds, nesting, plain, question, scripted, tokens } from "./nesting.ts";
 import { keyOf, over, scriptOf, stepsOf } from "./records.ts";
@@ -55,7 +55,7 @@ describe("a finished run over its own records", () => {
   });
 
   it("asks nobody again, where the nested run had failed and says that it is to be tried again", async () => {
-    const turns = (): MockTurn => fail({ status: 500 });
+    const turns = (): MockMessage => fail({ status: 500 });
     const provider = createMockProvider(turns);
     const child = nesting("agent tool", "child", () => ({ messages: question, provider, resume: "retry-last" as const }));
     const playing = play([toolCall("child"), text("Done.")], { tools: [child] });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, runToolLoop, type Tool, type ToolContext } from "turnwright";
-import { createMockProvider, createTestClock, fail, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { Crash, createDurableStore } from "../durable-store.ts";
 import { answersOf, play, tool } from "../play.ts";
 import { nesting, plain, question, scripted, tokens } from "./nesting.ts";
@@ -16,20 +16,20 @@ function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "j
     },
     traits,
   );
-  const run = (turns: readonly MockTurn[], tools: readonly Tool[]) => (args: unknown, context: ToolContext) => ({
+  const run = (turns: readonly MockMessage[], tools: readonly Tool[]) => (args: unknown, context: ToolContext) => ({
     messages: [{ role: "user" as const, content: JSON.stringify(args) }],
     provider: scriptOf(`${keyOf(context)}/`, turns, log),
     tools,
   });
-  const leaf: readonly MockTurn[] = [
+  const leaf: readonly MockMessage[] = [
     [toolCall("work"), tokens(3)],
     [text("grandchild."), tokens(4)],
   ];
-  const inner: readonly MockTurn[] = [
+  const inner: readonly MockMessage[] = [
     [toolCall("work"), toolCall("grandchild"), tokens(20)],
     [text("child."), tokens(30)],
   ];
-  const outer: readonly MockTurn[] = [
+  const outer: readonly MockMessage[] = [
     [toolCall("child", 1), toolCall("work"), toolCall("child", 2), tokens(100)],
     [text("Done."), tokens(200)],
   ];

@@ -8,7 +8,7 @@ import {
   runToolLoop,
   type Tool,
 } from "turnwright";
-import { createMockProvider, createTestClock, type MockTurn, recordEvents, text, toolCall, wait } from "turnwright/testing";
+import { createMockProvider, createTestClock, type MockMessage, recordEvents, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { answersOf, never, outcomesOf, play, tool } from "../play.ts";
 import { createOrderedStore } from "./ordered-store.ts";
@@ -206,7 +206,7 @@ describe("a suspension of a nested run", () => {
       control,
       tools: [drain, late],
     });
-    const script: readonly MockTurn[] = [[toolCall("inner"), toolCall("alone")], text("Done.")];
+    const script: readonly MockMessage[] = [[toolCall("inner"), toolCall("alone")], text("Done.")];
     const tools: readonly Tool[] = [inner.tool, alone];
     const options = { provider: createMockProvider(script), tools, messages: question, runId: "r" };
     const open = make();

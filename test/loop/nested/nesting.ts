@@ -10,7 +10,15 @@ import {
   toolResult,
   type UserMessage,
 } from "turnwright";
-import { createMockProvider, type MockPart, type MockProvider, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import {
+  createMockProvider,
+  type MockPart,
+  type MockProvider,
+  type MockMessage,
+  text,
+  toolCall,
+  usage,
+} from "turnwright/testing";
 import { tool } from "../play.ts";
 
 /** How a call becomes a run: by its own tool, or by `ctx.runToolLoop` inside an ordinary one. */
@@ -42,7 +50,7 @@ function summarise({ status, reason, text: said }: LoopResult): unknown {
 /** A nesting tool over a script of its own. */
 export function scripted(
   [kind, name]: readonly [kind: Kind, name: string],
-  script: readonly MockTurn[],
+  script: readonly MockMessage[],
   more: Partial<NestedLoopOptions> = {},
 ): { readonly tool: Tool; readonly provider: MockProvider } {
   const provider = createMockProvider(script);
@@ -53,7 +61,7 @@ export function scripted(
 export const tokens = (inputTokens: number, outputTokens = 0): MockPart => usage({ inputTokens, outputTokens });
 
 /** A turn that calls and a turn that answers, with the tokens of each. */
-export function callAndAnswer(name: string, [first, second]: readonly [number, number] = [1, 1]): readonly MockTurn[] {
+export function callAndAnswer(name: string, [first, second]: readonly [number, number] = [1, 1]): readonly MockMessage[] {
   return [
     [toolCall(name), tokens(first)],
     [text(`${name} is done.`), tokens(second)],

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import type { NestedLoopOptions, Provider, Tool } from "turnwright";
-import { createMockProvider, type MockTurn, type TestClock, text, toolCall, wait } from "turnwright/testing";
+import { createMockProvider, type MockMessage, type TestClock, text, toolCall, wait } from "turnwright/testing";
 import { tool } from "../play.ts";
 import { type Kind, kinds, nesting, question, tokens } from "./nesting.ts";
 
@@ -82,7 +82,7 @@ export function optionsOf(
       leaf(() => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 5))),
     ),
   ];
-  const turns = iterations.map(({ waitMs, calls }, iteration): MockTurn => {
+  const turns = iterations.map(({ waitMs, calls }, iteration): MockMessage => {
     const parts = calls.map((call, index) => {
       if (typeof call === "string") return toolCall(call.replace(" ", "_"));
       const name = `run_${iteration}_${index}`;

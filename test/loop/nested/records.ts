@@ -1,13 +1,13 @@
 // Records that runs leave, and models that any process can ask.
 
 import { type Journal, type LoopResult, memoryJournal, type Provider, type SavedJournal, type ToolContext } from "turnwright";
-import { createMockProvider, type MockTurn } from "turnwright/testing";
+import { createMockProvider, type MockMessage } from "turnwright/testing";
 
 /** The events in order: the keys of the steps in which a model was asked or a tool ran. */
 export type Log = string[];
 
 /** A model that says what comes next in its conversation, in whatever process it is asked. */
-export function scriptOf(runKey: string, turns: readonly MockTurn[], log: Log): Provider {
+export function scriptOf(runKey: string, turns: readonly MockMessage[], log: Log): Provider {
   return createMockProvider(({ messages }) => {
     const iteration = messages.filter(({ role }) => role === "assistant").length;
     log.push(`${runKey}i${iteration}/model`);

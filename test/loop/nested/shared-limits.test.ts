@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createLoopControl } from "turnwright";
 import type { ToolBudget } from "turnwright/parts";
-import { createMockProvider, createTestClock, finish, type MockTurn, text, toolCall, wait } from "turnwright/testing";
+import { createMockProvider, createTestClock, finish, type MockMessage, text, toolCall, wait } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "../play.ts";
 import { callAndAnswer, kinds, nesting, question, scripted, tokens } from "./nesting.ts";
 
 const ok = tool("ok", () => "fine");
-const busyTurn = (total: number): MockTurn => [toolCall("ok"), tokens(total)];
+const busyTurn = (total: number): MockMessage => [toolCall("ok"), tokens(total)];
 
 describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
   it("ends the inner run at its next iteration, and then the outer one", async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { contextRestart, createToolRegistry, defineTool, type LoopOptions } from "turnwright";
 import type { TriggerMatch } from "turnwright/parts";
-import { type MockTurn, text, toolCall } from "turnwright/testing";
+import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.ts";
 
 const trigger: TriggerMatch = { trigger: "who*", match: "who", source: "stem" };
@@ -12,7 +12,7 @@ const restart = contextRestart({ type: "context_restart_profile", pending_contex
 
 /** Notes every step of a run whose calls iteration all that there is. */
 function startNoting(
-  turns: readonly MockTurn[],
+  turns: readonly MockMessage[],
   allowedNames: readonly string[],
 ): { readonly log: string[]; readonly playing: Playing } {
   const log: string[] = [];

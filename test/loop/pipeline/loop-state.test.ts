@@ -8,7 +8,7 @@ import {
   fail,
   finish,
   type MockPart,
-  type MockTurn,
+  type MockMessage,
   providerMetadata,
   stall,
   text,
@@ -18,10 +18,11 @@ import {
 import { play, tool, type Playing } from "../play.ts";
 
 const look = tool("look", (args) => args);
-const start = (script: readonly MockTurn[], more: Partial<LoopOptions> = {}): Playing => play(script, { tools: [look], ...more });
+const start = (script: readonly MockMessage[], more: Partial<LoopOptions> = {}): Playing =>
+  play(script, { tools: [look], ...more });
 
 describe("stream results", () => {
-  it.for<[status: string, turn: MockTurn, act?: (playing: Playing) => unknown]>([
+  it.for<[status: string, turn: MockMessage, act?: (playing: Playing) => unknown]>([
     ["completed", text("Done.")],
     ["error", [text("Half"), fail({ status: 503 })]],
     ["timeout", [text("Half"), stall()], ({ clock }) => clock.advance(120_000)],
@@ -104,7 +105,7 @@ describe("provider metadata of the model's turns", () => {
 });
 
 describe("the text of a run", () => {
-  it.for<[what: string, last: MockTurn, text: string]>([
+  it.for<[what: string, last: MockMessage, text: string]>([
     ["says more", text(" More. "), "More."],
     ["is blank", text(" \n"), "First."],
     ["says nothing", finish("stop"), "First."],
@@ -118,12 +119,12 @@ describe("the text of a run", () => {
 });
 
 describe("details", () => {
-  const detailsOf = async (turns: readonly MockTurn[], more: Partial<LoopOptions> = {}): Promise<readonly string[]> => {
+  const detailsOf = async (turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): Promise<readonly string[]> => {
     const result = await start(turns, more).result;
     return [result.details, result.responseText];
   };
 
-  it.for<[what: string, turns: readonly MockTurn[], details: string, response: string]>([
+  it.for<[what: string, turns: readonly MockMessage[], details: string, response: string]>([
     ["none", [text("Hi.")], "", "Hi."],
     ["one piece", [[text("Hi."), details(" Night.\n")]], "Night.", "Hi.\n\nNight."],
     [

@@ -2,12 +2,12 @@
 
 import { describe, expect, it } from "vitest";
 import { createContextRelease, createToolRegistry, maskResults, memoryJournal, toolResult } from "turnwright";
-import { type MockTurn, text, toolCall } from "turnwright/testing";
+import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "../play.ts";
 import { masksOf, search, turnsOf } from "./masking-stage.ts";
 
 describe("a release", () => {
-  const releasing = (args: object, before = 2): readonly MockTurn[] => [
+  const releasing = (args: object, before = 2): readonly MockMessage[] => [
     ...turnsOf(before).slice(0, before),
     [toolCall("context_release", { ...args }, { id: "release" }), toolCall("search", {}, { id: "beside" })],
     toolCall("search", {}, { id: "after0" }),

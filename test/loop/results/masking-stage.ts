@@ -1,11 +1,11 @@
 // Runs of many iterations with large results, and what was sent of them.
 
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
-import { type MockTurn, text, toolCall } from "turnwright/testing";
+import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
 /** Turns that each call `name` once, with ids c0, c1 and so on, and an answer. */
-export const turnsOf = (count: number, name = "search"): readonly MockTurn[] => [
+export const turnsOf = (count: number, name = "search"): readonly MockMessage[] => [
   ...Array.from({ length: count }, (_, index) => toolCall(name, {}, { id: `c${index}` })),
   text("Done."),
 ];

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { contextRestart, maskResults, type Message, processResults, toolResult } from "turnwright";
 import type { MaskingOptions } from "turnwright/parts";
-import { finish, type MockTurn, text, toolCall } from "turnwright/testing";
+import { finish, type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
 import { maskedIn, masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
@@ -167,7 +167,7 @@ describe("what is not sent", () => {
   });
 
   it("stands before the context items, and before a turn that is resent", async () => {
-    const turns: readonly MockTurn[] = [...turnsOf(1).slice(0, 1), [text("So "), finish("paused")], text("it is.")];
+    const turns: readonly MockMessage[] = [...turnsOf(1).slice(0, 1), [text("So "), finish("paused")], text("it is.")];
     const { provider, result } = play(turns, {
       tools: [search()],
       contextItems: ["It is night."],

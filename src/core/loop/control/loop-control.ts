@@ -1,6 +1,6 @@
 // The handle by which a program talks to a running loop. A control serves one run at a time, and may serve many after each other.
 
-import { type ClaimPorts, claims, type ControlClaim } from "../run/control-claim.ts";
+import { type ClaimPorts, claims, type ControlClaim } from "../run/run.ts";
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
 import type { UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";

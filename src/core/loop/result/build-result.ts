@@ -57,8 +57,8 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
   return withJournal(result, journal);
 }
 
-function pendingCallsOf({ lastBatch, turn }: LoopState, { status, reason }: Ending): readonly ToolCall[] {
-  if (reason.kind === "stop-condition") return turn.calls.filter(isNamed);
+function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: Ending): readonly ToolCall[] {
+  if (reason.kind === "stop-condition") return current.calls.filter(isNamed);
   if (status !== "suspended") return [];
   return lastBatch.flatMap(({ awaiting, outcome }) => (awaiting !== undefined ? [outcome.call] : []));
 }

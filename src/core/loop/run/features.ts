@@ -3,7 +3,7 @@
 import type { Message } from "../../types/message.ts";
 import type { LoopDetection } from "../../types/policies.ts";
 import type { Masking } from "../../types/common.ts";
-import type { LoopRule } from "../state/identical-calls.ts";
+import type { LoopRule } from "../state/apply-call.ts";
 import type { LoopState, Repetition } from "../state/loop-state.ts";
 import type { CycleRules } from "../state/step-key.ts";
 

@@ -7,7 +7,7 @@ import { longestTimerMs } from "../../cancellation/deadline.ts";
 import type { LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { listItems } from "../../utils/promises.ts";
-import type { LoopRule } from "../state/identical-calls.ts";
+import type { LoopRule } from "../state/apply-call.ts";
 
 interface Rule extends NumberRule {
   readonly fallback: number;

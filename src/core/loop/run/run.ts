@@ -2,19 +2,18 @@
 
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
-import type { Agent, LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
+import type { Agent, LoopOptions, ToolRegistry, LoopControl } from "../../types/loop-options.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import type { Ending } from "../../types/termination.ts";
+import type { Ending, EndReason } from "../../types/termination.ts";
 import type { PendingApproval, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { EventBase } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { LoopPolicies, ResultProcessing, StopCondition, StructuredOutput } from "../../types/policies.ts";
 import type { IdleTimer } from "../../cancellation/deadline.ts";
-import type { LoopState, SettledCall } from "../state/loop-state.ts";
+import type { LoopState, SettledCall, InboxMessage } from "../state/loop-state.ts";
 import type { Prepared, ReadyCall, ToolCallPorts } from "./call.ts";
-import type { ControlClaim } from "./control-claim.ts";
 import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
 import type { LoopDetector, MaskedView, ResultMasking } from "./features.ts";
@@ -23,6 +22,7 @@ import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
 import type { FirstTools, OpenIteration, RequestViews, VisibleTools } from "./request.ts";
 import type { RunBounds } from "./resolve-policies.ts";
+import { sharedMap } from "../../utils/guards.ts";
 
 /** Which run, which iteration, and whether it happened in this execution: default true. */
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
@@ -255,4 +255,28 @@ export function readFeatures({ loopDetection, masking, results, output }: LoopPo
     results: results as ResultProcessor | undefined,
     output: output as OutputReader | undefined,
   };
+}
+
+/** The part of a run that its claim needs. */
+export interface ClaimPorts {
+  readonly scope: CancelScope;
+  readonly maxInterrupts: number;
+}
+
+/** How each control is claimed: `createLoopControl` adds its code here, whichever copy of the package it comes from. */
+export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
+
+/** A run's hold on its control. */
+export interface ControlClaim {
+  /** Messages that were not taken yet, in order; more may come. */
+  readonly messages: readonly InboxMessage[];
+  /** Takes the first so many of them. */
+  takeMessages(count: number): void;
+  readonly drains: boolean;
+  /** The first call of the run is about to start: from now on nothing interrupts it. */
+  startToolChain(): void;
+  /** The run has looked for the last time: from then on the verbs answer "finished". */
+  shut(): void;
+  /** Lets go of the control, once. From then on the verbs answer "finished", and messages that nobody took wait for the next run. */
+  release(ending?: EndReason["kind"]): void;
 }

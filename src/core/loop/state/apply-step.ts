@@ -4,12 +4,11 @@ import type { ProviderMetadataPart, ToolResultPart } from "../../types/message.t
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
 import { assertNever } from "../../utils/guards.ts";
-import { applyCall, applyNested, applySpending, countError } from "./apply-call.ts";
-import { earlyOutcomesOf, isNamed, joinTurn, noteBeforeTurn, placeResults, placeTurn, takeTurnBack } from "./transcript.ts";
-import { countIdenticalCalls } from "./identical-calls.ts";
+import { applyCall, applyNested, applySpending, countError, countIdenticalCalls } from "./apply-call.ts";
+import { earlyOutcomesOf, isNamed, joinMessage, noteBeforeTurn, placeResults, placeTurn, takeTurnBack } from "./transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 import {
-  emptyTurn,
+  emptyMessage,
   type InboxAnswer,
   type LoopState,
   noIdenticalCalls,
@@ -76,8 +75,8 @@ function beginIteration(state: LoopState): void {
 
 function clearIteration(state: LoopState): void {
   state.continuation = 0;
-  state.turn = emptyTurn;
-  state.turnPlaced = false;
+  state.current = emptyMessage;
+  state.isCurrentPlaced = false;
   state.lastOutput = undefined;
   state.iterationStart = state.messages.length;
   noteBeforeTurn(state);
@@ -86,7 +85,7 @@ function clearIteration(state: LoopState): void {
 /** The model is asked again. What was done stays done: a batch, and a turn of which a call has run. Any other turn is taken back. */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
-    const hasRun = state.turn.eagerOutcomes?.some(({ kind }) => wasDispatched(kind)) === true;
+    const hasRun = state.current.eagerOutcomes?.some(({ kind }) => wasDispatched(kind)) === true;
     if (!hasRun) takeTurnBack(state);
     if (state.finalAnswerTo === undefined) state.countedIterations -= 1;
   }
@@ -184,12 +183,12 @@ function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void
 }
 
 function countCalls(state: LoopState, { status }: StreamResult): void {
-  state.repetition = state.repetition?.countCalls(status === "tool-calls" ? state.turn.calls : []);
+  state.repetition = state.repetition?.countCalls(status === "tool-calls" ? state.current.calls : []);
 }
 
 function applySaid(state: LoopState, result: StreamResult): void {
   applyTurn(state, result);
-  if (state.turn.text.trim() !== "") state.finalText = state.turn.text;
+  if (state.current.text.trim() !== "") state.finalText = state.current.text;
   if (result.details.trim() !== "") state.detailsText = result.details;
   const resent = isUnfinished(result);
   // A "continue" continuation is asked for with the request as it was; a "paused" one with the turn behind it.
@@ -202,19 +201,21 @@ function applyTurn(state: LoopState, result: StreamResult): void {
   for (const part of providerMetadata) state.modelParts.push(part);
   for (const call of result.calls) state.heldIds.add(call.callId);
   const { text, reasoning, calls, eagerOutcomes } = result;
-  const { turn } = state;
-  state.turn =
+  const { current } = state;
+  state.current =
     state.continuation === 0
       ? { text, reasoning, calls, providerMetadata, eagerOutcomes }
       : {
-          ...joinTurn(turn, result),
-          providerMetadata: [...turn.providerMetadata, ...providerMetadata],
-          eagerOutcomes: [...(turn.eagerOutcomes ?? []), ...(eagerOutcomes ?? [])],
+          ...joinMessage(current, result),
+          providerMetadata: [...current.providerMetadata, ...providerMetadata],
+          eagerOutcomes: [...(current.eagerOutcomes ?? []), ...(eagerOutcomes ?? [])],
         };
 }
 
 function toMetadataParts({ providerMetadata, provider, model }: StreamResult): readonly ProviderMetadataPart[] {
-  return providerMetadata.length === 0 ? emptyTurn.providerMetadata : providerMetadata.map((item) => ({ provider, model, item }));
+  return providerMetadata.length === 0
+    ? emptyMessage.providerMetadata
+    : providerMetadata.map((item) => ({ provider, model, item }));
 }
 
 function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { kind: "batch" }>): void {
@@ -241,7 +242,7 @@ function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[])
 
 /** Calls whose results have changed after all are no loop. */
 function applyRepetition(state: LoopState, results: readonly ToolResultPart[], loop: Repeats | undefined): void {
-  state.repetition = state.repetition?.noteResults(state.turn.calls, results);
+  state.repetition = state.repetition?.noteResults(state.current.calls, results);
   if (loop === undefined || state.repetition?.repeats(loop.cycle) === false) return;
   const content = `You repeated identical tool calls ${loop.count} times. Change your approach or answer.`;
   state.messages.push({ role: "user", content });
@@ -266,8 +267,8 @@ function applyEnding(state: LoopState, ending: Ending): void {
 
 /** Calls of a turn that ends the run do not run any more; what has run keeps its outcome. */
 function answerOpenCalls(state: LoopState): void {
-  const early = earlyOutcomesOf(state.turn);
-  const settled = state.turn.calls
+  const early = earlyOutcomesOf(state.current);
+  const settled = state.current.calls
     .filter(isNamed)
     .map((call): SettledCall => ({ outcome: early.get(call.callId) ?? { call, durationMs: 0, kind: "not-run" } }));
   const results = placeResults(state, settled);

@@ -110,7 +110,7 @@ export interface ReleasedResults {
 }
 
 /** The turn of the current iteration, its earlier continuations included. */
-export interface Turn {
+export interface CurrentMessage {
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
@@ -173,9 +173,9 @@ export interface LoopState {
   readonly givenMessages: number;
   /** Every call id in the transcript. */
   readonly heldIds: Set<string>;
-  turn: Turn;
+  current: CurrentMessage;
   /** Whether the turn already stands at the end of `messages`. */
-  turnPlaced: boolean;
+  isCurrentPlaced: boolean;
   readonly contextItems: Json[];
   /** The context items as one message; made anew when they change. */
   contextMessage: UserMessage | undefined;
@@ -240,7 +240,7 @@ export interface LoopState {
   /** How many messages there were when this iteration began. */
   iterationStart: number;
   /** The state before the message of this iteration added to it. */
-  beforeTurn: BeforeTurn;
+  beforeTurn: BeforeMessage;
   /** The step that was applied last before the ending. */
   closedAfter: LoopState["phase"];
   /** How the run ends, once that is decided. */
@@ -259,7 +259,7 @@ export interface InitialState {
 }
 
 /** Restored by a retry that takes a message back. */
-export interface BeforeTurn {
+export interface BeforeMessage {
   readonly modelParts: number;
   readonly functionHistory: number;
   readonly finalText: string;
@@ -267,7 +267,7 @@ export interface BeforeTurn {
   readonly thoughtLog: Json | undefined;
 }
 
-const nothingBefore: BeforeTurn = {
+const nothingBefore: BeforeMessage = {
   modelParts: 0,
   functionHistory: 0,
   finalText: "",
@@ -276,7 +276,7 @@ const nothingBefore: BeforeTurn = {
 };
 
 /** A turn that has not begun. */
-export const emptyTurn: Turn = { text: "", reasoning: "", calls: [], providerMetadata: [] };
+export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], providerMetadata: [] };
 
 /** The state before the first step. */
 export function createLoopState(initial: InitialState): LoopState {
@@ -291,8 +291,8 @@ export function createLoopState(initial: InitialState): LoopState {
     messages: [...initial.messages],
     givenMessages: initial.messages.length,
     heldIds: new Set(initial.heldIds),
-    turn: emptyTurn,
-    turnPlaced: false,
+    current: emptyMessage,
+    isCurrentPlaced: false,
     contextItems: [...initial.contextItems],
     contextMessage: toContextMessage(initial.contextItems),
     hiddenTools: new Set(),

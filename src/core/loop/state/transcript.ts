@@ -1,6 +1,6 @@
 // Builds the messages of a run.
 
-import type { LoopState, SettledCall, Turn } from "./loop-state.ts";
+import type { LoopState, SettledCall, CurrentMessage } from "./loop-state.ts";
 import type { AssistantMessage, AssistantPart, Message, TextPart, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import type { StreamResult } from "../../types/provider.ts";
@@ -84,11 +84,14 @@ export function userTextOf({ content }: UserMessage): string {
 }
 
 /** The text, the reasoning and the calls of a turn, with those of its next stream. */
-export function joinTurn(turn: Turn, { text, reasoning, calls, finish }: StreamResult): Omit<Turn, "providerMetadata"> {
+export function joinMessage(
+  current: CurrentMessage,
+  { text, reasoning, calls, finish }: StreamResult,
+): Omit<CurrentMessage, "providerMetadata"> {
   return {
-    text: turn.text + text,
-    reasoning: turn.reasoning + reasoning,
-    calls: [...withProblem(turn.calls, problemOf(finish)), ...calls],
+    text: current.text + text,
+    reasoning: current.reasoning + reasoning,
+    calls: [...withProblem(current.calls, problemOf(finish)), ...calls],
   };
 }
 
@@ -105,11 +108,11 @@ const awaitingResult: Json = { status: "awaiting_approval" };
 
 /** Puts the current turn at the end of the transcript, in place of its earlier continuations. */
 export function placeTurn(state: LoopState): void {
-  const message = toAssistantMessage(state.turn);
+  const message = toAssistantMessage(state.current);
   if (message === undefined) return;
-  if (state.turnPlaced) state.messages.pop();
+  if (state.isCurrentPlaced) state.messages.pop();
   state.messages.push(message);
-  state.turnPlaced = true;
+  state.isCurrentPlaced = true;
 }
 
 /** A call without a name cannot be sent back, so that it is left out. */
@@ -117,7 +120,7 @@ export function isNamed(call: ToolCall): boolean {
   return call.name.trim() !== "";
 }
 
-function toAssistantMessage({ reasoning, text, calls, providerMetadata }: Turn): AssistantMessage | undefined {
+function toAssistantMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage): AssistantMessage | undefined {
   const parts = calls.length === 0 ? [] : calls.filter(isNamed).map(toCallPart);
   const content = [...toTextPart("reasoning", reasoning), ...toTextPart("text", text), ...parts];
   if (providerMetadata.length > 0) return { role: "assistant", content, providerMetadata };
@@ -146,7 +149,7 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
 
 /** Outcomes of the calls that were started while the model spoke, by call. */
-export function earlyOutcomesOf({ eagerOutcomes = [] }: Pick<Turn, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
+export function earlyOutcomesOf({ eagerOutcomes = [] }: Pick<CurrentMessage, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
   return eagerOutcomes.length === 0 ? noOutcomes : new Map(eagerOutcomes.map((outcome) => [outcome.call.callId, outcome]));
 }
 

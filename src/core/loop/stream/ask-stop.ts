@@ -14,7 +14,7 @@ import type { StopContext } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
-import { joinTurn } from "../state/transcript.ts";
+import { joinMessage } from "../state/transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 
 /** Tells `onIteration` where the run stands after a batch, as a step. */
@@ -68,7 +68,7 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
 function toContext({ state }: Run, result: StreamResult): StopContext {
   const context: StopContext = {
     iteration: state.iteration + 1,
-    response: freezeDeep(state.continuation === 0 ? result : { ...result, ...joinTurn(state.turn, result) }),
+    response: freezeDeep(state.continuation === 0 ? result : { ...result, ...joinMessage(state.current, result) }),
     totalUsage: addUsage(state.usage, result.usage ?? noUsage),
     costUSD: addCost(state.costUSD, result.costUSD),
     toolCallsExecuted: state.toolCallsExecuted,

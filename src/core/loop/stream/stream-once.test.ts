@@ -11,7 +11,7 @@ import {
   failInBand,
   finish,
   type MockPart,
-  type MockTurn,
+  type MockMessage,
   providerMetadata,
   reasoning,
   stall,
@@ -31,7 +31,7 @@ const request: ModelRequest = {
 };
 
 function setUp(
-  turn: MockTurn,
+  turn: MockMessage,
   more: Partial<StreamPorts> = {},
 ): StreamPorts & { readonly clock: TestClock; readonly heard: LoopEvent[] } {
   const heard: LoopEvent[] = [];
@@ -50,13 +50,13 @@ function setUp(
 const begun: ModelChunk = { type: "call-start", key: "a", id: "x", name: "t" };
 
 /** A call whose stream ends without a word after its arguments. */
-const argsDelta = (argsText: string): MockTurn => [
+const argsDelta = (argsText: string): MockMessage => [
   { kind: "chunks", chunks: [begun, { type: "call-args-delta", key: "a", text: argsText }] },
   endEarly(),
 ];
 
 /** A call that its provider says was cut; what it gives as arguments then means nothing. */
-const toldCut = (argsText: string): MockTurn => {
+const toldCut = (argsText: string): MockMessage => {
   const ready = { type: "call-ready", key: "a", id: "x", name: "t", args: "?", argsText, problem: "truncated" } as const;
   return [{ kind: "chunks", chunks: [begun, ready] }, finish("stop")];
 };
@@ -103,7 +103,7 @@ describe("one stream", () => {
   });
 
   it("judges what earlier continuations have left with its own", async () => {
-    const judged = async (turn: MockTurn, carried: StreamPorts["carried"]): Promise<unknown> => {
+    const judged = async (turn: MockMessage, carried: StreamPorts["carried"]): Promise<unknown> => {
       const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
       return [status, reason?.kind, calls.map(({ callId }) => callId)];
     };
@@ -123,7 +123,7 @@ describe("one stream", () => {
     });
   });
 
-  it.for<[what: string, script: MockTurn, args: unknown]>([
+  it.for<[what: string, script: MockMessage, args: unknown]>([
     ["never told ready, its arguments whole", argsDelta('{"n":1}'), { n: 1 }],
     ["never told ready, its arguments cut", argsDelta('{"n":'), {}],
     ["never told ready, without any", argsDelta(""), {}],
@@ -151,7 +151,7 @@ describe("one stream", () => {
   const lost = took(providerError("network", "Gone."));
   const done = [began("b"), text("Hi."), tokens(10)] as const;
 
-  it.for<[what: string, turn: MockTurn, total: number | undefined, cost: number | undefined]>([
+  it.for<[what: string, turn: MockMessage, total: number | undefined, cost: number | undefined]>([
     ["its only attempt", done, 10, 20],
     ["two models", [began("a"), tokens(7), lost, ...done], 17, 27],
     ["three attempts", [began("a"), tokens(7), lost, began("a"), tokens(1), lost, ...done], 18, 28],

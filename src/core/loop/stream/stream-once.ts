@@ -10,7 +10,7 @@ import { memoize } from "../../utils/promises.ts";
 import { addCost } from "../../utils/count-usage.ts";
 import { costOf } from "../state/apply-call.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
-import { judgeFinish, type Judgement, type TurnContent } from "../../providers/judge-finish.ts";
+import { judgeFinish, type Judgement, type MessageContent } from "../../providers/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";
 import { type GuardPorts, guardStream, type StreamEnd } from "../../providers/guard-stream.ts";
 import { type DraftPorts, StreamDraft } from "./stream-draft.ts";
@@ -95,7 +95,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   };
 }
 
-function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: TurnContent): Judgement {
+function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Judgement {
   switch (end.kind) {
     case "ended":
       return judgeFinish(draft.finish, turn, draft.finishRaw);

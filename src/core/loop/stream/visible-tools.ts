@@ -31,7 +31,7 @@ export function createRequestViews(run: Run): RequestViews {
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
   return () => {
-    const { contextMessage: context, turnPlaced } = run.state;
+    const { contextMessage: context, isCurrentPlaced: turnPlaced } = run.state;
     const base = frozenView((run.view ?? run.state).messages);
     if (context === undefined) return base;
     if (made?.base === base && made.context === context) return made.view;
@@ -66,7 +66,7 @@ export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
   const { visibleTools, calls, basis } = result;
   const registered = run.registry.definitions();
   const live = new Map(registered.map((tool) => [tool.name, tool]));
-  const called = new Set([...run.state.turn.calls, ...calls].map(({ name }) => name));
+  const called = new Set([...run.state.current.calls, ...calls].map(({ name }) => name));
   const recorded = new Map<string, ShownTool>();
   const changes = new Map<string, readonly ToolChange[]>();
   const tools: ToolDefinition[] = [];
@@ -120,7 +120,7 @@ export function needsBasis({ options, visibleTools, firstTools }: Run): boolean 
  * run began. The rest is in the run's own record.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
-  const names = new Set([...run.state.turn.calls, ...result.calls].map(({ name }) => name));
+  const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));
   if (names.size === 0) return result;
   const asks = run.options.policies?.approve !== undefined;
   const tools = run.visibleTools.tools.filter(({ name }) => names.has(name)).map((tool) => [tool.name, toShown(tool)] as const);

@@ -2,9 +2,8 @@
 
 import type { Step } from "../../types/journal.ts";
 import type { Cancelled } from "../../policies/approval.ts";
-import { isCut, parkRun, waitForTurn } from "../run/park-run.ts";
+import { isCut, parkRun, waitForTurn, isRecorded, runSteps } from "../run/run-step.ts";
 import type { BatchCall, Run } from "../run/run.ts";
-import { isRecorded, runSteps } from "../run/run-step.ts";
 import { Batch, end, hold, leaveOpen } from "./batch.ts";
 import { callKey } from "../state/step-key.ts";
 import { isThenable } from "../../utils/guards.ts";
@@ -68,7 +67,7 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
     begun.push(...wave);
     await runWave(run, wave, batch);
   }
-  if (run.park === undefined && run.scope.cause === undefined) run.decisions.refuseInside(run.state.turn.calls);
+  if (run.park === undefined && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
   batch.takeBack(begun);
   // Those inside it would go on in its place.
   if (batch.hasBegun) await waitForTurn(run);

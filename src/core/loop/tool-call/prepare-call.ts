@@ -5,7 +5,7 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable, type UnknownRecord, assertNever } from "../../utils/guards.ts";
 import type { Prepared, ToolCallPorts, ReadyCall } from "../run/call.ts";
 import type { Run } from "../run/run.ts";
-import { earlyOutcomesOf, joinTurn } from "../state/transcript.ts";
+import { earlyOutcomesOf, joinMessage } from "../state/transcript.ts";
 import type { Json } from "../../types/json.ts";
 import type { Issue, Validation } from "../../types/common.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
@@ -36,9 +36,9 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
 }
 
 /** The calls of the whole turn, without those that were started while the model spoke. */
-function findCalls({ state: { continuation, turn } }: Run, result: StreamResult): readonly ToolCall[] {
-  const early = new Map([...earlyOutcomesOf(continuation === 0 ? {} : turn), ...earlyOutcomesOf(result)]);
-  const { calls } = continuation === 0 ? result : joinTurn(turn, result);
+function findCalls({ state: { continuation, current } }: Run, result: StreamResult): readonly ToolCall[] {
+  const early = new Map([...earlyOutcomesOf(continuation === 0 ? {} : current), ...earlyOutcomesOf(result)]);
+  const { calls } = continuation === 0 ? result : joinMessage(current, result);
   return calls.filter(({ callId }) => !early.has(callId));
 }
 

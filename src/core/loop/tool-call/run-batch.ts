@@ -6,7 +6,7 @@ import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable } from "../../utils/guards.ts";
 import { redactJson } from "../../utils/redact-secrets.ts";
 import { whenReady } from "../../utils/promises.ts";
-import { findIdenticalCalls, findLoop } from "../state/identical-calls.ts";
+import { findIdenticalCalls, findLoop } from "../state/apply-call.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
@@ -39,11 +39,11 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   });
 }
 
-/** The calls of the turn. A call that was started while the model spoke is over already. */
+/** The calls of the current. A call that was started while the model spoke is over already. */
 function collectCalls(run: Run): readonly BatchCall[] {
-  const { turn } = run.state;
-  const early = earlyOutcomesOf(turn);
-  const calls = turn.calls.map(toBatchCall);
+  const { current } = run.state;
+  const early = earlyOutcomesOf(current);
+  const calls = current.calls.map(toBatchCall);
   if (early.size === 0) return calls;
   for (const one of calls) {
     one.outcome = early.get(one.call.callId);
