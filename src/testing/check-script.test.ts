@@ -8,7 +8,7 @@ import { providerSuite, type ProviderSuiteSetup } from "./provider-suite.ts";
 import { registrySuite, type RegistrySuiteSetup } from "./registry-suite.ts";
 import { runTool } from "./run-tool.ts";
 
-const takes = "createMockProvider() takes an array of turns, or a function (request, index) => turn, but got";
+const takes = "createMockProvider() takes an array of messages, or a function (request, index) => message, but got";
 
 describe("createMockProvider", () => {
   it.for<[what: string, script: unknown, message: string]>([
@@ -18,27 +18,27 @@ describe("createMockProvider", () => {
     [
       "a turn of text",
       [text("a"), "Hi."],
-      'Turn 1 of the mock\'s script is a string. Write text("...") for what the model says.',
+      'Message 1 of the mock\'s script is a string. Write text("...") for what the model says.',
     ],
     [
       "a message",
       [{ role: "assistant", content: "Hi." }],
-      'Turn 0 of the mock\'s script is a message. Write text("...") for what the model says, and toolCall(name, args) for a call.',
+      'Message 0 of the mock\'s script is a message. Write text("...") for what the model says, and toolCall(name, args) for a call.',
     ],
     [
       "a content part",
       [[text("a"), { type: "text", text: "Hi." }]],
-      "Part 1 of turn 0 of the mock's script is a chunk or a content part. Write chunk(...) around a chunk, or use text().",
+      "Part 1 of message 0 of the mock's script is a chunk or a content part. Write chunk(...) around a chunk, or use text().",
     ],
     [
-      "an array inside a turn",
+      "an array inside a message",
       [[[text("a")]]],
-      "Part 0 of turn 0 of the mock's script is an array inside a turn. A turn is a part, or one array of parts.",
+      "Part 0 of message 0 of the mock's script is an array inside a message. A message is a part, or one array of parts.",
     ],
     [
       "an unknown part",
       [{ kind: "say", text: "Hi." }],
-      'Turn 0 of the mock\'s script is an object, but must be a part or an array of parts. Make parts with text("..."), toolCall(name, args) and the other makers of "turnwright/testing".',
+      'Message 0 of the mock\'s script is an object, but must be a part or an array of parts. Make parts with text("..."), toolCall(name, args) and the other makers of "turnwright/testing".',
     ],
   ])("refuses %s", ([, script, message]) => {
     expect(() => createMockProvider(script as MockScript)).toThrow(new TypeError(message));
@@ -48,7 +48,7 @@ describe("createMockProvider", () => {
     expect(() => createMockProvider([], { modell: "m" } as object)).toThrow('Did you mean "model"?');
     const provider = createMockProvider((() => "Hi.") as unknown as MockScript);
     const request = { messages: [], tools: [], iteration: 0 };
-    expect(() => provider.stream(request, {} as never)).toThrow("Turn 0 of the mock's script is a string.");
+    expect(() => provider.stream(request, {} as never)).toThrow("Message 0 of the mock's script is a string.");
   });
 
   it("takes empty scripts, empty turns and functions", () => {

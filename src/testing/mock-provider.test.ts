@@ -102,8 +102,8 @@ describe("scripts", () => {
   });
 
   it.for<[script: string, provider: Provider, message: string]>([
-    ["list", createMockProvider([]), "asked for turn 0 (counted from 0), but the script has 0"],
-    ["function", createMockProvider(() => undefined), "asked for turn 0 (counted from 0), but the script has none for it"],
+    ["list", createMockProvider([]), "asked for message 0 (counted from 0), but the script has 0"],
+    ["function", createMockProvider(() => undefined), "asked for message 0 (counted from 0), but the script has none for it"],
   ])("name the turn that a %s lacks", ([, provider, message]) => {
     expect(() => provider.stream(request, setUp().call)).toThrow(message);
   });

@@ -39,7 +39,7 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   });
 }
 
-/** The calls of the current. A call that was started while the model spoke is over already. */
+/** The calls of the current message. A call that was started while the model spoke is over already. */
 function collectCalls(run: Run): readonly BatchCall[] {
   const { current } = run.state;
   const early = earlyOutcomesOf(current);
