@@ -38,6 +38,6 @@ applyStep(state, { kind: "inbox", answer: { now: 0, token: "this process" } });
 assert.deepEqual(nextStep(state, bounds), { kind: "model", withoutTools: false });
 
 applyStep(state, { kind: "model", result: answer });
-assert.deepEqual(nextStep(state, bounds), { kind: "close", ending: { status: "completed", reason: { kind: "answered" } } });
+assert.deepEqual(nextStep(state, bounds), { kind: "last-look", ending: { status: "completed", reason: { kind: "answered" } } });
 // #endregion decide
 assert.equal(state.finalText, "Hello!");

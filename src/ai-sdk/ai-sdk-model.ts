@@ -8,23 +8,24 @@ import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { createPartsReader, toIterable } from "./stream-parts.ts";
 
 /**
- * Makes a provider of a language model object of the AI SDK, whatever package it comes from: `@ai-sdk/openai`, `@ai-sdk/google`,
- * `@openrouter/ai-sdk-provider`, and those of AI SDK 5, 6 and 7 alike. Only its `doStream` is called, which does not retry: put
- * `withRetry` around it.
+ * Makes a provider from a language model object of the AI SDK, from any package: `@ai-sdk/openai`, `@ai-sdk/google`,
+ * `@openrouter/ai-sdk-provider` and others, for AI SDK 5, 6 and 7. Only its `doStream` is called, which does not retry; wrap the
+ * provider in `withRetry` to retry.
  *
- * The stream ends with `finish` where the model said why it stopped. Provider packages also say that a stream has finished where
- * it was cut: "interrupted", v2's "unknown", and "other" without the service's own word are no finish. The parts of a
- * finished turn are `provider-metadata` chunks and go back to the same model as they came, with their `providerMetadata` as `providerOptions`: text,
- * reasoning with its signature or item id, calls, files, and what tools of the service's own side did. Sources and
- * citations are kept beside them, in `providerMetadata` of the message, and are not sent. To another model, or where the turn was changed, its text
- * and calls are sent.
+ * The stream ends with `finish` if the model reported why it stopped. Provider packages also report a finish when a stream was
+ * cut off. Therefore "interrupted", "unknown" of v2, and "other" without a word of the service are not treated as a finish.
  *
- * A file is sent by its URL where the model says that it takes such URLs. Nothing is ever fetched: a user's message with any other URL
- * ends the iteration as `bad-request`, before the request; of a tool's result the model is told in words.
+ * The parts of a finished message become `provider-metadata` chunks and go back to the same model unchanged, with their
+ * `providerMetadata` as `providerOptions`. These are text, reasoning with its signature or item id, calls, files, and the results
+ * of tools that the service runs. Sources and citations are kept in `providerMetadata` of the message, and are not sent. Another
+ * model gets only the text and the calls, as does the same model if the message was edited.
  *
- * `extra` of the settings are fields of the options of `doStream`, put in last: `{ topK: 20, providerOptions: { … } }`.
+ * A file is sent by its URL if the model accepts such URLs. Nothing is ever fetched. With any other URL in a user's message, the
+ * iteration ends as `bad-request` before the request. In a tool's result, text for the model replaces it.
  *
- * Throws LoopError `invalid-option` or `unknown-option` at once where the options are wrong.
+ * `extra` of the settings are fields of the options of `doStream`, added last: `{ topK: 20, providerOptions: { … } }`.
+ *
+ * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *
  * @example
  * const provider = aiSdkModel({ model: openai("gpt-5") });

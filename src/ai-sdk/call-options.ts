@@ -1,4 +1,4 @@
-// The options and the prompt that `doStream` is called with. Each message and tool is converted once.
+// The options and the prompt for `doStream`. Each message and tool is converted once.
 
 import {
   assertNever,
@@ -39,13 +39,13 @@ import {
 } from "./model-options.ts";
 import { type TurnReader, readMetadata } from "./provider-metadata.ts";
 
-/** Writes images and files, in a user's message and in the result of a tool. */
+/** Writes images and files in user messages and in tool results. */
 interface FileForms {
   readonly user: MediaForms<PromptPart>;
   readonly result: MediaForms<PromptPart>;
 }
 
-/** Makes the forms for a model that takes the URLs of `urls`. Which types it takes its package alone knows, and it refuses the others. */
+/** Makes the forms for a model that accepts the URLs of `urls`. Only its package knows the accepted media types, and rejects the others. */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files in base64, and at some URLs only";
   const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
@@ -68,8 +68,8 @@ function toFile(media: ReadableMedia): FileFacts {
 }
 
 /**
- * Whether a model takes a file from where it is. Its patterns stand under media types, which may end in an asterisk or be one, and are made
- * for lower-case URLs.
+ * True if a model accepts a file at its location. The keys of the patterns are media types, which may end in an asterisk or be
+ * one. The patterns match lower-case URLs.
  */
 function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
@@ -79,7 +79,7 @@ function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean
     ([key, list]) =>
       isMediaTypeOf(mediaType, key.toLowerCase()) &&
       Array.isArray(list) &&
-      // `search` does not keep a position between calls, as `test` does for some patterns.
+      // `search` keeps no position between calls, unlike `test` with some flags.
       list.some((pattern: unknown) => pattern instanceof RegExp && spellings.some((url) => url.search(pattern) !== -1)),
   );
 }
@@ -89,11 +89,11 @@ function isMediaTypeOf(mediaType: string, key: string): boolean {
   return key.endsWith("/*") ? mediaType.startsWith(key.slice(0, -1)) : mediaType === key;
 }
 
-/** The means to write results. */
+/** The inputs for converting results. */
 interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
-  /** The service's metadata of each call: it wants some of that back with the result, such as the caller. */
+  /** The service's metadata of each call. The service wants part of it back with the result, such as the caller. */
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
@@ -111,7 +111,7 @@ function toResultParts({ results }: ToolMessage, ports: ResultPorts): readonly P
   });
 }
 
-/** The model reads `result`, whatever it is wrapped in. */
+/** Wraps a result for the prompt. The model reads `result` in any case. */
 function toOutput(part: ToolResultPart, ports: ResultPorts): PromptPart {
   const { outcome, result, content = [] } = part;
   if (content.length > 0) return { type: "content", value: toContent(result, content, ports) };
@@ -136,18 +136,18 @@ function toText(result: Json): string {
   return typeof result === "string" ? result : JSON.stringify(result);
 }
 
-/** One message as it is sent, and what the calls in it carry for their results. */
+/** A converted message, and the metadata of its calls that their results need. */
 interface ConvertedMessage {
   readonly messages: readonly PromptMessage[];
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
-/** Converts all messages; `urls` are the patterns of those that the model takes. */
+/** Converts all messages. `urls` are the URL patterns that the model accepts. */
 type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly PromptMessage[];
 
 const noOptions: ReadonlyMap<string, Json> = new Map();
 
-/** Makes a converter that remembers what it has converted, by the identity of the message. */
+/** Makes a converter that caches by the identity of the message. */
 function createPromptConverter(reader: TurnReader): PromptConverter {
   const known = new WeakMap<Message, { readonly after: ReadonlyMap<string, Json>; readonly converted: ConvertedMessage }>();
   return (messages, urls) => {
@@ -156,7 +156,7 @@ function createPromptConverter(reader: TurnReader): PromptConverter {
     const forms = createFileForms(reader.words, urls);
     for (const [index, message] of messages.entries()) {
       let made = known.get(message);
-      // Another turn may have taken the place of the one whose calls were answered.
+      // Another assistant message may have replaced the one whose calls were answered.
       if (made?.after !== callOptions) {
         made = { after: callOptions, converted: convert(message, reader, { forms, callOptions, index }) };
         known.set(message, made);
@@ -171,9 +171,9 @@ function createPromptConverter(reader: TurnReader): PromptConverter {
 /** The context of a message. */
 interface Surroundings {
   readonly forms: FileForms;
-  /** Of the calls of the message before. */
+  /** The metadata of the calls in the message before. */
   readonly callOptions: ReadonlyMap<string, Json>;
-  /** Its position. */
+  /** The 0-based index of the message. */
   readonly index: number;
 }
 
@@ -192,7 +192,7 @@ function convert(message: Message, reader: TurnReader, { forms, callOptions, ind
   }
 }
 
-/** Empty texts beside other parts are left out, as the AI SDK does: some services refuse them. */
+/** Empty texts next to other parts are omitted, as in the AI SDK, because some services reject them. */
 function toUserMessages(
   { content }: UserMessage,
   { user }: FileForms,
@@ -213,7 +213,7 @@ function convertTurn(message: AssistantMessage, reader: TurnReader): ConvertedMe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Text and calls only: reasoning without its signature is refused, or means nothing to another model. */
+/** Text and calls only. A service rejects reasoning without its signature, and another model cannot use it. */
 function rebuildTurn(turn: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readTurn(turn);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -226,13 +226,13 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
 /** Makes the options of one call. */
 type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;
 
-/** Makes a builder. It throws a ProviderError `bad-request` where a message holds what the model cannot be sent. */
+/** Makes a builder. It throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];
   const convert = createPromptConverter({ id, model: model.modelId, words });
   return async (request, signal) => {
-    // A model may have to ask first which it takes.
+    // A promise if the model first has to find out which URLs it accepts.
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     return {
@@ -243,14 +243,14 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
       // Spread, not assigned: an own key "__proto__" stays a field.
       ...request.settings?.extra,
-      // Of a gateway they would cross the network twice.
+      // Not for a gateway, which would send them over the network twice.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };
   };
 }
 
-/** Tool messages that follow each other become one: answers to the service, then results of the run's own tools. */
+/** Joins consecutive tool messages: first answers to the service, then results of the run's own tools. */
 function joinMessages({ system }: ModelRequest, messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
     const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));

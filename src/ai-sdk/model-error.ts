@@ -1,9 +1,9 @@
-// Makes provider errors of what provider packages throw or put into their streams.
+// Converts errors that provider packages throw or put into their streams to provider errors.
 
 import { isRecord, parseJson, providerError, toProviderError } from "../core/provider-kit.ts";
 import type { ProviderError, ProviderErrorCode, UnknownRecord } from "../core/provider-kit.ts";
 
-/** Errors of the AI SDK that no service has sent. */
+/** Errors of the AI SDK itself, not of a service. */
 const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["AI_LoadAPIKeyError", "auth"],
   ["AI_LoadSettingError", "bad-request"],
@@ -16,8 +16,8 @@ const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
 ]);
 
 /**
- * Classifies an error. APICallError keeps what the service said as `data`, or as text, and says in `isRetryable` what the package thinks of
- * trying again: it is asked where nothing else decides, and its no holds where its yes is the rule.
+ * Classifies an error. APICallError keeps the body of the service as `data` or as text. Its `isRetryable` is the package's
+ * opinion. It is used if nothing else decides. Its `false` also counts if the status is retryable by default.
  */
 export function toModelError(thrown: unknown): ProviderError {
   if (!isRecord(thrown)) return toProviderError(thrown);
@@ -29,7 +29,7 @@ export function toModelError(thrown: unknown): ProviderError {
   return judgeRetry(error, thrown);
 }
 
-/** Copied by name, because the fields of an Error are not found by spreading it. */
+/** Copied by name, because spreading an Error does not copy its fields. */
 function withBody(thrown: UnknownRecord, body: UnknownRecord): UnknownRecord {
   const { name, message, code, type, statusCode, responseHeaders, cause } = thrown;
   return { name, message, code, type, statusCode, responseHeaders, cause, error: body };
@@ -39,11 +39,11 @@ function judgeRetry(error: ProviderError, { name, isRetryable, statusCode }: Unk
   if (isRetryable === false && error.retryable && isRetriedByRule(statusCode)) return { ...error, retryable: false };
   const isUnread = error.code === "server" && !error.retryable && error.status === undefined;
   if (isRetryable !== true || !isUnread) return error;
-  // A call that nobody has answered is a connection that failed, for a cause that is not known by its name.
+  // A call without a response is a failed connection, for a cause that is not known by name.
   return { ...error, code: name === "AI_APICallError" ? "network" : "server", retryable: true };
 }
 
-/** The statuses that APICallError takes for retryable if the package does not say. */
+/** The statuses that APICallError treats as retryable by default. */
 function isRetriedByRule(status: unknown): boolean {
   return typeof status === "number" && (status === 408 || status === 409 || status === 429 || status >= 500);
 }

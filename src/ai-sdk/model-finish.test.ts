@@ -4,7 +4,6 @@ import { readFinish, toFinishReason } from "./model-finish.ts";
 
 describe("readFinish", () => {
   it.for<[said: unknown, reason: FinishReason | undefined, raw?: string]>([
-    // v2
     ["stop", "stop", "stop"],
     ["tool-calls", "tool-calls", "tool-calls"],
     ["length", "length", "length"],
@@ -13,14 +12,13 @@ describe("readFinish", () => {
     ["other", "unknown", "other"],
     ["toString", "unknown", "toString"],
     ["unknown", undefined],
-    // v3 and v4
     [{ unified: "stop", raw: undefined }, "stop", "stop"],
     [{ unified: "stop", raw: "end_turn" }, "stop", "end_turn"],
     [{ unified: "other", raw: "weather" }, "unknown", "weather"],
     [{ unified: "other", raw: undefined }, undefined],
     [{ unified: "interrupted", raw: undefined }, undefined],
     [{ unified: "interrupted", raw: "end_turn" }, undefined],
-    // the service's own words
+    // The service's own words.
     [{ unified: "stop", raw: "pause_turn" }, "paused", "pause_turn"],
     [{ unified: "other", raw: "compaction" }, "paused", "compaction"],
     [{ unified: "length", raw: "model_context_window_exceeded" }, "context-full", "model_context_window_exceeded"],
@@ -30,7 +28,6 @@ describe("readFinish", () => {
     [{ unified: "other", raw: "MODEL_ARMOR" }, "content-filter", "MODEL_ARMOR"],
     [{ unified: "tool-calls", raw: "max_messages" }, "length", "max_messages"],
     [{ unified: "tool-calls", raw: "steered" }, "unknown", "steered"],
-    // nothing
     [undefined, undefined],
     [null, undefined],
     [{}, undefined],

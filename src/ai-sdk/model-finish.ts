@@ -1,4 +1,4 @@
-// Usage and finish reasons of the three specifications, and the services' own words behind them.
+// Usage and finish reasons of the three specifications, and the service's own finish words.
 
 import {
   countOf,
@@ -15,7 +15,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { AiSdkLanguageModel } from "./model-options.ts";
 
-/** Reads the counts of a finished stream. Undefined where the service gave neither sum. */
+/** Reads the counts of a finished stream. Undefined if the service reported neither sum. */
 export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel): Usage | undefined {
   if (!isRecord(usage)) return undefined;
   const { inputTokens, outputTokens } = usage;
@@ -36,8 +36,8 @@ function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefi
 }
 
 /**
- * v2, where packages differ in what their sums hold. Anthropic's leaves out what was read from the cache
- * (github.com/PostHog/posthog-js/issues/2829). Google's and xAI's leave out reasoning, which their total tells
+ * Reads the counts of v2, whose sums differ between packages. Anthropic's input excludes tokens read from the cache
+ * (github.com/PostHog/posthog-js/issues/2829). Google's and xAI's output excludes reasoning, which their total includes
  * (github.com/vercel/ai/issues/7542).
  */
 function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
@@ -53,13 +53,13 @@ function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
   });
 }
 
-/** Undefined where nothing is known. */
+/** The sum of the known counts; undefined if none is known. */
 function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
   const known = counts.filter((count) => count !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** The services' words for the ends that the specification has words for. */
+/** Maps finish words of services to words of the specification. */
 const words: ReadonlyMap<string, string> = new Map([
   ["eos", "stop"],
   ["function_call", "tool-calls"],
@@ -71,22 +71,22 @@ const words: ReadonlyMap<string, string> = new Map([
   ["completed", "stop"],
 ]);
 
-/** Reads the events of Chat Completions, Responses and Gemini as packages hand them on. */
+/** Reads the raw events of Chat Completions, Responses and Gemini that packages pass on. */
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;
-  /** Whether the answer may go on after its finish reason, as Gemini's does. */
+  /** True if the answer may go on after its finish reason, as Gemini's does. */
   mayGoOn = false;
-  /** Whether the last event was the one that said so. A package that cannot read it has lost what else it held. */
+  /** True if the finish word came with the last event. A package that cannot read this event has lost its other content. */
   isLast = false;
 
-  /** Why the model stopped, as far as the service has said so. */
+  /** The finish reason, if the service has reported one. */
   get finish(): SaidFinish | undefined {
     const raw = this.#word;
     return raw === undefined ? undefined : readFinish({ unified: words.get(raw) ?? raw, raw });
   }
 
-  /** The last counts, which do not tell cached tokens and reasoning apart. */
+  /** The last counts, without details about cached tokens and reasoning. */
   get usage(): Usage | undefined {
     return this.#usage;
   }
@@ -103,7 +103,7 @@ export class RawEnding {
     for (const candidate of listOf(event.candidates)) this.#readCandidate(recordOf(candidate));
   }
 
-  /** A finish reason beside code that the service runs ends nothing, and code takes back one that came before. */
+  /** A finish reason next to code that the service runs does not end the answer, and such code cancels an earlier finish reason. */
   #readCandidate({ content, finishReason }: UnknownRecord): void {
     this.mayGoOn = true;
     const code = listOf(recordOf(content).parts)
@@ -129,10 +129,10 @@ function toRawUsage(counts: UnknownRecord): Usage | undefined {
   return { inputTokens: input ?? 0, outputTokens, totalTokens: (input ?? 0) + outputTokens };
 }
 
-/** Why a model stopped, as it was said. */
+/** A reported finish reason. */
 export interface SaidFinish {
   readonly reason: FinishReason;
-  /** The service's own word where there is one. */
+  /** The service's own word, if there is one. */
   readonly raw: string;
 }
 
@@ -145,9 +145,9 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Words that say more than the reason they are given under: Anthropic's pauses stand under "stop" and "other", its full context under
- * "length", its refusals under "content-filter", and Gemini's unreadable calls and some of its filters under "error" and "other". Of a
- * response that was cut off for one of the rarer reasons, OpenAI's package says "tool-calls" where there are any.
+ * Words that are more exact than the reason they come with. Anthropic's pauses come with "stop" and "other", its full context
+ * with "length", and its refusals with "content-filter". Gemini's unreadable calls and some of its filters come with "error" and
+ * "other". For a response that was cut off for a rarer reason, OpenAI's package reports "tool-calls" if it has calls.
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
   ["pause_turn", "paused"],
@@ -164,7 +164,7 @@ const exactWords: FinishWords = new Map<string, FinishReason>([
   ["steered", "unknown"],
 ]);
 
-/** Reasons by the service's own words, and by those of the specification. */
+/** Finish reasons by the service's own words, and by those of the specification. */
 export interface ModelWords {
   readonly exact: FinishWords;
   readonly unified: FinishWords;
@@ -172,7 +172,7 @@ export interface ModelWords {
 
 const knownWords: ModelWords = { exact: exactWords, unified: unifiedWords };
 
-/** The known words with those of the caller. */
+/** Merges the known words with those of the caller. */
 export function toModelWords(option: { readonly [word: string]: FinishReason } | undefined): ModelWords {
   return { exact: withFinishReasons(exactWords, option), unified: withFinishReasons(unifiedWords, option) };
 }
@@ -180,9 +180,9 @@ export function toModelWords(option: { readonly [word: string]: FinishReason } |
 const cutWords: ReadonlySet<string> = new Set(["interrupted", "unknown"]);
 
 /**
- * Reads a finish reason: a word in v2, `{ unified, raw }` in v3 and v4. Undefined where the stream was cut. Provider packages say that a
- * stream has finished as soon as it is over, and until the service says why, the reason is "unknown" in v2, "other" without a word of the
- * service in v3, and "interrupted" in v4. The words of "unknown" and "interrupted" count where the caller gives them a meaning.
+ * Reads a finish reason: a word in v2, `{ unified, raw }` in v3 and v4. Undefined if the stream was cut off. Provider packages
+ * report a finish as soon as a stream is over. Without a reason from the service it is "unknown" in v2, "other" without a raw
+ * word in v3, and "interrupted" in v4. The words of "unknown" and "interrupted" count if the caller gives them a meaning.
  */
 export function readFinish(said: unknown, words: ModelWords = knownWords): SaidFinish | undefined {
   const fields = isRecord(said) ? said : { unified: said };
@@ -193,14 +193,14 @@ export function readFinish(said: unknown, words: ModelWords = knownWords): SaidF
   return { reason: reason ?? "unknown", raw: raw === "" ? unified : raw };
 }
 
-/** The content of the message when it ended. */
+/** The content of the message at its end. */
 interface FinishedMessage {
   readonly hasCalls: boolean;
-  /** The service has asked for leave to run tools of its own side, and waits for the answer. */
+  /** The service asked for permission to run its own tools, and waits for the answers. */
   readonly hasAnswers: boolean;
 }
 
-/** Says why the model stopped, in view of what it said. */
+/** Returns the finish reason of a message, which also depends on its content. */
 export function toFinishReason({ reason }: SaidFinish, { hasCalls, hasAnswers }: FinishedMessage): FinishReason {
   if (reason !== "stop" && reason !== "tool-calls") return reason;
   if (hasCalls) return "tool-calls";

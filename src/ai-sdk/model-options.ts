@@ -1,5 +1,5 @@
-// The options of `aiSdkModel`, and how the three specifications differ.
-// The types are written down here, because any of the three will do.
+// The options of `aiSdkModel`, and the differences of the three specifications. The types are defined here, so that any of the
+// three can be used.
 
 import {
   checkFields,
@@ -13,7 +13,7 @@ import {
   type Json,
 } from "../core/provider-kit.ts";
 
-/** The argument of `doStream`, as far as it is the same for all specifications. `extra` of the settings may add any field to it. */
+/** The fields of the `doStream` options that all specifications share. `extra` of the settings may add any field. */
 export interface AiSdkCallOptions {
   readonly prompt: readonly object[];
   readonly abortSignal?: AbortSignal | undefined;
@@ -27,12 +27,12 @@ export interface AiSdkLanguageModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
   readonly provider: string;
   readonly modelId: string;
-  /** Patterns of URLs by media type, or a promise of them. */
+  /** URL patterns by media type, or a promise of them. */
   readonly supportedUrls: object | PromiseLike<object>;
   doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: object; readonly response?: object | undefined }>;
 }
 
-/** A piece of a message of a prompt. */
+/** A part of a prompt message. */
 export interface PromptPart {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -43,36 +43,36 @@ export type PromptMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user" | "assistant" | "tool"; readonly content: readonly PromptPart[] };
 
-/** A part of a model's turn as it is kept: the fields of a prompt part, but for the bytes of a file, which are base64 or a URL. */
+/** A recorded part of an assistant message: the fields of a prompt part, with the data of a file as base64 or a URL. */
 export interface TurnPart {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }
 
-/** The source of a file's bytes. */
+/** The data of a file. */
 export type FileSource =
   | { readonly kind: "base64"; readonly data: string }
   /** As it was written, and parsed. */
   | { readonly kind: "url"; readonly text: string; readonly url: URL };
 
-/** Some file. */
+/** A file. */
 export interface FileFacts {
   /** IANA media type. */
   readonly mediaType: string;
   readonly source: FileSource;
 }
 
-/** How one specification says what another one says differently. */
+/** The parts that the specifications write differently. */
 export interface SpecWords {
-  /** The `data` of a file in a user's message or in a model's turn. */
+  /** Returns the `data` of a file in a user message or an assistant message. */
   toFileData(source: FileSource): unknown;
-  /** A file in the result of a tool. Undefined where there is no word for it. */
+  /** Returns a file in a tool result. Undefined if the specification has no form for it. */
   toResultFile(file: FileFacts): PromptPart | undefined;
-  /** The result of a call that nobody allowed. */
+  /** Returns the result of a denied call. */
   toDenial(reason: string): PromptPart;
   /** The type of a tool that the service defines. */
   readonly providerToolType: string;
-  /** Kinds of parts of a turn that there is no word for. */
+  /** Types of message parts that the specification does not have. */
   readonly unknownParts: ReadonlySet<string>;
 }
 
@@ -100,7 +100,7 @@ const v3: SpecWords = {
   unknownParts: onlyInV4,
 };
 
-/** Parsing may change a URL such as "gs://…", which its service wants as it was. */
+/** The text of the URL is kept, because parsing may change a URL such as "gs://…". */
 function toTaggedData(source: FileSource): object {
   if (source.kind === "base64") return { type: "data", data: source.data };
   const { url, text } = source;
@@ -115,12 +115,12 @@ const v4: SpecWords = {
   unknownParts: new Set(),
 };
 
-/** The words of each specification: one without does not compile. */
+/** One entry per specification: one without an entry does not compile. */
 export const specWords: { readonly [Version in AiSdkLanguageModel["specificationVersion"]]: SpecWords } = { v2, v3, v4 };
 
 /**
- * A tool that the service defines, as the provider packages make them: `openai.tools.webSearch({})`. `id` and `args` are needed; the
- * packages' own types do not promise them.
+ * A tool that the service defines, as the provider packages make it: `openai.tools.webSearch({})`. `id` and `args` are required,
+ * although the types of the packages do not guarantee them.
  */
 export interface AiSdkProviderTool {
   readonly type?: string | undefined;
@@ -129,51 +129,51 @@ export interface AiSdkProviderTool {
   readonly args?: object;
 }
 
-/** A tool of the service's own side that it wants to run, and asks for leave. */
+/** A request of the service for permission to run one of its own tools. */
 export interface AiSdkApprovalRequest {
   readonly approvalId: string;
   readonly toolCallId: string;
-  /** Empty where the service named no call. */
+  /** Empty if the service named no call. */
   readonly toolName: string;
   readonly input: Json;
 }
 
 /**
- * A warning of the provider package about a request that it could not send as it was: in v2 of the types "unsupported-setting",
- * "unsupported-tool" and "other", in v3 and v4 "unsupported", "compatibility", "deprecated" and "other".
+ * A warning of the provider package about a part of a request that it could not send unchanged. The types in v2 are
+ * "unsupported-setting", "unsupported-tool" and "other"; in v3 and v4 "unsupported", "compatibility", "deprecated" and "other".
  */
 export interface AiSdkWarning {
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
-/** How `aiSdkModel` reaches its model. */
+/** The options of `aiSdkModel`. */
 export interface AiSdkModelOptions {
-  /** Such as `openai("gpt-5")`; also what `wrapLanguageModel` makes of one. */
+  /** For example `openai("gpt-5")`, or a result of `wrapLanguageModel`. */
   readonly model: AiSdkLanguageModel;
   /** The service of the model, for usage, prices and provider metadata. Default: the model's own `provider`, such as "openai.responses". */
   readonly id?: string | undefined;
-  /** API family that policies may ask for. Default none. */
+  /** API family, for policies that depend on it. Default none. */
   readonly family?: string | undefined;
   /** Options of the provider package, by its name: `{ openai: { reasoningEffort: "low" } }`. Default none. */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } } | undefined;
-  /** HTTP headers that go with each request. Default none. */
+  /** HTTP headers of each request. Default none. */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
-   * Tools that the service defines, by the name that the model calls them. Those that the service runs are never calls of the run, and
-   * are sent back as they came. The calls of one that it does not run are run by the tool of that name among the run's. Default none.
+   * Tools that the service defines, by the name that the model uses. Calls of tools that the service runs are not calls of the
+   * run, and are sent back unchanged. Calls of the others run the tool of the same name in the run. Default none.
    */
   readonly providerTools?: { readonly [name: string]: AiSdkProviderTool } | undefined;
   /**
-   * Whether the service may run a tool of its own side that it asks leave for, such as one of an MCP server. The answer is part of the
-   * transcript. Default: no; one that throws says no too.
+   * Returns true if the service may run its own tool that it asks permission for, such as one of an MCP server. The answer
+   * becomes part of the transcript. Default: no. Throwing means no.
    */
   readonly approveProviderTool?: ((request: AiSdkApprovalRequest) => boolean) | undefined;
-  /** Is told what could not be sent as it was, with each request anew. What it throws is passed over. Default: nobody is. */
+  /** Called with each warning, for every request again. Its errors are ignored. Default none. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /**
-   * The meanings of words for why the model stopped: `{ "FUNCTION_CALL": "tool-calls" }`. The service's own words are looked up first, then those
-   * of the AI SDK. They outrank the known ones. Default none.
+   * The meanings of finish words: `{ "FUNCTION_CALL": "tool-calls" }`. The service's own words are looked up first, then those of
+   * the AI SDK. These entries take precedence over the known ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }

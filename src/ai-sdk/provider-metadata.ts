@@ -1,5 +1,5 @@
-// A turn as the model gave it: its parts are kept as provider metadata, in order, and sent back with all that the service said of them.
-// Reasoning is signed or named by an id, and what the service's own tools did is nowhere else.
+// An assistant message as the model wrote it. Its parts are kept as provider metadata, in order, and sent back with all metadata
+// of the service. Reasoning has a signature or an id, and only these parts contain the results of the service's own tools.
 
 import {
   type AssistantMessage,
@@ -14,7 +14,7 @@ import {
 import { isPromptName, toFileSource } from "./turn-parts.ts";
 import type { PromptMessage, PromptPart, SpecWords, TurnPart } from "./model-options.ts";
 
-/** An answer to a service that asks whether it may run a tool of its own side. */
+/** An answer to a service that asks for permission to run one of its own tools. */
 export interface ApprovalAnswer {
   readonly approvalId: string;
   readonly approved: boolean;
@@ -24,12 +24,12 @@ export interface ApprovalAnswer {
 /** The provider metadata of a message. */
 export interface TurnRecord {
   readonly parts: readonly TurnPart[];
-  /** Sources and citations, which no service wants back. */
+  /** Sources and citations, which no service needs back. */
   readonly references: readonly Json[];
   readonly answers: readonly ApprovalAnswer[];
 }
 
-/** One part of provider metadata for each, as `readMetadata` expects them. */
+/** Makes one part of provider metadata for each item, in the form of `readMetadata`. */
 export function toMetadataItems({ parts, references, answers }: TurnRecord): readonly Json[] {
   return [...parts.map((part) => ({ part })), ...references, ...answers.map((answer) => ({ approval: { ...answer } }))];
 }
@@ -39,16 +39,17 @@ export interface TurnReader extends MetadataReader {
   readonly words: SpecWords;
 }
 
-/** A turn as it is sent, and what its calls carry for their results. */
+/** A converted assistant message, and the metadata of its calls that their results need. */
 interface MetadataContent {
   readonly messages: readonly PromptMessage[];
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
 /**
- * Reads the provider metadata of a turn. Undefined where it must be written anew: where one of them is of another service or model, for
- * signatures are not portable, and where they do not say what the neutral parts say, which have the same text and the same calls under the
- * same ids unless a call has got an id of its own, a later stream of the turn was cut off, or somebody edited the turn.
+ * Reads the provider metadata of an assistant message. Undefined if the message must be written from its neutral parts: if a part
+ * is of another service or model, because signatures are not portable, or if the parts do not match the neutral ones. They match
+ * with the same text, and the same calls with the same ids. They differ if a call got another id, a continuation was cut off, or
+ * the message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: TurnReader): MetadataContent | undefined {
   const own = readOwnItems(turn.providerMetadata, reader) ?? [];
@@ -60,7 +61,7 @@ export function readMetadata(turn: AssistantMessage, reader: TurnReader): Metada
   return { messages: toMessages(items, reader.words), callOptions: new Map(parts.flatMap(toCallOptions)) };
 }
 
-/** An answer ends what came before it: what the service says then is another message. */
+/** An answer ends the message before it. Later parts of the service belong to another message. */
 function toMessages(items: readonly (TurnPart | ApprovalAnswer)[], words: SpecWords): readonly PromptMessage[] {
   const messages: { role: "assistant" | "tool"; content: PromptPart[] }[] = [];
   for (const item of items) {

@@ -1,4 +1,4 @@
-// How a service's own events say that an answer is finished.
+// The raw events with which services report that an answer is finished.
 
 import { expect, it } from "vitest";
 import { RawEnding } from "./model-finish.ts";

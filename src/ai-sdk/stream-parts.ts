@@ -1,4 +1,4 @@
-// Turns the parts of a model's stream into neutral chunks.
+// Turns the parts of a model's stream into chunks.
 
 import {
   copyFields,
@@ -30,8 +30,9 @@ interface PartReader {
 }
 
 /**
- * Makes a stream iterable, and cancels it when the signal fires, also one that came too late: a model may be deaf to its signal. The
- * iterator of its own can do nothing while it waits for a part, and not every browser has one. Anything else stays what it is.
+ * Makes a stream iterable, and cancels it when the signal fires, because a model may ignore its signal. Also cancels a stream
+ * that comes after the signal. The stream's own iterator can do nothing while it waits for a part, and not every browser has one.
+ * Anything else is returned unchanged.
  */
 export function toIterable(stream: unknown, signal: AbortSignal): unknown {
   if (!isPartStream(stream)) return stream;
@@ -54,7 +55,7 @@ function isPartStream(value: unknown): value is PartStream {
   return isRecord(value) && typeof value.getReader === "function";
 }
 
-/** The means to read a stream. */
+/** The inputs of a reader. */
 interface ReaderPorts {
   readonly settings: ModelSettings;
   readonly words: ModelWords;
@@ -68,22 +69,22 @@ interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly calls: TurnCalls;
   readonly references: Json[];
   readonly answers: ApprovalAnswer[];
-  /** The media type of the answer, if the package tells it. */
+  /** The content type of the response, if the package reports it. */
   answerType: string;
   finish: SaidFinish | undefined;
-  /** The service's own word for the end, for packages that wait for the connection to close. */
+  /** Reads the service's own finish word, for packages that wait until the connection closes. */
   readonly ending: RawEnding;
-  /** The last part has come, whether or not it says why the model stopped. */
+  /** The last part has come, with or without a finish reason. */
   isOver: boolean;
   failed: boolean;
 }
 
-/** Also hears how the service has answered. */
+/** Also gets the headers of the response. */
 interface PartsReader extends EventReader {
   opened(headers: unknown): void;
 }
 
-/** Makes a reader that appends to `out`. Parts of types that no specification has yet are passed over. */
+/** Makes a reader that appends to `out`. Parts of unknown types are ignored. */
 export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): PartsReader {
   const parts = createTurnParts();
   const calls = new TurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
@@ -116,7 +117,7 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     },
     opened: (headers) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
     read: (part) => {
-      // One stream holds one turn.
+      // One stream contains one message.
       if (isRecord(part) && !reading.isOver) readPart(part, reading);
     },
     end: () => endReading(reading),
@@ -152,7 +153,7 @@ function readPart(part: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** Parts that come once or a few times in a stream, if at all. */
+/** Reads parts that are rare in a stream. */
 function readRarePart(part: UnknownRecord, reading: Reading): void {
   const { parts, calls, references, answers, settings } = reading;
   switch (part.type) {
@@ -219,7 +220,7 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** The caller's own functions do not end an iteration, nor the process where one is asynchronous and fails. */
+/** Calls a function of the caller. Its errors and rejections are ignored, so that they end neither the iteration nor the process. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     const result = run();
@@ -230,7 +231,7 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** An error after the end of an answer takes nothing away, unless the package could not read the event that holds the end. */
+/** An error after the end of an answer is ignored, unless the package could not read the event with the end. */
 function fail(error: unknown, reading: Reading): void {
   const { ending, out } = reading;
   if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
@@ -243,7 +244,7 @@ function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Rea
   const usage = readModelUsage(counts, settings.model);
   if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
   const said = readFinish(finishReason, words);
-  // Packages make an error of what they cannot parse, also after the end.
+  // Packages report an error for anything that they cannot parse, even after the end.
   reading.finish = said?.reason === "error" ? (ending.finish ?? said) : said;
   reading.isOver = true;
 }
@@ -270,7 +271,7 @@ function isNoStream(mediaType: string): boolean {
   return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
 }
 
-/** The package has read what the service said, and does not hand it on. */
+/** The package has consumed the body and does not pass it on. */
 function noStreamError(mediaType: string): ProviderError {
   const message = `The service answered with ${mediaType} in place of a stream: an error, or the page of a proxy.`;
   return providerError("server", message, { retryable: false });

@@ -1,4 +1,4 @@
-// The parts and calls of an answer while they stream.
+// The parts and calls of an answer during its stream.
 
 import {
   copyFields,
@@ -16,7 +16,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { FileSource, TurnPart } from "./model-options.ts";
 
-/** A file of a stream as a part that can be kept; undefined where it holds nothing. In v4 its data says what it is. */
+/** Returns a file of a stream as a part that can be recorded; undefined if it is empty. In v4 its data has a type. */
 export function toFilePart({ type, mediaType, data }: UnknownRecord): TurnPart | undefined {
   const place = toPlace(
     isRecord(data) && !(data instanceof Uint8Array) && !(data instanceof URL) ? (data.data ?? data.url) : data,
@@ -31,42 +31,42 @@ function toPlace(data: unknown): { readonly [field: string]: Json } | undefined 
   return /^https?:/i.test(data) ? { url: data } : { data };
 }
 
-/** The address of a kept file; undefined if it cannot be read. */
+/** Returns the data of a recorded file; undefined if it cannot be read. */
 export function toFileSource({ url, data }: { readonly url?: unknown; readonly data?: unknown }): FileSource | undefined {
   if (typeof data === "string") return { kind: "base64", data };
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
   return { kind: "url", text: url, url: new URL(url) };
 }
 
-/** The name of a tool in the form that every service accepts. */
+/** A tool name that every service accepts. */
 const promptName = /^[\w-]{1,64}$/;
 
-/** Whether a name may be sent back as it is. */
+/** True if a name may be sent back unchanged. */
 export function isPromptName(name: string): boolean {
   return promptName.test(name);
 }
 
-/** The parts of one turn, in the order in which they began. */
+/** The parts of one assistant message, in the order in which they began. */
 export interface TurnParts {
-  /** Begins a text; one that begins under a known id is another one. */
+  /** Begins a text. A known id that begins again is another text. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  /** Text that belongs to nothing begins a part of its own, so that none is lost. */
+  /** Adds to a text. A text without a beginning gets a part of its own, so that nothing is lost. */
   extend(type: "text" | "reasoning", id: unknown, more: { readonly text: string; readonly metadata: unknown }): void;
   end(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  /** A part that comes whole. */
+  /** Adds a part that comes complete. */
   add(part: TurnPart, metadata: unknown): void;
   all(): readonly TurnPart[];
 }
 
 interface PartDraft {
   readonly part: TurnPart;
-  /** Undefined for parts that come whole. */
+  /** Undefined for parts that come complete. */
   text: string | undefined;
-  /** The latest that was said of it; it is copied once, at the end. */
+  /** The latest metadata; copied once, at the end. */
   metadata: unknown;
 }
 
-/** Makes an empty turn. */
+/** Makes an empty message. */
 export function createTurnParts(): TurnParts {
   const drafts: PartDraft[] = [];
   const open = { text: new Map<unknown, PartDraft>(), reasoning: new Map<unknown, PartDraft>() };
@@ -95,7 +95,7 @@ export function createTurnParts(): TurnParts {
   };
 }
 
-/** The metadata of a part from a service; the service wants it back as options. */
+/** Adds the service's metadata to a part, as options, because the service expects it so. */
 function toPart({ part, text, metadata }: PartDraft): TurnPart {
   return {
     ...part,
@@ -104,7 +104,7 @@ function toPart({ part, text, metadata }: PartDraft): TurnPart {
   };
 }
 
-/** The means to read calls. */
+/** The inputs for reading calls. */
 interface CallPorts {
   /** Receives chunks. */
   readonly out: ModelChunk[];
@@ -124,7 +124,7 @@ interface OpenCall {
   readonly key: string;
   readonly id: string;
   readonly name: string;
-  /** Whether listeners hear of it while it streams. */
+  /** True if `call-start` was sent during the stream. */
   readonly isHeard: boolean;
   argsText: string;
 }
@@ -134,19 +134,22 @@ export class TurnCalls {
   readonly #ports: CallPorts;
   readonly #open = new Map<unknown, OpenCall>();
   readonly #ofService = new Map<unknown, ServiceCall>();
-  /** The run's calls that came whole. */
+  /** The run's calls that are complete. */
   readonly #taken = new FinishedCalls<object>();
   #begun = 0;
-  /** Whether one of them is the run's. */
+  /** True if one of them belongs to the run. */
   hasOwn = false;
 
   constructor(ports: CallPorts) {
     this.#ports = ports;
   }
 
-  /** A call that turns out to be the service's cannot be taken back, so that only what is known to be the run's is told at once. */
+  /**
+   * Begins a call. A call cannot be taken back if it turns out to be the service's, so only calls of the run's own tools are sent
+   * at once.
+   */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // One that is begun twice is still one.
+    // A repeated beginning belongs to the same call.
     if (providerExecuted === true || this.#open.has(id)) return;
     const { out, names } = this.#ports;
     const name = textOf(toolName);
@@ -163,7 +166,7 @@ export class TurnCalls {
     if (call.isHeard) this.#ports.out.push({ type: "call-args-delta", key: call.key, text });
   }
 
-  /** Takes a whole call. What it says outranks what streamed before it. */
+  /** Takes a complete call. Its fields take precedence over what streamed before. */
   take(said: UnknownRecord): void {
     const { toolCallId, providerMetadata } = said;
     const argsText = typeof said.input === "string" ? said.input : JSON.stringify(said.input ?? {});
@@ -182,12 +185,12 @@ export class TurnCalls {
     this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);
   }
 
-  /** A call that the service runs, by its id. */
+  /** Returns a call of the service by its id. */
   ofService(id: unknown): ServiceCall | undefined {
     return this.#ofService.get(id);
   }
 
-  /** Declares the calls cut off that began and never came whole. */
+  /** Marks calls that never completed as cut off. */
   settle(): void {
     for (const call of this.#open.values()) {
       const { id, name, argsText } = call;
@@ -209,16 +212,16 @@ export class TurnCalls {
   }
 }
 
-/** Services want an object back. */
+/** Returns the input as an object, which services require. */
 function toInput(argsText: string): Json {
   const input = readInput(argsText);
   return isRecord(input) ? input : toArgumentsObject(argsText);
 }
 
-/** Levels that a kept part has around it: a value nested so deeply that only these are too much would be refused whole. */
+/** Levels of nesting that a recorded part adds. Input that only exceeds the limit with these levels would make the whole part invalid. */
 const levelsAround = 4;
 
-/** A text that is no JSON, or that is nested past any use, stands for itself. */
+/** A text that is not JSON, or is nested too deeply, is kept as a text. */
 function readInput(argsText: string): Json {
   try {
     const parsed = parseToolArguments(argsText);

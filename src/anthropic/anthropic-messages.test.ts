@@ -1,4 +1,4 @@
-// The provider over a client that answers from a script.
+// The provider with a scripted client.
 
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
@@ -19,11 +19,11 @@ const marker = { type: "message_stop" };
 
 interface FakeClient extends AnthropicMessagesClient {
   readonly requests: readonly (MessagesRequestOptions & { readonly body: MessagesRequestBody })[];
-  /** Streams that were left before their end. */
+  /** Streams that were closed before their end. */
   readonly left: number;
 }
 
-/** Streams the given events; one that is an Error is thrown. */
+/** Streams the given events. An Error among them is thrown. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const requests: (MessagesRequestOptions & { readonly body: MessagesRequestBody })[] = [];
   let left = 0;

@@ -1,4 +1,4 @@
-// Anthropic Messages as a provider over the caller's own client.
+// Anthropic Messages as a provider, with the caller's own client.
 
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
@@ -6,17 +6,18 @@ import { createMessagesReader, stopWords } from "./messages-events.ts";
 import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-options.ts";
 
 /**
- * Makes a provider of an Anthropic client. The client stays the caller's: its key, base URL, proxy and retries are used as they
- * are. It retries refused connections, 408, 409, 429 and 5xx by itself, twice unless `maxRetries` says otherwise: retries
- * of your own around it multiply the attempts.
+ * Makes a provider from an Anthropic client. Key, base URL, proxy and retries of the client are used unchanged. It retries failed
+ * connections and the statuses 408, 409, 429 and 5xx by itself, twice unless `maxRetries` is set. Retries around it multiply the
+ * attempts.
  *
- * The stream ends with `finish` where it came to `message_stop` and said why the model stopped, and without one where it did
- * not: then the answer is not complete, whatever it holds. What the SDK throws passes through. The blocks of a finished turn are
- * `provider-metadata` chunks and go back to the same model exactly as they came: thinking with its signature, the server's own tools and
- * blocks that are not known yet. To another model, or where the turn was changed, its text and calls are sent. `seed` of the
- * settings is not sent, because the wire has none.
+ * The stream ends with `finish` if it reached `message_stop` with a stop reason. Otherwise it ends without one, because the
+ * answer is incomplete. Errors of the SDK are thrown unchanged.
  *
- * Throws LoopError `invalid-option` or `unknown-option` at once where the options are wrong.
+ * The blocks of a finished message become `provider-metadata` chunks and go back to the same model unchanged: thinking with its
+ * signature, the server's own tools, and unknown blocks. Another model gets only the text and the calls, as does the same model
+ * if the message was edited. `seed` of the settings is not sent, because the API has none.
+ *
+ * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *
  * @example
  * const provider = anthropicMessages({ client: new Anthropic(), model: "claude-opus-4-6", cache: true });
@@ -38,7 +39,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
   return createSdkProvider(settings, (request, call, out) => ({
     open: async (signal) => {
-      // The loop's own clock counts from anywhere, and a container expires by the calendar.
+      // Real time: containers expire at a date, and the clock of the loop has an arbitrary origin.
       const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
       return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);
     },

@@ -1,4 +1,4 @@
-// Puts the blocks of a stream together from their deltas: for the listener at once, for the next request as they were.
+// Assembles the blocks of a stream from their deltas: as chunks at once, and unchanged for the next request.
 
 import {
   copyFields,
@@ -19,35 +19,35 @@ import { invalidJsonKey } from "./provider-metadata.ts";
 
 /** The blocks of one stream. */
 export interface BlockAssembly {
-  /** How many blocks there are so far. */
+  /** The number of blocks so far. */
   readonly size: number;
-  /** Whether one of them is a call of the run's own tools. */
+  /** True if one of them is a call of the run's own tools. */
   readonly hasCalls: boolean;
-  /** Begins a block; the one before it is complete by that. */
+  /** Begins a block. The block before it is complete then. */
   start(index: unknown, block: UnknownRecord): void;
-  /** Takes a delta. False where the stream contradicts itself and cannot go on. */
+  /** Adds a delta. Returns false if the stream contradicts itself and cannot go on. */
   extend(index: unknown, delta: UnknownRecord): boolean;
-  /** Declares every call ready that is not yet; `cut` says that the model was stopped and the last one may be incomplete. */
+  /** Marks all remaining calls as ready. `cut` means that the model was stopped, and that the last call may be incomplete. */
   settle(cut: boolean): void;
-  /** The blocks as they are sent back. Where the model was cut off, a last one that cannot be sent is left out. */
+  /** Returns the blocks to send back. If the model was cut off, a last block that cannot be sent is omitted. */
   blocks(cut: boolean): readonly WireBlock[];
 }
 
-/** A call of the run's own tools; those of the server's are none. */
+/** A call of the run's own tools, not of the server's. */
 interface OpenCall {
   readonly key: string;
-  /** Receives its chunks: a list of its own as long as it may repeat a call. */
+  /** Receives its chunks. A separate list while it may be a repetition of another call. */
   readonly out: ModelChunk[];
   ready: boolean;
-  /** True if it has repeated a call, so that it is left out. */
+  /** True if it repeats another call and is omitted. */
   isRepeated: boolean;
 }
 
 interface OpenBlock {
   readonly fields: { [field: string]: Json };
-  /** The text of its input so far, which comes as JSON in pieces. */
+  /** The text of its input so far, which comes as fragments of JSON. */
   json: string;
-  /** Of a text, as soon as one came by itself. */
+  /** The citations of a text, if any came as deltas. */
   citations: Json[] | undefined;
   readonly call: OpenCall | undefined;
 }
@@ -55,19 +55,19 @@ interface OpenBlock {
 /**
  * Makes an assembly that appends its chunks to `out`.
  *
- * The end of a block is no proof that it is complete, because the service closes the block in which it was cut off as well. So
- * `call-ready` goes out when the next block begins, or when the stop reason is told.
+ * The end of a block does not mean that it is complete, because the service also closes a block that was cut off. `call-ready` is
+ * therefore sent when the next block begins, or when the stop reason is known.
  *
- * A text that belongs to no block, or to one of another kind, begins a block of its own: no text is lost, and no block is sent back
+ * A text without a block, or for a block of another type, begins a block of its own. No text is lost, and no block is sent back
  * with fields that the service never gives it.
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
-  /** The latest of each index. */
+  /** The latest block of each index. */
   const byIndex = new Map<unknown, OpenBlock>();
   const finished = new FinishedCalls<OpenCall>();
   let hasCalls = false;
-  /** Only the last block may not be ready: the ones before it were complete when it began. */
+  /** Only the last block may not be ready: the others were complete when the next one began. */
   const settle = (cut: boolean): void => {
     const { call, fields, json } = blocks[blocks.length - 1] ?? {};
     if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });
@@ -108,13 +108,13 @@ function createCall(position: number, out: ModelChunk[]): OpenCall {
   return { key: `block-${position}`, out, ready: false, isRepeated: false };
 }
 
-/** A gateway that sends the start of a call twice has still asked for it once. */
+/** True for a repeated call. A gateway may send the start of a call twice. */
 function isRepeated(block: OpenBlock | undefined, { type, id }: UnknownRecord): boolean {
   if (block?.call?.ready !== false || block.json !== "") return false;
   return type === "tool_use" && textOf(id) !== "" && id === block.fields.id;
 }
 
-/** The kind of block that a delta belongs to. */
+/** Returns the type of block that a delta belongs to. */
 function blockType({ type }: UnknownRecord): string | undefined {
   switch (type) {
     case "text_delta":
@@ -132,13 +132,13 @@ function blockType({ type }: UnknownRecord): string | undefined {
   }
 }
 
-/** The calls of the server's own tools have kinds of their own: "server_tool_use", "mcp_tool_use". */
+/** True if a delta fits a block. Calls of the server's own tools have their own types: "server_tool_use", "mcp_tool_use". */
 function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   const type = blockType(delta);
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
 }
 
-/** The content that a block has when it begins. */
+/** Sends the initial content of a block. */
 function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: ModelChunk[]): void {
   if (call !== undefined) call.out.push({ type: "call-start", key: call.key, id: textOf(fields.id), name: textOf(fields.name) });
   else if (fields.type === "text") pushText(out, "text-delta", textOf(fields.text));
@@ -165,7 +165,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // These two bring final values.
+    // These two deltas contain final values.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
@@ -202,7 +202,7 @@ interface Readiness {
 
 function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
   call.ready = true;
-  // Calls that code on the server makes come whole, without deltas.
+  // Calls that code on the server makes come complete, without deltas.
   const argsText =
     json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
   const [id, name] = [textOf(fields.id), textOf(fields.name)];
@@ -212,7 +212,10 @@ function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Read
   out.push({ type: "call-ready", key: call.key, id, name, ...endArguments(argsText, cut) });
 }
 
-/** None where a cut has left something that the service would refuse: thinking without its signature, half an input of its own tool. */
+/**
+ * Omits a block that the service would reject because it was cut off: thinking without its signature, or a partial input of its
+ * own tool.
+ */
 function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
   const { type } = fields;
   if (typeof type !== "string" || call?.isRepeated === true) return [];
@@ -223,10 +226,10 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
   return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
 }
 
-/** Levels that a kept block has around its input: one nested so deeply that only these are too much would be refused whole. */
+/** Levels of nesting that a recorded block adds. Input that only exceeds the limit with these levels would make the whole block invalid. */
 const levelsAround = 4;
 
-/** Undefined for what is no object, or is nested past any use. */
+/** Undefined for input that is not an object, or is nested too deeply. */
 function readInput(json: string): Json | undefined {
   try {
     const parsed = parseToolArguments(json);

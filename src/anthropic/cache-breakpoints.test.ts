@@ -1,4 +1,4 @@
-// Where the marks for the cache stand.
+// The positions of the cache breakpoints.
 
 import { expect, it } from "vitest";
 import { type JoinedMessage, markLast, markMessages, markSystem } from "./messages-body.ts";

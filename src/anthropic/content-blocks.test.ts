@@ -1,4 +1,4 @@
-// Content on the wire.
+// Content parts in the format of the API.
 
 import { expect, it } from "vitest";
 import type { ContentPart } from "../core/provider-kit.ts";

@@ -1,4 +1,4 @@
-// Neutral messages on the wire.
+// Neutral messages in the format of the API.
 
 import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";

@@ -14,7 +14,7 @@ const weather: ToolDefinition = {
 };
 const search = { type: "web_search_20250305", name: "web_search" };
 
-/** A function that builds bodies as one provider does. */
+/** Returns a function that builds bodies like one provider. */
 function createBuild(options: Partial<AnthropicMessagesOptions> = {}, now = 0): (request: Partial<ModelRequest>) => object {
   const settings = checkMessagesOptions({ client, model: "m", ...options });
   const convert = createMessageConverter(settings);

@@ -1,4 +1,4 @@
-// The body of a Messages request. Each message and tool is converted once and gathered here.
+// The body of a Messages request. Each message and tool is converted once.
 
 import {
   assertNever,
@@ -41,8 +41,8 @@ import type {
 import { closeTurn, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
- * The blocks of a user's content. Blank texts are left out, because the service refuses them. Throws a ProviderError `bad-request` for
- * what the wire has no form for.
+ * Returns the blocks of a user's content. Blank texts are omitted, because the service rejects them. Throws a ProviderError
+ * `bad-request` for content that the API does not support.
  */
 export function toUserBlocks(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WireBlock[] {
   if (typeof content === "string") return toTextBlocks(content);
@@ -51,7 +51,7 @@ export function toUserBlocks(content: string | readonly ContentPart[], place: Om
   );
 }
 
-/** The blocks of what a tool has returned beside its result; in words where the wire has no form for it. */
+/** Returns the blocks of a tool result's content. Text for the model replaces content that the API does not support. */
 export function toResultBlocks(content: readonly ContentPart[]): readonly WireBlock[] {
   return content.flatMap((part) => {
     const written = part.type === "text" ? part.text : writeToolMedia(part, blockMedia);
@@ -59,12 +59,12 @@ export function toResultBlocks(content: readonly ContentPart[]): readonly WireBl
   });
 }
 
-/** One block, or none for a blank text. */
+/** Returns one block, or none for a blank text. */
 function toTextBlocks(text: string): readonly WireBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** A drawing is none of these: the service takes it as text only. */
+/** Excludes SVG, which the service only accepts as text. */
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
 const blockMedia: MediaForms<WireBlock> = {
@@ -77,7 +77,7 @@ const blockMedia: MediaForms<WireBlock> = {
   },
 };
 
-/** At a URL an image may be of a type that nobody knows yet. */
+/** An image at a URL may have an unknown type. */
 function toBlockType({ kind, mediaType }: ReadableMedia): "image" | "document" | undefined {
   if (mediaType === "application/pdf") return "document";
   return imageTypes.has(mediaType) || (kind === "url" && mediaType === "image/*") ? "image" : undefined;
@@ -88,27 +88,28 @@ function toSource(media: ReadableMedia): WireBlock["source"] {
   return { type: "base64", media_type: media.mediaType, data: toBase64(media) };
 }
 
-/** The wire takes a text as text only, so that its bytes are decoded here. */
+/** Decodes the bytes, because the API accepts text only as text. */
 function toTextDocument(media: ReadableMedia): WireBlock | undefined {
   const data = readText(media);
   return data === undefined ? undefined : { type: "document", source: { type: "text", media_type: "text/plain", data } };
 }
 
-/** A message that may be made of several of one role. */
+/** A message, possibly joined from several of one role. */
 export interface JoinedMessage {
   readonly message: WireMessage;
-  /** How many of its blocks come before the last one that was joined to it; 0 where it is a single message. */
+  /** The number of blocks before the last part that was joined; 0 for a single message. */
   readonly stableBlocks: number;
 }
 
-/** Marks the last of some blocks or tools. */
+/** Marks the last block or tool of a list. */
 export function markLast<Item extends object>(items: readonly Item[], cacheControl: CacheControl): readonly Item[] {
   return markAt(items, items.length - 1, cacheControl);
 }
 
 /**
- * Marks the last two messages of the user's side. In the last one the mark comes before the part that was joined to it last:
- * there stand context items, which have moved on in the next request, and messages that the mark of that request will find.
+ * Marks the last two messages of the user's side. In the last message the mark comes before the part that was joined last. That
+ * part may be context items, which move on in the next request. It may also be messages, which the mark of the next request
+ * includes.
  */
 export function markMessages(joined: readonly JoinedMessage[], cacheControl: CacheControl): readonly WireMessage[] {
   const messages = joined.map(({ message }) => message);
@@ -127,29 +128,26 @@ function markAt<Item extends object>(items: readonly Item[], at: number, cacheCo
   return items.map((item, position) => (position === at ? { ...item, cache_control: cacheControl } : item));
 }
 
-/** A system text as blocks, so that it can be marked. */
+/** Makes a system text a block, so that it can be marked. */
 export function markSystem(system: string, cacheControl: CacheControl): readonly WireBlock[] {
   return [{ type: "text", text: system, cache_control: cacheControl }];
 }
 
-/** One message as it is sent. */
+/** A converted message. */
 interface ConvertedMessage {
-  /** Set if something follows it. Its content may be empty: then the message is left out. */
+  /** Used if another message follows. A message with empty content is omitted. */
   readonly wire: WireMessage;
-  /** As the last message of a request: a paused turn goes back exactly as it came. */
+  /** Used as the last message of a request: a paused message goes back unchanged. */
   readonly asLast: WireMessage;
-  /** Whether a turn was written anew, so that it has lost its thinking. */
+  /** True if an assistant message was written from its neutral parts, and has lost its thinking. */
   readonly isRebuilt: boolean;
   readonly container: WireContainer | undefined;
 }
 
-/**
- * Converts a message; `index` is its position. Throws a ProviderError `bad-request` where a user's message holds what the wire has no form
- * for.
- */
+/** Converts the message at `index`. Throws a ProviderError `bad-request` if a user's message has content that the API does not support. */
 type MessageConverter = (message: Message, index: number) => ConvertedMessage;
 
-/** Makes a converter that remembers what it has converted, by the identity of the message. */
+/** Makes a converter that caches by the identity of the message. */
 export function createMessageConverter(reader: MetadataReader): MessageConverter {
   return memoize((message: Message, index: number) => convert(message, index, reader));
 }
@@ -180,7 +178,10 @@ function convertTurn(message: AssistantMessage, reader: MetadataReader): Convert
   return { wire, asLast, isRebuilt: blocks === undefined, container };
 }
 
-/** Text and calls only: reasoning without its signature is refused. The service also refuses a last turn that ends in a space. */
+/**
+ * Text and calls only, because the service rejects reasoning without its signature. It also rejects a last assistant message that
+ * ends in a space.
+ */
 function rebuildTurn(turn: AssistantMessage): readonly WireBlock[] {
   const { text, calls } = readTurn(turn);
   return [...toTextBlocks(text.trimEnd()), ...calls.map(toToolUse)];
@@ -190,12 +191,12 @@ function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
   return { type: "tool_use", id: toWireId(callId), name: toWireName(name), input: toWireInput(args) };
 }
 
-/** The wire wants an object, which arguments of a call that was refused need not be. */
+/** Returns an object, which the API requires; arguments of a refused call may be any value. */
 function toWireInput(args: Json): Json {
   return isRecord(args) ? args : { [invalidJsonKey]: args };
 }
 
-/** All results of a turn, in one message. */
+/** Returns all results of a tool message, for one message of the API. */
 function convertResults({ results }: ToolMessage): readonly WireBlock[] {
   return results.map(toToolResult);
 }
@@ -206,7 +207,7 @@ function toToolResult(part: ToolResultPart): WireBlock {
   return { ...id, ...(content === undefined ? {} : { content }), ...(hasSucceeded(part) ? {} : { is_error: true }) };
 }
 
-/** A text alone stays a string; beside images and files it is a block of its own; nothing is nothing. */
+/** A text alone stays a string. Next to images and files it is a block. Empty content is omitted. */
 function toResultContent({ result, content = [] }: ToolResultPart): Json | undefined {
   const text = typeof result === "string" ? result : JSON.stringify(result);
   const more = toResultBlocks(content);
@@ -218,11 +219,11 @@ function toResultContent({ result, content = [] }: ToolResultPart): Json | undef
 interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
-  /** Milliseconds since 1970, for containers that have expired. */
+  /** Milliseconds since 1970, to detect expired containers. */
   readonly now: number;
 }
 
-/** Writes a request. `extra` comes last and may replace every field but `stream`. */
+/** Builds the body of a request. `extra` comes last and may replace every field except `stream`. */
 export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { system, messages, settings: model = {} } = request;
   const { settings, convert } = ports;
@@ -245,13 +246,13 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
   };
 }
 
-/** The service wants the user to begin, and refuses a conversation that begins with a greeting of the model's. */
+/** The first user message of a conversation that begins with a greeting of the model, which the service rejects. */
 const opening: JoinedMessage = {
   message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
   stableBlocks: 0,
 };
 
-/** Messages of one role that follow each other become one: results of tools, then what a user says to them. */
+/** Joins consecutive messages of one role: tool results, then a user's message. */
 function joinMessages(messages: readonly Message[], convert: MessageConverter): readonly JoinedMessage[] {
   const wire = messages.map((message, position) => {
     const { wire: followed, asLast } = convert(message, position);
@@ -281,7 +282,7 @@ function toChoiceField(choice: ToolChoice | undefined): object {
   return { tool_choice: { type: choice === "required" ? "any" : choice } };
 }
 
-/** The wire has no seed, and refuses fields that it does not know. */
+/** Omits `seed`, because the API rejects unknown fields. */
 function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): object {
   return {
     ...(temperature === undefined ? {} : { temperature }),
@@ -291,8 +292,8 @@ function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): o
 }
 
 /**
- * Models that think within a budget refuse to go on from the results of a turn that does not begin with thinking. One that
- * another model began has none to send back, so that this request goes without.
+ * With a thinking budget, a model rejects the results of an assistant message that does not begin with thinking. A message of
+ * another model has no thinking to send back, so such a request goes without thinking.
  */
 function toThinkingField(messages: readonly Message[], { settings, convert }: BodyPorts): object {
   const { thinking } = settings;
@@ -304,7 +305,7 @@ function toThinkingField(messages: readonly Message[], { settings, convert }: Bo
   return thinking.type === "enabled" && goesOn ? {} : { thinking };
 }
 
-/** The container that the conversation used last goes along until it expires, also beside skills that `extra` asks for. */
+/** Adds the last container of the conversation until it expires, also together with skills in `extra`. */
 function toContainerField(messages: readonly Message[], extra: Json | undefined, { convert, now }: BodyPorts): object {
   if (extra !== undefined && !(isRecord(extra) && extra.id === undefined)) return {};
   const container = lastContainer(messages, convert);

@@ -1,10 +1,10 @@
-// What a stream of wire events says.
+// The chunks of wire events.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { begin, call, delta, input, opening, read, stop, text, thinking } from "../../test/wire/messages-events.ts";
 
-/** One short line per chunk; provider metadata are shown by themselves. */
+/** One short line per chunk. Provider metadata is shown separately. */
 const linesOf = (chunks: readonly ModelChunk[]): readonly string[] =>
   chunks.flatMap((chunk) => {
     if (chunk.type === "provider-metadata") return [];

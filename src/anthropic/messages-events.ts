@@ -1,4 +1,4 @@
-// Turns the events of the Messages wire into neutral chunks.
+// Turns the events of the Messages API into chunks.
 
 import {
   countOf,
@@ -20,7 +20,7 @@ import { type BlockAssembly, createBlockAssembly } from "./block-assembly.ts";
 import type { WireContainer } from "./messages-options.ts";
 import { toContainer, toMetadataItems } from "./provider-metadata.ts";
 
-/** `compaction` (beta) is a pause too: the turn, which holds the summary, is sent back and the model goes on. */
+/** `compaction` (beta) is also a pause: the message, which contains the summary, is sent back and the model goes on. */
 export const stopWords: FinishWords = new Map<string, FinishReason>([
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
@@ -32,15 +32,15 @@ export const stopWords: FinishWords = new Map<string, FinishReason>([
   ["compaction", "paused"],
 ]);
 
-/** Says why the model stopped. */
+/** Returns the finish reason. */
 export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWords = stopWords): FinishReason {
   const reason = words.get(raw) ?? "unknown";
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
 /**
- * Whether the last block may be incomplete although the service has closed it, as it does with every block. A stop sequence may
- * have stood within arguments.
+ * True if the last block may be incomplete, although the service closes every block. A stop sequence may have occurred inside
+ * arguments.
  */
 export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
   const reason = words.get(raw);
@@ -49,13 +49,13 @@ export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
 
 /** The counts of one stream so far. */
 interface UsageCounts {
-  /** Takes a `usage` object: counts so far, never to be added; one that is null or absent stays as it was. Returns the sum. */
+  /** Merges a `usage` object. Its counts are totals, not increments; absent or null counts keep their value. Returns the sum. */
   add(usage: unknown): Usage | undefined;
 }
 
 type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
 
-/** Makes empty counts. Tokens read from the cache or written to it are not in `input_tokens`, so that they are added to it. */
+/** Makes empty counts. Tokens read from or written to the cache are not in `input_tokens`, so they are added. */
 export function countUsage(): UsageCounts {
   let counts: Counts = {};
   let compactions: readonly Counts[] = [];
@@ -83,7 +83,7 @@ function readCounts(usage: UnknownRecord, before: Counts): Counts {
   };
 }
 
-/** Requests in which the service summed up the context. They are billed, and the counts of the message do not include them. */
+/** Requests in which the service summarized the context. They are billed, but not included in the counts of the message. */
 function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
   return iterations
     .map(recordOf)
@@ -110,20 +110,20 @@ interface Reading {
   readonly blocks: BlockAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
-  /** The id of the message that the stream began with. */
+  /** The id of the stream's first message. */
   messageId: string;
-  /** Whether anything has come after the start. */
+  /** True if anything has come after the start. */
   hasBegun: boolean;
   container: WireContainer | undefined;
   stopReason: string | undefined;
-  /** Why the service refused, in its own words. */
+  /** The service's explanation of a refusal. */
   explanation: string;
   hasText: boolean;
   finished: boolean;
   failed: boolean;
 }
 
-/** Makes a reader that appends to `out`. Events, blocks and deltas of unknown types are passed over; blocks are kept to be sent back. */
+/** Makes a reader that appends to `out`. Events, blocks and deltas of unknown types are ignored; blocks are recorded to be sent back. */
 export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
   const reading: Reading = {
     out,
@@ -150,7 +150,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = sto
       return reading.failed;
     },
     read: (event) => {
-      // One stream holds one message.
+      // One stream contains one message.
       if (isRecord(event) && !reading.finished) readEvent(event, reading);
     },
     end: () => endReading(reading),
@@ -180,7 +180,7 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** The whole message stands in its start where code on the server calls a tool, and the service has nothing to generate. */
+/** The start contains the whole message if code on the server calls a tool and the service generates nothing. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
   const id = textOf(message.id);
@@ -235,7 +235,7 @@ function endReading({ out, words, blocks, container, stopReason, explanation, ha
   if (!finished || failed || stopReason === undefined) return;
   const reason = toFinishReason(stopReason, blocks.hasCalls, words);
   if (reason === "refusal") {
-    // The content before a refusal is not sent back as the model's own words, so that none of it is provider metadata.
+    // The content before a refusal must not be sent back as the model's own words, so none of it becomes provider metadata.
     if (explanation !== "") out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   } else {
     for (const item of toMetadataItems(blocks.blocks(mayBeCut(stopReason, words)), container))

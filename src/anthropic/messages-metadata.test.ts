@@ -1,4 +1,4 @@
-// What of a stream of wire events is sent back.
+// The parts of a stream that are sent back.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";

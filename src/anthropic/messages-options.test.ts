@@ -1,4 +1,4 @@
-// Which options are refused, before anything is sent.
+// Options that are rejected before any request.
 
 import { expect, it } from "vitest";
 import { isLoopError } from "../core/provider-kit.ts";

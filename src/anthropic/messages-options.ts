@@ -1,5 +1,5 @@
-// The options of `anthropicMessages` and the request side of its wire.
-// The wire's types are written down here, because any version of the SDK will do.
+// The options of `anthropicMessages`, and the request types of the API. The types are defined here, so that any version of the
+// SDK can be used.
 
 import {
   checkFields,
@@ -13,26 +13,26 @@ import {
   type Json,
 } from "../core/provider-kit.ts";
 
-/** A block of a message, of a system text or of a tool's result. Blocks that the model wrote may have any type and fields. */
+/** A block of a message, a system text or a tool result. Blocks of the model may have any type and fields. */
 export interface WireBlock {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }
 
-/** A message of a request. Its content is always a list, so that a mark for the cache changes nothing else. */
+/** A message of a request. Its content is always a list, so that a cache mark changes nothing else. */
 export interface WireMessage {
   readonly role: "user" | "assistant";
   readonly content: readonly WireBlock[];
 }
 
-/** The server's place for code and files. */
+/** The server's container for code and files. */
 export interface WireContainer {
   readonly id: string;
   /** ISO 8601. */
   readonly expires_at?: string | undefined;
 }
 
-/** The body of a streaming request. Settings' `extra` may add any field to it. */
+/** The body of a streaming request. `extra` of the settings may add any field. */
 export interface MessagesRequestBody {
   readonly model: string;
   readonly max_tokens: number;
@@ -40,60 +40,66 @@ export interface MessagesRequestBody {
   readonly stream: true;
 }
 
-/** The options that go with a body. */
+/** The options of a request. */
 export interface MessagesRequestOptions {
   readonly signal: AbortSignal;
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** The used part of an Anthropic client: `new Anthropic()` of `@anthropic-ai/sdk` has it, and so have those for Bedrock and Vertex. */
+/** The used part of an Anthropic client: `new Anthropic()` of `@anthropic-ai/sdk`, or one of the clients for Bedrock and Vertex. */
 export interface AnthropicMessagesClient {
   readonly messages: {
     create(body: MessagesRequestBody, options: MessagesRequestOptions): PromiseLike<AsyncIterable<unknown>>;
   };
 }
 
-/** How the model is to think, in the wire's own words: `{ type: "adaptive" }`, `{ type: "enabled", budget_tokens: 4_000 }`. */
+/** How the model thinks, in the format of the API: `{ type: "adaptive" }`, `{ type: "enabled", budget_tokens: 4_000 }`. */
 export interface AnthropicThinking {
   readonly type: string;
-  /** For type "enabled": tokens, fewer than those of the whole answer. */
+  /** For type "enabled": tokens, fewer than the limit of the whole answer. */
   readonly budget_tokens?: number | undefined;
   readonly [field: string]: Json | undefined;
 }
 
-/** A tool that Anthropic itself runs, in the wire's own words: `{ type: "web_search_20250305", name: "web_search" }`. */
+/** A tool that Anthropic runs, in the format of the API: `{ type: "web_search_20250305", name: "web_search" }`. */
 export interface AnthropicServerTool {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }
 
-/** How `anthropicMessages` reaches its model. */
+/** The options of `anthropicMessages`. */
 export interface AnthropicMessagesOptions {
-  /** The caller's own client. */
+  /** The client to use. */
   readonly client: AnthropicMessagesClient;
-  /** Such as "claude-opus-4-6". */
+  /** For example "claude-opus-4-6". */
   readonly model: string;
-  /** The service of the model, as `gen_ai.provider.name` has it. Default "anthropic". */
+  /** The service of the model, named as in `gen_ai.provider.name`. Default "anthropic". */
   readonly id?: string | undefined;
-  /** API family that policies may ask for. Default none. */
+  /** API family, for policies that depend on it. Default none. */
   readonly family?: string | undefined;
   /**
-   * Tokens of one answer, thinking included, where `maxOutputTokens` of the settings does not say; the wire demands a number.
-   * Default 16,384, plus the budget for thinking where there is one.
+   * Most tokens of one answer, including thinking, if the settings have no `maxOutputTokens`. The API requires a number. Default
+   * 16,384, plus the thinking budget if there is one.
    */
   readonly maxTokens?: number | undefined;
-  /** Default: as the model does by itself. */
+  /** Default: the default of the model. */
   readonly thinking?: AnthropicThinking | undefined;
   /**
-   * Marks what later requests repeat, so that the server keeps it: for 5 minutes with `true`, or as `ttl` says. Default false.
-   * Writing costs more than plain input, reading a tenth of it.
+   * Marks the parts that later requests repeat, so that the server caches them: for 5 minutes with `true`, or for `ttl`. Default
+   * false. Writing to the cache costs more than plain input, reading from it a tenth.
    */
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
-  /** Names for the header `anthropic-beta`, in place of those of the client. Default none. */
+  /** Names for the header `anthropic-beta`; they replace those of the client. Default none. */
   readonly betas?: readonly string[] | undefined;
-  /** Offered after the run's own tools. Their calls are the server's: they are never run, and sent back as they came. Default none. */
+  /**
+   * Offered after the run's own tools. Their calls belong to the server: they never run here, and are sent back unchanged.
+   * Default none.
+   */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
-  /** The meanings of the service's words for why the model stopped: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
+  /**
+   * The meanings of the service's finish words: `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence over the known ones.
+   * Default none.
+   */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 

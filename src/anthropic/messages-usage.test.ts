@@ -1,4 +1,4 @@
-// Token counts, which are snapshots.
+// Token counts, which are totals.
 
 import { expect, it } from "vitest";
 import { countUsage } from "./messages-events.ts";
@@ -39,7 +39,7 @@ it("counts of compactions are added to those of the message", () => {
     cachedInputTokens: 110_003,
   };
   expect(counts.add(last)).toEqual(sum);
-  // Counts are snapshots: the same ones again add nothing.
+  // The same counts again add nothing.
   expect(counts.add(last)).toEqual(sum);
   expect(counts.add({ iterations: null })).toEqual(sum);
 });

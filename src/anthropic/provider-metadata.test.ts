@@ -1,4 +1,4 @@
-// A turn as its model wrote it: when it is sent back so, and when it is written anew.
+// Assistant messages that are sent back unchanged, and messages that are written from their neutral parts.
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";

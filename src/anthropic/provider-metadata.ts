@@ -1,5 +1,5 @@
-// A turn as the model wrote it: its blocks are kept as provider metadata, in order, and sent back unchanged. Thinking is signed, and
-// what the server's own tools did is nowhere else.
+// An assistant message as the model wrote it. Its blocks are kept as provider metadata, in order, and sent back unchanged.
+// Thinking has a signature, and only these blocks contain the results of the server's own tools.
 
 import {
   type AssistantMessage,
@@ -14,10 +14,10 @@ import {
 } from "../core/provider-kit.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
 
-/** Marks the text of arguments that are no JSON object, which the wire has no other place for. */
+/** Key for the text of arguments that are not a JSON object, for which the API has no other place. */
 export const invalidJsonKey = "INVALID_JSON";
 
-/** One part of provider metadata for each block, as `readMetadata` expects them, and one for the container. */
+/** Makes one part of provider metadata for each block, and one for the container, in the form of `readMetadata`. */
 export function toMetadataItems(blocks: readonly WireBlock[], container: WireContainer | undefined): readonly Json[] {
   const items: Json[] = blocks.map((block) => ({ content_block: block }));
   if (container !== undefined) items.push({ container: { ...container } });
@@ -26,15 +26,15 @@ export function toMetadataItems(blocks: readonly WireBlock[], container: WireCon
 
 /** The provider metadata of a message for the service that wrote it. */
 export interface MetadataContent {
-  /** The turn's blocks; undefined where it must be written anew from its neutral parts. */
+  /** The blocks of the message; undefined if it must be written from its neutral parts. */
   readonly blocks: readonly WireBlock[] | undefined;
   readonly container: WireContainer | undefined;
 }
 
 /**
- * Reads the provider metadata of a turn. Its blocks may be sent only where all of them are of this service and model, for signatures
- * are not portable, and where they say what the neutral parts say: the same text, and the same calls under the same ids. They
- * do not where a call has got an id of its own, where a later continuation of the turn was cut off, or where somebody edited the turn.
+ * Reads the provider metadata of an assistant message. Its blocks may be sent only if all of them are of this service and model,
+ * because signatures are not portable. They must also match the neutral parts: the same text, and the same calls with the same
+ * ids. They differ if a call got another id, a continuation was cut off, or the message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
   const { providerMetadata } = turn;
@@ -45,8 +45,8 @@ export function readMetadata(turn: AssistantMessage, reader: MetadataReader): Me
 }
 
 /**
- * The service sends blank texts, between thinking and a call, and refuses to take them back. It also refuses a turn that ends in
- * thinking, as one does that was cut off behind it (github.com/tailcallhq/forgecode/issues/2107).
+ * Omits blank texts, which the service sends between thinking and a call, but rejects in a request. Also omits thinking at the
+ * end of a message that was cut off after it, which the service rejects (github.com/tailcallhq/forgecode/issues/2107).
  */
 function toSendable(blocks: readonly WireBlock[]): readonly WireBlock[] {
   const sendable = blocks.filter((block) => !isBlank(block));
@@ -63,7 +63,7 @@ function isThinking(block: WireBlock | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-/** Undefined as soon as one part is not a block for this reader. */
+/** Undefined if any part is not a block for this reader. */
 function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader): readonly WireBlock[] | undefined {
   const items = readOwnItems(providerMetadata, reader) ?? [];
   const blocks: WireBlock[] = [];
@@ -74,7 +74,7 @@ function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader):
   return blocks.length === 0 ? undefined : blocks;
 }
 
-/** A container belongs to the account, whatever the model. */
+/** The last container. It belongs to the account, for any model. */
 function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReader): WireContainer | undefined {
   let last: WireContainer | undefined;
   for (const { provider, item } of providerMetadata) {
@@ -83,7 +83,7 @@ function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReade
   return last;
 }
 
-/** Reads a container of the wire, and no more of it than is needed to name it. */
+/** Reads a container, with only the fields that identify it. */
 export function toContainer(value: unknown): WireContainer | undefined {
   if (!isRecord(value) || typeof value.id !== "string" || value.id === "") return undefined;
   const { id, expires_at: expiresAt } = value;
@@ -99,7 +99,7 @@ function toRecorded(blocks: readonly WireBlock[]): RecordedTurn<WireBlock> {
   return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
 
-/** The name and the id of a call in the form that the service accepts. */
+/** Names and ids of calls that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
@@ -113,17 +113,17 @@ function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
 }
 
 /**
- * Writes the characters of an id that this service refuses as their numbers. What already looks like such a number is written so
- * too, so that two ids never become one. Ids of the service itself stay as they are.
+ * Replaces characters of an id that the service rejects by their code points. Text that already looks like such a replacement is
+ * also replaced, so that two ids never become equal. Ids of the service itself stay unchanged.
  */
 export function toWireId(callId: string): string {
   return callId.replace(/[^\w-]|_(?=x[\da-f]+(?:_|[^\w-]))/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
 }
 
 /**
- * The blocks of a turn that something follows. A call of the server's own tools that was still open when the turn was paused is
- * completed in a later response, and must not stay where none came. Where the turn also calls the run's own tools, it is
- * completed after their results.
+ * Removes open calls of the server's own tools from a message that is not the last one. Such a call was open when the message was
+ * paused and never completed. If the message also calls the run's own tools, it is kept, because the service completes it after
+ * their results.
  */
 export function closeTurn(blocks: readonly WireBlock[]): readonly WireBlock[] {
   if (blocks.some(({ type }) => type === "tool_use")) return blocks;

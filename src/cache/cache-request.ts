@@ -12,7 +12,7 @@ import {
   type UnknownRecord,
 } from "../core/entry-kit.ts";
 
-/** One look at one result. Lines are counted from 1. */
+/** One request about one result. Lines are counted from 1. */
 export type CacheRequest = { readonly id: string } & (
   | { readonly action: "read"; readonly startLine: number; readonly endLine: number | undefined }
   | { readonly action: "grep"; readonly pattern: string; readonly ignoreCase: boolean; readonly startLine: number }
@@ -72,7 +72,7 @@ function readGrep(
   return { value: { action: "grep", ...place, pattern, ignoreCase: ignoreCase === true } };
 }
 
-/** Models write null for what they leave out. */
+/** Models write null for omitted fields. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

@@ -1,4 +1,4 @@
-// Files of a result cache, and all that is not to be touched.
+// Files of a result cache, and files that must not be touched.
 
 import { access, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Keeps cached results as files of one directory, and never touches anything outside it: names come from ids of the cache's own, links are
-// not followed, and what else lies there is left alone.
+// Keeps cached results as files of one directory, and never touches anything outside it. File names are made from ids of the
+// cache, links are not followed, and other files are ignored.
 
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
@@ -9,14 +9,14 @@ import { storedAt } from "./shelf.ts";
 
 const ending = ".txt";
 
-/** Windows has no such flag. */
+/** 0 on Windows, which has no such flag. */
 const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? constants.O_NOFOLLOW : 0;
 
 /**
- * Makes a store for `createResultCache` out of a directory, which is made where there is none. Several processes may share it. Files are
- * readable by their owner only.
+ * Makes a store for `createResultCache` in a directory, which is created if it does not exist. Several processes may share it.
+ * Files are readable by their owner only.
  *
- * Its methods reject where the directory is a symbolic link, where an id is not one of the cache's own, and with what the file system says.
+ * Its methods reject if the directory is a symbolic link or an id is not one of the cache, and with errors of the file system.
  *
  * @example const cache = createResultCache({ store: directoryStore("/var/cache/results") });
  */
@@ -26,7 +26,7 @@ export function directoryStore(path: string): ResultStore {
     async write(id, text) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const file = await fileOf(directory, id);
-      // Fails where there is anything of that name, a link to somewhere else too.
+      // Fails if anything with that name exists, including a link.
       const handle = await open(file, "wx", 0o600);
       try {
         await handle.writeFile(text, "utf8");
@@ -40,7 +40,7 @@ export function directoryStore(path: string): ResultStore {
   };
 }
 
-/** The file of an id, in a directory that is one. */
+/** Returns the file path of an id, after checking the directory. */
 async function fileOf(directory: string, id: string): Promise<string> {
   if (storedAt(id) === undefined) throw new Error("This is no id of a cached result.");
   await checkDirectory(directory);
@@ -52,7 +52,7 @@ async function checkDirectory(directory: string): Promise<void> {
 }
 
 async function readText(file: string): Promise<string | undefined> {
-  // Looked at first as well, for systems without the flag.
+  // Checked first, for systems without the flag.
   if (!(await lstat(file)).isFile()) return undefined;
   const handle = await open(file, constants.O_RDONLY | noFollow);
   try {
@@ -78,7 +78,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return stats.isFile() ? stats.size : undefined;
 }
 
-/** A missing file is not a failure: another process may have dropped it. */
+/** Ignores a missing file, because another process may have removed it. */
 async function unlessMissing<T>(work: () => Promise<T>, fallback: T): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-// What a model reads of a cached result: bounded, whatever the text and the pattern.
+// The texts that a model reads of a cached result, which are bounded for any text and pattern.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,30 +1,30 @@
-// Answers a model's questions about a cached result. Answers and work are bounded, whatever the pattern and the text.
+// Answers a model's requests about a cached result. The size of the text and the work are bounded for any pattern and text.
 
 import { assertNever, countBytes, tokensOfBytes } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import type { CacheRequest } from "./cache-request.ts";
 
-/** Longest line, in UTF-16 units; also far less than a regular expression is searched for in. */
+/** Longest line, in UTF-16 units. Much shorter than the text that a regular expression searches. */
 const longestLine = 1_000;
 
-/** How far back a long line is looked through for a place to break it. */
+/** How far back from the end of a long line to search for a break. */
 const slack = 200;
 
-/** Every how many lines the index notes where one begins. */
+/** The index has an offset for every so many lines. */
 const stride = 256;
 
-/** The size of a text and where its lines begin, roughly, so that one look does not go through all of it. */
+/** The size of a text and the offsets of some lines, so that a request need not scan the whole text. */
 export interface LineIndex {
   readonly count: number;
   /** Bytes of the whole text. */
   readonly bytes: number;
-  /** The offsets of the first line, the 257th and so on. */
+  /** The offsets of line 1, line 257 and so on. */
   readonly starts: readonly number[];
 }
 
 /**
- * Counts the lines of a text, which have at most 1,000 units: long ones are broken after a comma or a blank if there is one near. Makes no
- * text for a line, because there may be as many lines as characters.
+ * Counts the lines of a text. Lines of more than 1,000 units are broken, after a comma or a blank if there is one near the end.
+ * Creates no string per line, because there may be as many lines as characters.
  */
 export function indexLines(text: string): LineIndex {
   const starts: number[] = [];
@@ -36,7 +36,7 @@ export function indexLines(text: string): LineIndex {
   return { count, bytes: countBytes(text), starts };
 }
 
-/** Gives the lines of a text from one on, counted from 1. */
+/** Yields the lines of a text from line `first` on, counted from 1. */
 export function* linesFrom(text: string, { starts }: LineIndex, first: number): Generator<string> {
   let start: number | undefined = starts[Math.floor((first - 1) / stride)];
   for (let ahead = (first - 1) % stride; start !== undefined; ahead--) {
@@ -58,7 +58,7 @@ function endOf(text: string, start: number): number {
   return last === text.length ? last : findBreak(text, start);
 }
 
-/** Undefined after the last line. */
+/** Returns the start of the next line; undefined after the last one. */
 function startAfter(text: string, end: number): number | undefined {
   if (end === text.length) return undefined;
   const unit = text.charCodeAt(end);
@@ -72,29 +72,29 @@ function findBreak(text: string, start: number): number {
   const tail = text.slice(end - slack, end);
   const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
   if (near > 0) return end - slack + near;
-  // Never between the halves of a surrogate pair.
+  // Never splits a surrogate pair.
   return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }
 
-/** Longest answer in bytes: below the default threshold of the cacher, so that an answer is not cached in turn. */
+/** Longest result in bytes: below the default threshold of the cacher, so that it is not cached again. */
 const mostBytes = 6_000;
 
-/** Instructions times characters of one search: at most 0.4 seconds. */
+/** Limit of instructions times characters of one search: at most 0.4 seconds. */
 const mostSteps = 10_000_000;
 
 /** Characters of a line that are searched. */
 const longestSearched = 4_096;
 
-/** The cost of looking at a line, beside the steps of its search. */
+/** The cost of a line, in addition to the steps of its search. */
 const stepsPerLine = 100;
 
-/** A text and where its lines are. */
+/** A text and its line index. */
 export interface Kept {
   readonly text: string;
   readonly index: LineIndex;
 }
 
-/** The answer to one request. */
+/** Returns the result of one request. */
 export function lookUp(kept: Kept, request: CacheRequest): string {
   const { count, bytes } = kept.index;
   switch (request.action) {
@@ -155,7 +155,7 @@ interface Search {
   readonly note: string;
 }
 
-/** A pattern that is not a valid expression is searched for as it is written. */
+/** A pattern that is not a valid expression is searched for as plain text. */
 function createSearch(pattern: string, ignoreCase: boolean): Search {
   const compiled = parseLinearRegExp(pattern, ignoreCase ? "iu" : "u");
   const loose = compiled.kind === "compiled" ? compiled : parseLinearRegExp(pattern, ignoreCase ? "i" : "");
@@ -173,7 +173,7 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
   return { find, note: ` The pattern ${loose.problem}, so it was searched for as plain text.` };
 }
 
-/** Lines, as many as fit. */
+/** Lines, up to the size limit. */
 class Answer {
   readonly #lines: string[] = [];
   #bytes = 0;
@@ -182,7 +182,7 @@ class Answer {
     return this.#lines.length;
   }
 
-  /** False where the line does not fit any more. The first one always does: it is short enough. */
+  /** Adds a line. Returns false if it does not fit. The first line always fits, because lines are short. */
   add(line: string): boolean {
     const bytes = countBytes(line) + 1;
     if (this.#bytes + bytes > mostBytes) return false;

@@ -1,4 +1,4 @@
-// Keeping results and finding them again: ids, age, size, and what goes wrong in a store.
+// Storing and reading results: ids, age, size, and errors of a store.
 
 import { describe, expect, it } from "vitest";
 import type { ResultStore, StoredResult } from "../core/types/policies.ts";
@@ -13,7 +13,7 @@ async function keep({ cacher }: ResultCache, output: string): Promise<string> {
   return idIn(await cacher.store(output, facts));
 }
 
-/** What the tool answers: the data, or what kind of failure it is. */
+/** Returns the data of the tool's result, or the kind of its failure. */
 async function ask({ tool }: ResultCache, args: unknown): Promise<unknown> {
   const outcome = await runTool(tool, args);
   return outcome.kind === "completed" ? outcome.data : outcome.kind;
@@ -176,7 +176,7 @@ describe("size", () => {
 });
 
 describe("a store that is shared", () => {
-  /** A store that counts the results it lists. */
+  /** A store that counts the results in its lists. */
   function countingStore(): { readonly store: ResultStore; readonly counted: { listed: number } } {
     const held = createMemoryStore();
     const counted = { listed: 0 };

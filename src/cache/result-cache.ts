@@ -1,4 +1,4 @@
-// Keeps large results out of the context: the model reads where a result is and how it begins, and looks the rest up with a tool.
+// Keeps large results out of the context: the model reads the id and the beginning of a result, and reads the rest with a tool.
 
 import {
   checkFields,
@@ -30,17 +30,17 @@ export function createMemoryStore(): ResultStore {
   };
 }
 
-/** Settings of a cache: the store of its results, for how long, and how many. */
+/** The store of a cache, and the limits on age and size. */
 export interface ResultCacheOptions {
-  /** Default: in memory. `directoryStore` of `turnwright/cache` makes one of files. */
+  /** Default: in memory. `directoryStore` of `turnwright/cache` stores files. */
   readonly store?: ResultStore | undefined;
-  /** How long a result can be looked up, in milliseconds; `Infinity` means for ever. Default 3,600,000. */
+  /** How long a result can be read, in milliseconds; `Infinity` means for ever. Default 3,600,000. */
   readonly ttlMs?: number | undefined;
-  /** Most bytes that are kept; the oldest results go first. Default 64 MiB. */
+  /** Most bytes to keep. The oldest results are dropped first. Default 64 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Results of more estimated tokens than this are kept here. Default 2,000. */
+  /** Results with more estimated tokens than this are stored. Default 2,000. */
   readonly threshold?: number | undefined;
-  /** Tells the time in milliseconds since 1970; no timer is set. Default: the platform's. */
+  /** The time in milliseconds since 1970. No timer is set. Default: the platform's. */
   readonly clock?: Pick<Clock, "now"> | undefined;
 }
 
@@ -48,23 +48,25 @@ export interface ResultCacheOptions {
 export interface ResultCache {
   /** The `cacher` of `processResults`. */
   readonly cacher: ResultCacher;
-  /** The tool `result_cache`, with which the model looks things up. */
+  /** The tool `result_cache`, with which the model reads results. */
   readonly tool: Tool<CacheRequest, StandardSchema<unknown, CacheRequest>, Promise<string>>;
 }
 
 const toolName = "result_cache";
 const previewLines = 10;
 const longestPreview = 600;
-/** How many results can be looked into without going through the whole text again. */
+/** How many results have a cached line index. */
 const mostIndexes = 16;
 
 /**
- * Makes a cache for large results. In place of such a result the model reads its id, its size and its first lines, and reads on, searches
- * or takes the end with the tool `result_cache`, whose answers are short. Whoever has an id can read the result: give each conversation a
- * cache of its own, or the same store where ids are secrets enough, for nobody can guess one.
+ * Makes a cache for large results. Instead of such a result, the model reads its id, its size and its first lines. With the tool
+ * `result_cache` it can read on, search, or read the end; the results of the tool are short.
  *
- * Throws LoopError "unknown-option" or "invalid-option". `cacher.store` rejects where a result is larger than `maxBytes`, and with what
- * the store throws: the pipeline tells listeners, and the result stays as it is.
+ * Anyone with an id can read the result, and ids cannot be guessed. Use a cache per conversation, or share a store if keeping ids
+ * secret is enough.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option". `cacher.store` rejects if a result is larger than `maxBytes`, and with
+ * errors of the store. The pipeline then emits an error, and the result stays unchanged.
  *
  * @example
  * const cache = createResultCache();
@@ -79,7 +81,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
     cacher: {
       threshold,
       toolName,
-      // Its own answers are not cached in turn, however low the threshold.
+      // Results of its own tool are never cached, even with a low threshold.
       store: async (output, facts) => {
         if (facts.toolName === toolName) return output;
         const id = await shelf.keep(output);
@@ -100,10 +102,10 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   };
 }
 
-/** Not the loop's clock: what is in files outlives the process, and so does its age. */
+/** Real time, not the clock of the loop: files outlive the process. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
-/** The text of an id does not change, and the model looks at few results at a time. */
+/** Caches line indexes by id. The text of an id never changes, and a model reads few results at a time. */
 function rememberIndexes(): (id: string, text: string) => LineIndex {
   const known = new Map<string, LineIndex>();
   return (id, text) => {

@@ -1,23 +1,24 @@
-// Accounts for the texts in a result cache. The store is listed only now and then, so that a result costs the same however many are kept.
+// Keeps account of the texts in a result cache. The store is listed rarely, so that storing a result costs the same with any
+// number of results.
 
 import { type Clock, countBytes, type ResultStore } from "../core/entry-kit.ts";
 
 const shape = /^([0-9a-z]{1,11})-[0-9a-f]{24}$/;
 const randomBytes = 12;
 
-/** Makes an id for a result that is stored now, in milliseconds since 1970. */
+/** Makes an id for a result that is stored at `now`, in milliseconds since 1970. */
 function createCacheId(now: number): string {
   const random = [...crypto.getRandomValues(new Uint8Array(randomBytes))].map((byte) => byte.toString(16).padStart(2, "0"));
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
 }
 
-/** When the result of an id was stored; undefined for what is no id. */
+/** Returns when the result of an id was stored; undefined if the id is invalid. */
 export function storedAt(id: string): number | undefined {
   const time = shape.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);
 }
 
-/** The parts and limits of a shelf. */
+/** The dependencies and limits of a shelf. */
 interface ShelfSettings {
   readonly store: ResultStore;
   readonly ttlMs: number;
@@ -25,32 +26,32 @@ interface ShelfSettings {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The store is listed again after a share of the known results was written: a quarter. */
+/** The store is listed again after a quarter of the known results was written. */
 const listedShare = 4;
 
-/** Keeps texts in a store, within an age and a size. */
+/** Keeps texts in a store, within limits on age and size. */
 export class Shelf {
   readonly #settings: ShelfSettings;
   /** Bytes of each known result by id, oldest first. */
   #known = new Map<string, number>();
   #total = 0;
-  /** Ids of results whose writing has not ended. */
+  /** Ids of results that are being written. */
   readonly #writing = new Set<string>();
-  /** Results written since the store was listed. */
+  /** Number of results written since the last list. */
   #written = Number.POSITIVE_INFINITY;
 
   constructor(settings: ShelfSettings) {
     this.#settings = settings;
   }
 
-  /** Keeps a text and returns its id. Drops old results first. Rejects for a text larger than the shelf, and with what the store throws. */
+  /** Stores a text and returns its id. Drops old results first. Rejects for a text larger than the shelf, and with errors of the store. */
   async keep(text: string): Promise<string> {
     const { store, maxBytes, clock } = this.#settings;
     const bytes = countBytes(text);
     if (bytes > maxBytes) throw new Error(`A result of ${bytes} bytes does not fit into a cache of ${maxBytes}.`);
     if (this.#written * listedShare >= this.#known.size) await this.#list();
     const id = createCacheId(clock.now());
-    // Counted before it is written, so that results that are kept at the same time do not take the same room.
+    // Counted before the write, so that concurrent results do not use the same room.
     this.#add(id, bytes);
     this.#written += 1;
     this.#writing.add(id);
@@ -63,12 +64,12 @@ export class Shelf {
     } finally {
       this.#writing.delete(id);
     }
-    // Another result may have taken the room while this one was written.
+    // Another result may have used the room during the write.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }
 
-  /** The text of an id, if it is kept and not too old. The id may come from a model: the store is asked only for ids of this form. */
+  /** Returns the text of an id, if it is stored and not too old. The id may come from a model, so the store only gets valid ids. */
   async find(id: string): Promise<string | undefined> {
     return this.#isFresh(id) ? this.#settings.store.read(id) : undefined;
   }
@@ -79,7 +80,7 @@ export class Shelf {
     return time !== undefined && clock.now() - time < ttlMs;
   }
 
-  /** Drops the oldest results until the rest fit and none is too old. Never drops the result that the room is for. */
+  /** Drops the oldest results until the rest fit and none is too old. Never drops the new result. */
   async #makeRoom(id: string): Promise<void> {
     for (const old of this.#known.keys()) {
       if (old === id || (this.#total <= this.#settings.maxBytes && this.#isFresh(old))) return;
@@ -88,7 +89,7 @@ export class Shelf {
     }
   }
 
-  /** Reads what is there: other caches and processes may share the store. */
+  /** Lists the store, because other caches and processes may share it. */
   async #list(): Promise<void> {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));

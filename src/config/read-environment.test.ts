@@ -13,7 +13,7 @@ const variables = [
   ["TURNWRIGHT_TOOL_MS", "timeouts.toolMs", { ...times, default: 300_000 }],
 ] as const;
 
-/** The four numbers, by the paths of their options. */
+/** Returns the four numbers, by the paths of their options. */
 function readNumbers(env?: { readonly [name: string]: unknown }): { [path: string]: number } {
   const { limits, timeouts, ...rest } = readEnvironment(env);
   expect(Object.keys(rest)).toEqual(["problems"]);
@@ -28,7 +28,6 @@ const defaults = Object.fromEntries(variables.map(([, path, range]) => [path, ra
 describe.for(variables)("%s", ([name, path, range]) => {
   it.for<[value: unknown, problem: EnvironmentProblem["problem"] | undefined, used: number]>([
     [undefined, undefined, range.default],
-    // numbers in range
     [`${range.min}`, undefined, range.min],
     [`${range.min + 1}`, undefined, range.min + 1],
     [`${range.max}`, undefined, range.max],
@@ -36,7 +35,6 @@ describe.for(variables)("%s", ([name, path, range]) => {
     [`+${range.min}`, undefined, range.min],
     [`000${range.min}`, undefined, range.min],
     [range.min, undefined, range.min],
-    // numbers out of range
     [`${range.min - 1}`, "below-minimum", range.min],
     ["0", "below-minimum", range.min],
     ["-0", "below-minimum", range.min],
@@ -47,11 +45,9 @@ describe.for(variables)("%s", ([name, path, range]) => {
     ["1000000000000", "above-maximum", range.max],
     ["9".repeat(400), "above-maximum", range.max],
     [1e12, "above-maximum", range.max],
-    // no values at all
     ["", "blank", range.default],
     ["   ", "blank", range.default],
     ["\t\n", "blank", range.default],
-    // no whole numbers in digits
     ["10abc", "not-a-whole-number", range.default],
     ["30s", "not-a-whole-number", range.default],
     ["1e9", "not-a-whole-number", range.default],
@@ -207,7 +203,7 @@ describe("a run with the settings of an environment", () => {
     };
     expect(await endOf(() => toolCall("ok"))).toEqual([{ kind: "max-iterations", limit: 3 }, 0]);
     expect(await endOf([[text("Hm."), stall()]])).toEqual([{ kind: "stream-idle", limitMs: 20_000 }, 20_000]);
-    // Two calls of the least time that the environment may set.
+    // Two calls with the shortest timeout that the environment may set.
     expect(await endOf(() => toolCall("stuck"))).toEqual([{ kind: "tool-error-cap", count: 2 }, 20_000]);
   });
 });

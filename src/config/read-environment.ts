@@ -1,5 +1,5 @@
-// Reads limits and timeouts out of environment variables. Each variable is one row of one table. Written in the part of zod that zod 3
-// and zod 4 have in common, so that either may be installed.
+// Reads limits and timeouts from environment variables. Each variable is one row of a table. Uses the common subset of zod 3 and
+// zod 4, so that either may be installed.
 
 import { z } from "zod";
 import {
@@ -17,27 +17,27 @@ import {
   resolveTimeouts,
 } from "../core/entry-kit.ts";
 
-/** Variables by name, such as `process.env`. Values that are not text are those of platforms whose variables are JSON. */
+/** Variables by name, such as `process.env`. Values may be other than text on platforms whose variables are JSON. */
 export type Environment = { readonly [name: string]: unknown };
 
-/** Options from an environment, ready for `runToolLoop`. */
+/** Options from an environment, for `runToolLoop`. */
 export interface EnvironmentSettings {
-  /** Goes into the option `limits`. */
+  /** Pass it as the option `limits`. */
   readonly limits: { readonly maxIterations: number; readonly maxConsecutiveToolErrors: number };
-  /** Goes into the option `timeouts`; milliseconds. */
+  /** Pass it as the option `timeouts`; milliseconds. */
   readonly timeouts: { readonly streamIdleMs: number; readonly toolMs: number };
-  /** One for each variable that did not say a number within its range. */
+  /** One for each variable without a number in its range. */
   readonly problems: readonly EnvironmentProblem[];
 }
 
-/** A variable whose value could not be taken as it is. */
+/** A variable whose value could not be used unchanged. */
 export interface EnvironmentProblem {
-  /** The variable. */
+  /** The name of the variable. */
   readonly name: string;
-  /** The value found: a text cut to 64 characters and freed of credentials; of anything else, its type. */
+  /** The value: a text cut to 64 characters, without credentials; for anything else, its type. */
   readonly value: string;
   readonly problem: "blank" | "not-a-whole-number" | "below-minimum" | "above-maximum";
-  /** The value used in its place: the default, the minimum or the maximum. */
+  /** The value that is used instead: the default, the minimum or the maximum. */
   readonly used: number;
 }
 
@@ -46,13 +46,13 @@ export type EnvironmentName = "maxIterations" | "maxConsecutiveToolErrors" | "st
 
 /** How an environment is read. */
 export interface EnvironmentOptions {
-  /** Names of variables, where they are not those of the table. */
+  /** Names of variables that replace those of the table. */
   readonly names?: { readonly [Option in EnvironmentName]?: string | undefined } | undefined;
-  /** Told of each problem, in the order of `problems`. Default: nobody. */
+  /** Called with each problem, in the order of `problems`. Default none. */
   readonly onProblem?: ((problem: EnvironmentProblem) => void) | undefined;
 }
 
-/** A variable, and the range that it is kept in. */
+/** A variable and its range. */
 interface Variable {
   readonly name: string;
   readonly min: number;
@@ -63,7 +63,7 @@ type Variables = {
   readonly [Group in "limits" | "timeouts"]: { readonly [Option in keyof EnvironmentSettings[Group]]: Variable };
 };
 
-/** More than any sane run needs, and still an end. */
+/** More than any reasonable run needs, but finite. */
 const largestCount = 10_000;
 
 const variables: Variables = {
@@ -91,7 +91,7 @@ const nameChecks: Checks<NonNullable<EnvironmentOptions["names"]>> = {
 
 const longestShown = 64;
 
-/** Digits, perhaps with a sign and white space around. `Number` alone would take "", "0x10" and "1e9", `parseInt` "10abc". */
+/** Digits, with an optional sign and white space around them. `Number` would also accept "", "0x10" and "1e9", and `parseInt` "10abc". */
 const wholeNumber = z.union([
   z
     .string()
@@ -102,8 +102,8 @@ const wholeNumber = z.union([
 ]);
 
 /**
- * Reads the limits and timeouts that an environment sets, and never prints. Default environment: the process's, where there is
- * a process; on platforms without one, hand in theirs.
+ * Reads the limits and timeouts that an environment sets. Never prints anything. Default environment: that of the process; on
+ * platforms without a process, pass the platform's variables.
  *
  * | variable | option | default | minimum | maximum |
  * |---|---|---|---|---|
@@ -112,15 +112,15 @@ const wholeNumber = z.union([
  * | `TURNWRIGHT_STREAM_IDLE_MS` | `timeouts.streamIdleMs` | 120,000 | 10,000 | 2,147,483,647 |
  * | `TURNWRIGHT_TOOL_MS` | `timeouts.toolMs` | 300,000 | 10,000 | 2,147,483,647 |
  *
- * `names` reads other variables, such as `{ maxIterations: "MAX_STEPS" }`.
+ * Use `names` to read other variables, for example `{ maxIterations: "MAX_STEPS" }`.
  *
- * A value is a whole number in decimal digits, with a sign and white space around it if you like. One out of range is moved to
- * the minimum or the maximum; a blank one and one that is no such number give the default; each of these is a problem,
- * told once. An absent variable gives the default and is no problem. The ranges hold for the environment only: options
- * that are handed to `runToolLoop` may be lower or higher.
+ * A value is a whole number in decimal digits, with an optional sign and white space around it. A number out of range is changed
+ * to the minimum or the maximum. A blank value, or one that is not such a number, gives the default. Each of these is reported
+ * once as a problem. An absent variable gives the default without a problem. The ranges only apply to the environment: options
+ * that are passed to `runToolLoop` may be lower or higher.
  *
- * Throws LoopError "invalid-option" where `env` is no object or `onProblem` no function, and "unknown-option" for any other
- * option; what `onProblem` throws passes through.
+ * Throws LoopError "invalid-option" if `env` is not an object or `onProblem` is not a function, and "unknown-option" for any
+ * other option. Errors of `onProblem` are thrown unchanged.
  *
  * @example
  * const { limits, timeouts } = readEnvironment(process.env, {
@@ -148,7 +148,7 @@ export function readEnvironment(env: Environment = hostEnvironment(), options: E
   return { limits, timeouts, problems };
 }
 
-/** Read through the global, which workers and browsers lack. */
+/** Read from the global object, because workers and browsers have no `process`. */
 function hostEnvironment(): Environment {
   const host: unknown = Reflect.get(globalThis, "process");
   const env = isRecord(host) ? host["env"] : undefined;

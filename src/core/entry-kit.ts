@@ -1,4 +1,4 @@
-// The part of the core that the other entries use and that is not published.
+// The part of the core that the other entries use. It is not published.
 
 export { CancelScope } from "./cancellation/cancel-scope.ts";
 export { followSignal } from "./cancellation/signals.ts";
@@ -23,7 +23,7 @@ export { assertProvider, isProviderError, providerError, toProviderError } from 
 export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
-export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/resolve-policies.ts";
+export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { ToolAnswer } from "./loop/tool-call/record-verdicts.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep } from "./loop/state/apply-step.ts";

@@ -1,4 +1,4 @@
-// For authors of observers, besides the entry kit. A file of its own, so that providers do not bring it along.
+// Functions for observers, besides the entry kit. A separate file, so that bundles of providers do not include it.
 
 export {
   cutName,
@@ -14,4 +14,4 @@ export {
   type StreamObserver,
 } from "./observe/run-observer.ts";
 export { observeRun } from "./observe/observe-run.ts";
-export { countsAsError } from "./tools/render-outcome.ts";
+export { countsAsError } from "./tools/outcome-texts.ts";

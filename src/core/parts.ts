@@ -1,9 +1,9 @@
-// The entry `turnwright/parts`: what the loop is made of, for those who build one of their own. The loop decides with `nextStep`, folds what
-// came with `applyStep`, and runs the four stages `streamOnce`, `executeToolCall`, `detectContextRestart` and `buildResult`.
+// The entry `turnwright/parts`: the parts of the loop, for building a loop of your own. `nextStep` decides, `applyStep` updates
+// the state. The four stages are `streamOnce`, `executeToolCall`, `detectContextRestart` and `buildResult`.
 
 export { type Cancellable, type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { type NextStep, nextStep } from "./loop/next-step.ts";
-export type { Bounds } from "./loop/run/resolve-policies.ts";
+export type { Bounds } from "./loop/run/limits.ts";
 export type { LoopRule } from "./loop/state/apply-call.ts";
 export { buildResult, type ResultFacts } from "./loop/result/build-result.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
@@ -33,7 +33,7 @@ export {
   type CurrentMessage,
 } from "./loop/state/loop-state.ts";
 
-// Types that an application seldom names.
+// Types that applications seldom name.
 export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error.ts";
 export type { LoopErrorDetails, LoopErrorOf } from "./errors/loop-error.ts";
 export type { ProviderErrorFacts } from "./errors/provider-error.ts";

@@ -1,4 +1,5 @@
-// The entry `turnwright/provider-kit`: what adapters of model services share. The adapters of this package import nothing else of the core.
+// The entry `turnwright/provider-kit`: functions that adapters of model services share. The adapters of this package import
+// nothing else from the core.
 
 export {
   type Check,
@@ -22,7 +23,7 @@ export {
   type SdkAnswer,
   type TokenCounts,
   usageOf,
-} from "./providers/adapter-template.ts";
+} from "./providers/sdk-provider.ts";
 export { checkBody, openAnswer } from "./providers/answer-body.ts";
 export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./providers/judge-finish.ts";
 export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";

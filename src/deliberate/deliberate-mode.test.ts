@@ -10,7 +10,7 @@ const triggers: DeliberateModeOptions["triggers"] = {
 };
 const always = ["get_time", { trigger: "^", match: "", source: "always" }] as const;
 
-/** What a turn exposes, and why, without what is always exposed. */
+/** Returns the tools that a turn exposes, with the reasons. Omits tools that are always exposed. */
 function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
   const { active, allowedNames, triggerMatchByToolName } = mode.forTurn(turn);
   expect([active, [...allowedNames]]).toEqual([true, [...triggerMatchByToolName.keys()]]);

@@ -1,4 +1,4 @@
-// Deliberate tool mode: a tool is visible if the user asks for it, asks for it again, or if it was of use a moment ago.
+// Deliberate tool mode: a tool is visible if the user asks for it, asks for it again, or if it succeeded recently.
 
 import {
   checkFields,
@@ -27,7 +27,7 @@ const turnChecks: Checks<DeliberateTurn> = {
   recent: is.texts,
 };
 
-/** Throws LoopError "unknown-option" or "invalid-option" where there is no mode of these options. */
+/** Throws LoopError "unknown-option" or "invalid-option" if the options are invalid. */
 function checkModeOptions(options: unknown): asserts options is DeliberateModeOptions {
   checkFields("options", options, modeChecks);
   const { triggers } = options as DeliberateModeOptions;
@@ -38,26 +38,29 @@ function checkModeOptions(options: unknown): asserts options is DeliberateModeOp
   }
 }
 
-/** Throws LoopError "unknown-option" or "invalid-option" where a turn cannot be judged. */
+/** Throws LoopError "unknown-option" or "invalid-option" if a turn is invalid. */
 function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
   checkFields("options", turn, turnChecks);
   const { text } = turn as DeliberateTurn;
   if (text === undefined) throw invalidOption("text", turnChecks.text[0], text);
 }
 
-/** How many earlier texts a follow-up phrase may look back on; it bounds what a turn costs. */
+/** How many earlier texts a follow-up phrase considers. It limits the cost of a turn. */
 const longestLookBack = 20;
 
 /**
- * Makes deliberate tool mode for any number of conversations. `forTurn` judges what the user says and answers the gate of that
- * turn, which goes into `policies.gate`: it lets through the tools whose trigger the text contains, those that succeeded in one of
- * the last `retainTurns` turns of the conversation, and, where the text is a follow-up phrase, those that were triggered last.
+ * Makes deliberate tool mode for any number of conversations. `forTurn` checks the text of the user and returns the gate of that
+ * turn, for `policies.gate`. The gate allows:
  *
- * A trigger is one of four. `remind me` is found whatever its case, as whole words; `remind*` is the start of a word; `^` always
- * holds; `/remind(er)?s?/i` is a regular expression with the flags i, m, s and u, in time in proportion to the text, and in a bounded time a turn. One that
- * cannot be used is left out and listed in `problems`.
+ * - tools with a trigger in the text,
+ * - tools that succeeded in one of the last `retainTurns` turns of the conversation,
+ * - the tools that were triggered last, if the text is a follow-up phrase.
  *
- * Successes are remembered in this object, not in a journal, and for `maxConversations` conversations.
+ * A trigger has one of four forms. `remind me` matches whole words in any case; `remind*` matches the start of a word; `^` always
+ * matches; `/remind(er)?s?/i` is a regular expression with the flags i, m, s and u. Its time is proportional to the text, and
+ * limited per turn. Triggers that cannot be used are ignored and listed in `problems`.
+ *
+ * Successes are kept in this object, not in a journal, for at most `maxConversations` conversations.
  *
  * Throws LoopError "invalid-option" or "unknown-option", here and in `forTurn`.
  *
@@ -101,7 +104,7 @@ export function createDeliberateMode(options: DeliberateModeOptions): Deliberate
   return { problems: [...table.problems, ...repeats.problems], forTurn };
 }
 
-/** The requests of the newest text with any. A trigger that always holds is not a request. */
+/** Returns the tools that the newest text with a trigger asked for. A trigger that always matches does not count. */
 function findLastAsked(search: TriggerSearch, recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
   for (const text of recent.slice(-longestLookBack).reverse()) {
     const asked = [...search.find(text)].filter(([, { source }]) => source !== "always");

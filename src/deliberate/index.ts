@@ -1,4 +1,4 @@
-// The entry `turnwright/deliberate`: a gate that opens tools by what the user said.
+// The entry `turnwright/deliberate`: a gate that allows tools by the text of the user.
 
 export { createDeliberateMode } from "./deliberate-mode.ts";
 export type { DeliberateMode, DeliberateModeOptions, DeliberateTurn, DeliberateTurnGate, TriggerProblem } from "./types.ts";

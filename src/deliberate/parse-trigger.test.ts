@@ -31,25 +31,25 @@ describe("a literal trigger", () => {
     ["λόγος", "ΛΌΓΟΣ", "ΛΌΓΟΣ"],
     ["напомни", "Напомни мне", "Напомни"],
     ["напомни", "напомнить", none],
-    // Composed and not, in the trigger and in the text.
+    // Composed and decomposed characters, in the trigger and in the text.
     ["cafe\u0301", "Caf\u00e9?", "Caf\u00e9"],
     ["caf\u00e9", "cafe\u0301", "caf\u00e9"],
     ["cafe", "cafe\u0301", none],
     ["x", "x\u0301", none],
     ["x", "x\u3099", none],
     ["e\u0323", "e\u0323\u0302", none],
-    // Beside what is no word, anything may stand.
+    // Next to a non-word character, any character may follow.
     ["c++", "my c++17 code", "c++"],
     ["!roll", "ok!roll it", "!roll"],
     ["c++", "abc++", none],
     ["❤", "I❤️it", "❤"],
     ["/remind", "x/remind me", "/remind"],
     ["/remind", "/reminder", none],
-    // Syntax of regular expressions is text here.
+    // Syntax of regular expressions is plain text here.
     ["a.c (x|y)?", "abc x", none],
     ["a.c (x|y)?", "a.c (x|y)?", "a.c (x|y)?"],
     ["$5 [a-z] {2} \\d", "for $5 [a-z] {2} \\d", "$5 [a-z] {2} \\d"],
-    // Scripts without spaces have no boundaries, on either side.
+    // Scripts without spaces have no word boundaries on either side.
     ["提醒", "请提醒我", "提醒"],
     ["リマインダー", "明日リマインダーを設定", "リマインダー"],
     ["ー", "リマインダー", "ー"],
@@ -59,7 +59,7 @@ describe("a literal trigger", () => {
     ["remind", "请reminder吧", none],
     ["提醒me", "请提醒me吧", "提醒me"],
     ["提醒me", "提醒men", none],
-    // Korean has spaces, and endings that a word boundary keeps apart.
+    // Korean has spaces, and a word boundary excludes its endings.
     ["알림", "알림 설정", "알림"],
     ["알림", "알림을 설정", none],
   ])("%j in %j is %j", ([trigger, text, match]) => {
@@ -139,7 +139,7 @@ describe("a text", () => {
   });
 
   it("keeps 30 marks on a letter, for more take long to compose", () => {
-    // One of them becomes part of the letter.
+    // One mark becomes part of the letter.
     expect(readText(`a${"\u0301\u0323".repeat(8_000)}b`)).toHaveLength(31);
     expect(readText(`x${"\u0323".repeat(30)}`)).toHaveLength(31);
     expect(readText(`x${"\u0323".repeat(31)}y`)).toBe(`x${"\u0323".repeat(30)}y`);

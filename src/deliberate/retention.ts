@@ -1,10 +1,10 @@
-// Tools that stay visible: those that succeeded in the last turns, and those that a follow-up asks for again.
+// Tools that stay visible: those that succeeded in the last turns, and those that a follow-up phrase repeats.
 
 import type { TriggerProblem } from "./types.ts";
 import { readText } from "./trigger-table.ts";
 import type { TriggerMatch } from "../core/entry-kit.ts";
 
-/** English ways to ask for the same once more. */
+/** English follow-up phrases. */
 const englishFollowUps: readonly string[] = [
   "again",
   "again please",
@@ -51,13 +51,16 @@ const englishFollowUps: readonly string[] = [
   "try that again",
 ];
 
-/** The phrases, and those that cannot be used. */
+/** The follow-up phrases, and the invalid ones. */
 interface FollowUps {
   readonly problems: readonly TriggerProblem[];
   isFollowUp(text: string): boolean;
 }
 
-/** Compares by words alone: case, punctuation and space do not count, but nothing else may be said. */
+/**
+ * Makes a check for follow-up phrases. Compares only words: case, punctuation and spaces do not count, but the text may contain
+ * nothing else.
+ */
 export function createFollowUps(phrases: readonly string[] = englishFollowUps): FollowUps {
   const problems: TriggerProblem[] = [];
   const known = new Set<string>();
@@ -73,7 +76,7 @@ function foldWords(text: string): string {
   return (readText(text).match(/[\p{L}\p{M}\p{N}_]+/gu) ?? []).join(" ").toLowerCase();
 }
 
-/** How long and for how many is remembered. */
+/** Limits on turns and conversations. */
 interface RetentionLimits {
   readonly retainTurns: number;
   readonly maxConversations: number;
@@ -81,15 +84,15 @@ interface RetentionLimits {
 
 /** The memory of one turn. */
 interface RememberedTurn {
-  /** Tools that succeeded in one of the last turns, and why they had been exposed. */
+  /** Tools that succeeded in one of the last turns, with the reason for their exposure. */
   readonly retained: ReadonlyMap<string, TriggerMatch>;
-  /** Notes a success of this turn, also where later turns have begun since. */
+  /** Records a success of this turn, even if later turns have begun since. */
   retain(name: string, match: TriggerMatch): void;
 }
 
 /** The successes of all conversations. */
 interface Retention {
-  /** Begins the next turn of a conversation. Without one, nothing is remembered. */
+  /** Begins the next turn of a conversation. Without an id, nothing is remembered. */
   nextTurn(conversationId: string | undefined): RememberedTurn;
 }
 
@@ -107,7 +110,7 @@ const nothing: RememberedTurn = { retained: new Map(), retain: () => {} };
 
 /** Makes an empty memory. */
 export function createRetention({ retainTurns, maxConversations }: RetentionLimits): Retention {
-  /** The one used last is the last. */
+  /** In the order of their last use. */
   const conversations = new Map<string, Conversation>();
 
   function open(id: string): Conversation {

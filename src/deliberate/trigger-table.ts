@@ -4,31 +4,31 @@ import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import type { DeliberateModeOptions, TriggerProblem } from "./types.ts";
 
-/** How much of a text is looked at, in UTF-16 units. */
+/** How much of a text is searched, in UTF-16 units. */
 const longestText = 16_384;
 
-/** More marks on one letter than any language has; composing them takes time that grows with the square of their number. */
+/** More marks on one letter than any language uses. The time to compose them is quadratic in their number. */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 
-/** The start of a text, its letters composed (Unicode's form C). */
+/** Returns the start of a text with composed letters (Unicode normalization form C). */
 export function readText(text: string): string {
   return text.slice(0, longestText).replace(tooManyMarks, "$1").normalize("NFC");
 }
 
-/** The rest of the budget of one turn's regular expressions, in instructions times characters; ten million take at most 0.4 seconds. */
+/** The remaining budget for the regular expressions of one turn, in instructions times characters. Ten million take at most 0.4 seconds. */
 interface SearchBudget {
   steps: number;
 }
 
-/** A trigger that can be looked for. */
+/** A valid trigger. */
 interface Trigger {
   readonly kind: "trigger";
   readonly source: Exclude<TriggerMatch["source"], "follow-up" | "retained">;
-  /** The words that matched; empty for a trigger that always holds. Wants a text in its composed form. */
+  /** Returns the words that matched; empty for a trigger that always matches. Needs a text in its composed form. */
   find(text: string, budget: SearchBudget): string | undefined;
 }
 
-/** The trigger, or why it is none; `problem` reads on after the trigger. */
+/** A trigger, or why it is invalid. `problem` follows the trigger. */
 type ParsedTrigger = Trigger | { readonly kind: "refused"; readonly problem: string };
 
 const longestPhrase = 500;
@@ -36,13 +36,13 @@ const longestPhrase = 500;
 /** Characters of a text that a regular expression searches. */
 const longestSearched = 4_096;
 
-/** "/pattern/flags"; a text with one slash only is a phrase, such as "/remind". */
+/** "/pattern/flags". A text with only one slash is a phrase, such as "/remind". */
 const slashed = /^\/(.*)\/([^/]*)$/s;
 
 /** The characters of a word. */
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
 
-/** Scripts that set no space between words: there a word may begin and end anywhere. */
+/** Scripts without spaces between words. In these, a word may begin and end anywhere. */
 const unspacedScripts = ["Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar"];
 const unspaced = `[${unspacedScripts.map((script) => `\\p{scx=${script}}`).join("")}]`;
 const spacedChar = `(?!${unspaced})${wordChar}`;
@@ -50,7 +50,7 @@ const startsSpaced = new RegExp(`^${spacedChar}`, "u");
 const endsSpaced = new RegExp(`${spacedChar}$`, "u");
 const endsInWord = new RegExp(`${wordChar}$`, "u");
 
-/** Reads one trigger as its author wrote it. */
+/** Parses one trigger. */
 export function parseTrigger(written: string): ParsedTrigger {
   if (written.length > longestPhrase) return refuse(`is longer than ${longestPhrase} characters`);
   const trigger = readText(written).trim();
@@ -73,7 +73,7 @@ function parseRegExp(pattern: string, flags: string): ParsedTrigger {
   return { kind: "trigger", source: "regex", find };
 }
 
-/** The platform's RegExp will do here: a phrase leaves it no second way to try. */
+/** Parses a phrase. The platform's RegExp is safe here, because a phrase leaves it nothing to backtrack. */
 function parsePhrase(trigger: string): ParsedTrigger {
   const isStem = trigger.endsWith("*");
   const phrase = isStem ? trigger.slice(0, -1) : trigger;
@@ -98,24 +98,24 @@ function refuse(problem: string): ParsedTrigger {
   return { kind: "refused", problem };
 }
 
-/** A match is told in notices, where a whole letter has no place. */
+/** Longest match, because matches are shown in notices. */
 const longestMatch = 200;
 
-/** The budget of a turn's regular expressions together. */
+/** The budget for all regular expressions of a turn. */
 const mostSteps = 10_000_000;
 
-/** The triggers of all tools, and those that cannot be used. */
+/** The triggers of all tools, and the invalid ones. */
 interface TriggerTable {
   readonly problems: readonly TriggerProblem[];
-  /** Begins the search of one turn, which may look at several texts. */
+  /** Begins the search of one turn, which may cover several texts. */
   search(): TriggerSearch;
 }
 
-/** A search that ends in time, whatever the triggers. */
+/** A search with a time limit, for any triggers. */
 export interface TriggerSearch {
   /** Regular expressions that the search had no time for. */
   readonly unsearched: ReadonlySet<string>;
-  /** The tools that a text asks for, each with the first of its triggers that the text contains. */
+  /** Returns the tools that a text asks for, each with its first trigger in the text. */
   find(text: string): ReadonlyMap<string, TriggerMatch>;
 }
 
@@ -125,7 +125,7 @@ interface Row {
   readonly parsed: Trigger;
 }
 
-/** Reads all triggers, once. */
+/** Parses all triggers, once. */
 export function createTriggerTable(triggers: DeliberateModeOptions["triggers"]): TriggerTable {
   const rows: Row[] = [];
   const problems: TriggerProblem[] = [];

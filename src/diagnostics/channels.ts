@@ -1,4 +1,4 @@
-// The tracing channels: their names, and how a thing that begins, goes on and ends is told on one.
+// The tracing channels: their names, and the messages of an operation on one.
 
 import { AsyncResource } from "node:async_hooks";
 import { tracingChannel, type TracingChannel } from "node:diagnostics_channel";
@@ -12,7 +12,7 @@ interface Message {
 
 type Channel = TracingChannel<unknown, object>;
 
-/** A tracing channel, and whether anybody listens. */
+/** A tracing channel that knows if it has subscribers. */
 export class TraceSource<Facts extends Message> {
   readonly #name: string;
   readonly #channel: Channel;
@@ -22,17 +22,17 @@ export class TraceSource<Facts extends Message> {
     this.#channel = tracingChannel<unknown, object>(name);
   }
 
-  /** Node 20 only says so of each channel by itself. */
+  /** True if there is a subscriber. Node 20 only reports it for each sub-channel. */
   get isHeard(): boolean {
     const { start, end, asyncStart, asyncEnd, error } = this.#channel;
     return [start, end, asyncStart, asyncEnd, error].some((channel) => channel.hasSubscribers);
   }
 
-  /** Tells that something begins, inside of `outer`; undefined where nobody listens. */
+  /** Publishes the start of an operation inside `outer`; undefined without subscribers. */
   begin(facts: () => Facts, outer: Scope | undefined): ChannelTrace<Facts> | undefined {
     if (!this.isHeard) return undefined;
     const message = facts();
-    // Holds what subscribers have bound, so that each piece of the work can run with it.
+    // Keeps the stores that subscribers have bound, so that each part of the work can run with them.
     const hold = (): AsyncResource => new AsyncResource(this.#name, { requireManualDestroy: true });
     const open = (): AsyncResource => this.#channel.start.runStores(message, hold);
     const resource = outer === undefined ? open() : outer.run(open);
@@ -41,12 +41,12 @@ export class TraceSource<Facts extends Message> {
   }
 }
 
-/** A channel that work can run inside of. */
+/** An operation whose stores work can use. */
 export interface Scope {
   run<Value>(work: () => Value): Value;
 }
 
-/** Something that has begun. */
+/** An operation that has begun. */
 export class ChannelTrace<Facts extends Message> implements Scope {
   readonly message: Facts;
   readonly #channel: Channel;
@@ -62,7 +62,7 @@ export class ChannelTrace<Facts extends Message> implements Scope {
     return this.#resource.runInAsyncScope(work);
   }
 
-  /** Tells how it ended. */
+  /** Publishes the end. */
   end(facts: Partial<Facts>): void {
     const message = Object.assign(this.message, facts);
     const { asyncStart, asyncEnd, error } = this.#channel;
@@ -74,42 +74,42 @@ export class ChannelTrace<Facts extends Message> implements Scope {
   }
 }
 
-/** The tracing channel of runs; its channels are `tracing:turnwright:run:start` and so on. Messages are `RunMessage`. */
+/** The tracing channel of runs, with the channels `tracing:turnwright:run:start` and so on. Messages are `RunMessage`. */
 export const runChannel = "turnwright:run";
-/** The tracing channel of iterations, their calls included. Messages are `IterationMessage`. */
+/** The tracing channel of iterations, including their calls. Messages are `IterationMessage`. */
 export const iterationChannel = "turnwright:iteration";
 /** The tracing channel of calls. Messages are `ToolMessage`. */
 export const toolChannel = "turnwright:tool";
 
-/** A run. One object for all of its messages: what is only known at its end is put in then. */
+/** A run. All of its messages are one object, which gets the remaining fields at its end. */
 export interface RunMessage {
   readonly runId: string;
   readonly provider: string;
   readonly model: string;
   readonly conversationId?: string | undefined;
-  /** The call that the run is inside of, and the run of that call. */
+  /** The call around a nested run, and the run of that call. */
   readonly inside?: { readonly runId: string; readonly callId: string; readonly name: string } | undefined;
   status?: LoopStatus | undefined;
   reason?: EndReason["kind"] | undefined;
   usage?: Usage | undefined;
-  /** USD; undefined where unknown. */
+  /** USD; undefined if unknown. */
   costUSD?: number | undefined;
   iterations?: number | undefined;
   toolCallsExecuted?: number | undefined;
   durationMs?: number | undefined;
-  /** The error in a word: the code of a provider's error, else the kind of the reason. */
+  /** The error as one word: the code of a provider's error, else the kind of the reason. */
   errorType?: string | undefined;
-  /** The thrown error if the run broke, such as one of its journal. */
+  /** The thrown error if the run broke, for example one of its journal. */
   error?: unknown;
 }
 
-/** An iteration: one stream, and the calls that it asks for. */
+/** An iteration: one stream and its calls. */
 export interface IterationMessage {
   readonly runId: string;
-  /** 0-based iteration, and stream of that iteration. */
+  /** 0-based iteration, and 0-based stream of that iteration. */
   readonly iteration: number;
   readonly continuation: number;
-  /** Whether it is recalled from a journal: then no stream and no call of it happens again. */
+  /** True if it is replayed from a journal: its stream and its calls do not happen again. */
   readonly replayed: boolean;
   status?: StreamStatus | undefined;
   provider?: string | undefined;
@@ -117,21 +117,21 @@ export interface IterationMessage {
   finish?: FinishReason | undefined;
   usage?: Usage | undefined;
   costUSD?: number | undefined;
-  /** How many calls it asked for. */
+  /** The number of its calls. */
   calls?: number | undefined;
-  /** Of its stream, in milliseconds. */
+  /** Duration of its stream, in milliseconds. */
   durationMs?: number | undefined;
   errorType?: string | undefined;
   error?: unknown;
 }
 
-/** A call, whether it runs or is refused. */
+/** A call that runs or is refused. */
 export interface ToolMessage {
   readonly runId: string;
   readonly iteration: number;
   readonly callId: string;
   readonly name: string;
-  /** Position in its turn. */
+  /** Position in its message. */
   readonly index: number;
   readonly replayed: boolean;
   outcome?: ToolOutcome["kind"] | undefined;
@@ -140,6 +140,6 @@ export interface ToolMessage {
   error?: unknown;
   /** With `captureContent` only. */
   readonly args?: Json | undefined;
-  /** With `captureContent` only: what the model reads. */
+  /** With `captureContent` only: the result that the model reads. */
   result?: Json | undefined;
 }

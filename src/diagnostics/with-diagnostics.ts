@@ -41,15 +41,15 @@ const runs = new TraceSource<RunMessage>(runChannel);
 const iterationSource = new TraceSource<IterationMessage>(iterationChannel);
 const tools = new TraceSource<ToolMessage>(toolChannel);
 
-/** Whether anybody listens on any of the channels. */
+/** True if any of the channels has a subscriber. */
 function isAnyHeard(): boolean {
   return runs.isHeard || iterationSource.isHeard || tools.isHeard;
 }
 
-/** The place of a run. */
+/** The settings of a run's messages. */
 interface RunPlace {
   readonly captureContent: boolean;
-  /** The call that the run is inside of. */
+  /** The call around a nested run. */
   readonly inside?: (RunMessage["inside"] & { readonly scope: Scope | undefined }) | undefined;
 }
 
@@ -61,10 +61,10 @@ const handlers: EventHandlers<RunChannels> = {
   "run-end": (run, event) => run.end(event),
 };
 
-/** The events that messages are made of. */
+/** The events that messages are made from. */
 const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
-/** One run. */
+/** The messages of one run. */
 class RunChannels implements RunObserver {
   readonly #runId: string;
   readonly #place: RunPlace;
@@ -117,7 +117,7 @@ class RunChannels implements RunObserver {
     this.#calls.delete(callId);
   }
 
-  /** A stream runs with what is bound to its iteration. */
+  /** Runs a stream with the stores of its iteration. */
   startStream(): StreamObserver | undefined {
     return this.#iteration ?? this.#outer;
   }
@@ -145,7 +145,7 @@ class RunChannels implements RunObserver {
     this.#trace?.end({ ...this.#ending, ...broken });
   }
 
-  /** The context of the run's iterations. */
+  /** The operation around the run's iterations. */
   get #outer(): Scope | undefined {
     return this.#trace ?? this.#place.inside?.scope;
   }
@@ -155,21 +155,23 @@ class RunChannels implements RunObserver {
   }
 }
 
-/** The fields of messages. */
+/** The options of `withDiagnostics`. */
 export interface DiagnosticsOptions {
-  /** Puts the arguments and the result of each call into its messages. Default false. */
+  /** Adds the arguments and the result of each call to its messages. Default false. */
   readonly captureContent?: boolean | undefined;
 }
 
 const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
 
 /**
- * Gives the options of a run that tells of itself on the tracing channels `turnwright:run`, `turnwright:iteration` and `turnwright:tool` of
- * `node:diagnostics_channel`. Each thing publishes `start` and `end` when it begins, and `asyncStart` and `asyncEnd` when it is over,
- * `error` before them where it failed, all with one object that is filled in at the end. Stores that are bound to `start` are there in
- * the streams and tools that are inside: those of the run in all of them, those of a call in its tool.
+ * Returns options whose run publishes messages on the tracing channels `turnwright:run`, `turnwright:iteration` and
+ * `turnwright:tool` of `node:diagnostics_channel`.
  *
- * A run that nobody listens to when it begins publishes nothing, and costs next to nothing. With `withTracing`, wrap around it:
+ * Each operation publishes `start` and `end` when it begins, and `asyncStart` and `asyncEnd` when it is over, with `error` before
+ * them if it failed. All use one object, which is completed at the end. Stores that are bound to `start` are available inside the
+ * operation: those of a run in its streams and tools, those of a call in its tool.
+ *
+ * A run without subscribers at its start publishes nothing, and has almost no overhead. With `withTracing`, wrap it:
  * `withDiagnostics(withTracing(options))`.
  *
  * Throws LoopError "invalid-option" or "unknown-option" for `diagnostics`.

@@ -1,4 +1,4 @@
-// Messages as they are sent: turns as they came where that can be, written anew where not.
+// Converted messages: sent back unchanged if possible, otherwise written from their neutral parts.
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json, Message, ToolMessage, ToolResultPart } from "../core/provider-kit.ts";

@@ -1,4 +1,4 @@
-// What becomes of content that users and tools hand over.
+// Content parts of users and tools in the format of the API.
 
 import { expect, it } from "vitest";
 import type { ContentPart, MediaPart } from "../core/provider-kit.ts";

@@ -1,4 +1,4 @@
-// What is asked, field by field.
+// The request, field by field.
 
 import { expect, it } from "vitest";
 import type { Message, ModelRequest } from "../core/provider-kit.ts";

@@ -32,8 +32,8 @@ import type { GenerateContentParams, GenerateSettings, WireContent, WirePart } f
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
 /**
- * The parts of a user's content. Blank texts are left out, because Vertex AI refuses them. Throws a ProviderError `bad-request` for what
- * the wire has no form for.
+ * Returns the parts of a user's content. Blank texts are omitted, because Vertex AI rejects them. Throws a ProviderError
+ * `bad-request` for content that the API does not support.
  */
 export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
@@ -42,27 +42,27 @@ export function toContentParts(content: string | readonly ContentPart[], place: 
   );
 }
 
-/** One part, or none for a blank text. */
+/** Returns one part, or none for a blank text. */
 function toTextParts(text: string): readonly WirePart[] {
   return text.trim() === "" ? [] : [{ text }];
 }
 
-/** The content of a tool beside its result; in words if the wire has no form for it. */
+/** Converts a part of a tool result's content. Text for the model replaces a part that the API does not support. */
 export function toResultMedia(part: MediaPart): MediaWirePart | string {
   return writeToolMedia(part, partMedia);
 }
 
-/** Bytes in base64, or an address for the service to fetch: of the Files API, of a bucket, or of the web. */
+/** Base64 data, or a URL for the service to fetch: of the Files API, a bucket, or the web. */
 export type MediaWirePart =
   | { readonly inlineData: { readonly mimeType: string; readonly data: string } }
   | { readonly fileData: { readonly mimeType: string; readonly fileUri: string } };
 
-/** Whether a part may stand within the answer of a tool. */
+/** True if a part may be inside a function response. */
 export function standsInAnswer(part: MediaWirePart): boolean {
   return "inlineData" in part && answerTypes.has(part.inlineData.mimeType);
 }
 
-/** Read from the guide to function calling of the Gemini API, section "Multimodal function responses". */
+/** Source: the guide to function calling of the Gemini API, section "Multimodal function responses". */
 const answerTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"]);
 
 const partMedia: MediaForms<MediaWirePart> = {
@@ -78,34 +78,34 @@ const partMedia: MediaForms<MediaWirePart> = {
 const imageTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"]);
 const otherTypes = /^(?:(?:audio|video)\/[\w.+-]+|application\/pdf)$/;
 
-/** The service reads every text as one, but knows few names for it. */
+/** Maps text types to "text/plain": the service reads any text, but supports few text types. */
 function toKnownType(mediaType: string): string | undefined {
   if (isTextType(mediaType)) return "text/plain";
   return imageTypes.has(mediaType) || otherTypes.test(mediaType) ? mediaType : undefined;
 }
 
-/** The options that change how a message is written. */
+/** The options that affect the conversion of messages. */
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
 /**
- * Converts a message, given the one before it and its position. A content without parts is to be left out. Throws a ProviderError
- * `bad-request` where a user's message holds what the wire has no form for.
+ * Converts a message, given the one before it and its index. A content without parts must be omitted. Throws a ProviderError
+ * `bad-request` if a user's message has content that the API does not support.
  */
 type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
-/** A turn of the model's, and under which ids its calls are answered; a call without one is answered without one. */
+/** A converted assistant message, and the ids for the results of its calls. A call without an id gets a result without one. */
 interface ConvertedTurn {
   readonly content: WireContent;
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** The answers to a turn's calls, which carry that turn's ids. */
+/** The results of a message's calls, with the ids of that message. */
 interface ConvertedResults {
   readonly turn: Message | undefined;
   readonly content: WireContent;
 }
 
-/** Makes a converter that remembers what it has converted, by the identity of the message. */
+/** Makes a converter that caches by the identity of the message. */
 export function createContentConverter(settings: ContentSettings): ContentConverter {
   const results = new WeakMap<ToolMessage, ConvertedResults>();
   const toUser = memoize(({ content }: UserMessage, index: number): WireContent => ({
@@ -138,7 +138,7 @@ const noIds: ReadonlyMap<string, string> = new Map();
 function convertTurn(message: AssistantMessage, settings: ContentSettings): ConvertedTurn {
   const providerMetadata = readMetadata(message, settings);
   const written = providerMetadata ?? rebuildTurn(message);
-  // Thoughts alone are no turn.
+  // A message with only thoughts is omitted.
   const parts = written.every(({ thought }) => thought === true) ? [] : written;
   const signed = settings.generation === 3 ? signFirstCall(parts) : parts;
   return {
@@ -147,7 +147,7 @@ function convertTurn(message: AssistantMessage, settings: ContentSettings): Conv
   };
 }
 
-/** The calls stand in the same order on both sides. */
+/** Reads the ids of the calls, which have the same order in both forms. */
 function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   const asked = providerMetadata.filter(isCallPart);
@@ -160,8 +160,8 @@ function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]):
 }
 
 /**
- * Text and calls only: thoughts and ids are those of another service. A step of several calls needs no ids, for its answers come in the
- * same order.
+ * Text and calls only, because thoughts and ids are of another service. Several calls need no ids, because their results come in
+ * the same order.
  */
 function rebuildTurn(turn: AssistantMessage): readonly WirePart[] {
   const { text, calls } = readTurn(turn);
@@ -172,12 +172,12 @@ function toCallPart({ name, args }: ToolCallPart): WirePart {
   return { functionCall: { name: toWireName(name), args: toArgumentsObject(args) } };
 }
 
-/** The text that the service accepts in place of a signature of its own (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
+/** The text that the service accepts instead of its own signature (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
 const noSignature = "skip_thought_signature_validator";
 
 /**
- * Gemini 3 refuses a step whose first call is not signed, and a step that another model began cannot be. A turn that is signed
- * anywhere stays as it is.
+ * Adds a placeholder signature to the first call, which Gemini 3 requires and a message of another model lacks. A message with
+ * any signature stays unchanged.
  */
 function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   const first = parts.findIndex(isCallPart);
@@ -185,7 +185,7 @@ function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   return parts.map((part, position) => (position === first ? { ...part, thoughtSignature: noSignature } : part));
 }
 
-/** All answers of a turn, then what cannot stand within them. */
+/** Converts the results of a message, followed by the content that cannot be inside them. */
 function convertResults(
   { results }: ToolMessage,
   ids: ReadonlyMap<string, string>,
@@ -201,12 +201,12 @@ function convertResults(
   return [...answers, ...media];
 }
 
-/** The content of a tool beside its result. */
+/** The content parts of a tool result. */
 interface SortedContent {
   readonly texts: readonly string[];
-  /** Stands within the answer. */
+  /** Parts inside the function response. */
   readonly inside: readonly MediaWirePart[];
-  /** Follows the answers. */
+  /** Parts after the function responses. */
   readonly behind: readonly MediaWirePart[];
 }
 
@@ -223,7 +223,7 @@ function sortContent({ content = [] }: ToolResultPart, { generation }: ContentSe
   return { texts, inside, behind };
 }
 
-/** "output" and "error" are the keys that the service reads (docstring of `FunctionResponse.response` in @google/genai). */
+/** The service reads the keys "output" and "error" (docstring of `FunctionResponse.response` in @google/genai). */
 function toFunctionResponse(
   part: ToolResultPart,
   id: string | undefined,
@@ -246,8 +246,8 @@ interface RequestPorts {
 }
 
 /**
- * Writes a request. `extra` may replace every field of `config` but those that this adapter relies on: the signal, the token to go on
- * with, and that the SDK neither runs tools nor continues an answer by itself.
+ * Builds a request. `extra` may replace every field of `config` except those that this adapter relies on: the signal, the
+ * continuation token, and the fields that keep the SDK from running tools or continuing an answer by itself.
  */
 export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {
   const { system, messages, continuationToken, settings: model = {} } = request;
@@ -269,10 +269,10 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
   };
 }
 
-/** The service wants the user to begin. */
+/** The first content of a conversation that does not begin with the user, which the service requires. */
 const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
 
-/** Contents of one role that follow each other become one: answers of tools, then what a user says to them. */
+/** Joins consecutive contents of one role: function responses, then a user's message. */
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {
   const contents = messages.map((message, index) => convert(message, messages[index - 1], index));
   const groups = groupByRole(contents.filter(({ parts }) => parts.length > 0));
@@ -289,7 +289,7 @@ function toToolFields({ tools, toolChoice }: ModelRequest, settings: GenerateSet
   return { tools: [...functions, ...serverTools], ...(tools.length === 0 ? {} : toToolConfig(toolChoice, settings)) };
 }
 
-/** With tools of both kinds, Gemini 3 has to be asked to tell of the calls of its own; Vertex AI has no field for it. */
+/** With tools of both kinds, Gemini 3 must be asked to report its own tool calls. Vertex AI has no field for it. */
 function toToolConfig(choice: ToolChoice | undefined, settings: GenerateSettings): object {
   const { client, generation, serverTools, streamArguments } = settings;
   const calling = {
@@ -310,8 +310,8 @@ function toCallingMode(choice: ToolChoice): object {
 }
 
 /**
- * As `parametersJsonSchema`, which takes any JSON Schema: the older field `parameters` answers 400 to keywords that it does not know,
- * such as `exclusiveMinimum`.
+ * Uses `parametersJsonSchema`, which accepts any JSON Schema. The older field `parameters` answers 400 to unknown keywords, such
+ * as `exclusiveMinimum`.
  */
 const toDeclaration = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
   name,

@@ -1,4 +1,4 @@
-// What the reader makes of the chunks of a stream.
+// The chunks that the reader makes of a stream.
 
 import { describe, expect, it } from "vitest";
 import type { Json, ModelChunk } from "../core/provider-kit.ts";

@@ -21,7 +21,7 @@ import {
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 
-/** The service says STOP for calls too. What it does not say here, such as FINISH_REASON_UNSPECIFIED, is unknown. */
+/** The service also reports STOP for calls. Words that are not listed here, such as FINISH_REASON_UNSPECIFIED, are unknown. */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
@@ -45,14 +45,14 @@ export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["CONTINUATION", "continue"],
 ]);
 
-/** The content of the message when it ended. */
+/** The content of the message at its end. */
 interface FinishedMessage {
   readonly hasCalls: boolean;
-  /** Whether there is a token to go on with. */
+  /** True if there is a continuation token. */
   readonly hasToken: boolean;
 }
 
-/** Says why the model stopped. An answer that is to be continued and cannot be is one that was cut off. */
+/** Returns the finish reason. An answer that should be continued but has no token counts as cut off. */
 export function toFinishReason(
   raw: string,
   { hasCalls, hasToken }: FinishedMessage,
@@ -63,20 +63,20 @@ export function toFinishReason(
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** Whether a later finish reason may take the place of this one: a bad end is never made good by a second chunk that says STOP. */
+/** True if a later finish reason may replace this one. A bad finish is never replaced by a later STOP. */
 function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
   const reason = words.get(raw);
   return reason === "stop" || reason === "tool-calls";
 }
 
-/** Whether a turn that ended so goes back to the service as it came. What was filtered or broken does not. */
+/** True if a message with this finish is sent back unchanged. Filtered or broken content is not. */
 export function isKept(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls" || reason === "length" || reason === "continue";
 }
 
 /** The counts of one stream so far. */
 interface UsageCounts {
-  /** Takes a `usageMetadata` object, and returns what was used so far; undefined where it counts nothing. */
+  /** Merges a `usageMetadata` object, and returns the usage so far; undefined if it has no counts. */
   add(metadata: unknown): Usage | undefined;
 }
 
@@ -91,9 +91,9 @@ const fields = [
 type Counts = { [Field in (typeof fields)[number]]?: number };
 
 /**
- * Makes empty counts. Each object counts the whole stream so far, or nothing, as in the middle of a stream of Vertex AI; a count that it
- * lacks stays as it was. Those of the prompt hold what was cached, but not what the service's own tools put in; those of the
- * candidates hold no thoughts.
+ * Makes empty counts. Each object counts the whole stream so far, or nothing, as in the middle of a stream of Vertex AI. A
+ * missing count keeps its value. Prompt counts include cached tokens, but not the input of the service's own tools. Candidate
+ * counts exclude thoughts.
  */
 export function countUsage(): UsageCounts {
   const counts: Counts = {};
@@ -116,7 +116,7 @@ export function countUsage(): UsageCounts {
   };
 }
 
-/** A total without a count that stayed would be too low. */
+/** The total is at least the sum: a reported total may lack a count that was kept. */
 function toUsage(counts: Counts, total: number): Usage | undefined {
   const { promptTokenCount: prompt, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = counts;
   if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
@@ -136,27 +136,27 @@ interface Reading {
   readonly usage: UsageCounts;
   readonly words: FinishWords;
   readonly ids: AnswerIds;
-  /** Whether a part has come. */
+  /** True if a part has come. */
   hasBegun: boolean;
-  /** Whether the stream has gone on with another answer, which is not read. */
+  /** True if the stream has gone on with another answer, which is not read. */
   isLeft: boolean;
-  /** Whether the chunk holds code without its result: that and more text follow, whatever the finish reason says. */
+  /** True if the chunk contains code without its result. The result and more text follow then, after any finish reason. */
   runsCode: boolean;
-  /** Why the model stopped. */
+  /** The finish reason. */
   finishRaw: string | undefined;
-  /** Why the service did not ask it. */
+  /** Why the service blocked the prompt. */
   blockRaw: string | undefined;
-  /** The service's words on either. */
+  /** The service's explanation of either. */
   explanation: string;
-  /** The point at which an answer that is not complete goes on: the latest token. */
+  /** The latest continuation token of an incomplete answer. */
   token: string;
   hasText: boolean;
   failed: boolean;
 }
 
 /**
- * Makes a reader that appends to `out`. It reads the first candidate; parts of unknown kinds are kept to be sent back. A token
- * before the end of the stream is a checkpoint for a connection that is lost: it is not used for that, and a lost stream is a failure.
+ * Makes a reader that appends to `out`. It reads the first candidate; parts of unknown kinds are recorded to be sent back. A
+ * token before the end of the stream is a checkpoint for a lost connection. It is not used for that: a lost stream is a failure.
  */
 export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
   const reading: Reading = {
@@ -197,7 +197,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { error, candidates, promptFeedback, usageMetadata } = chunk;
-  // The SDK throws it; versions and clients that do not are read here.
+  // The SDK throws the error; this is for versions and clients that do not.
   if (error !== undefined && error !== null) return fail(error, reading);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));
@@ -210,7 +210,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 
-/** More than one candidate comes only if the caller asked for it; the first is the answer. Without an index, its place is its index. */
+/** True for the first candidate. More than one only comes if the caller requested it. Without an index, the position counts. */
 function isFirst(candidate: unknown, place: number): boolean {
   const { index } = recordOf(candidate);
   return (typeof index === "number" ? index : place) === 0;
@@ -234,7 +234,7 @@ function readPart(part: unknown, reading: Reading): void {
   reading.parts.add(part);
 }
 
-/** Code and its result also take back a finish reason that came before them. */
+/** Code and its result cancel an earlier finish reason. */
 function noteCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
   if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
   reading.runsCode = isRecord(executableCode);
@@ -247,7 +247,7 @@ function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, readin
   reading.explanation = textOf(blockReasonMessage).trim();
 }
 
-/** An answer that has its finish reason is whole, whatever comes after it. */
+/** Stops reading. An answer with its finish reason is complete, even if another one follows. */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   if (reading.finishRaw !== undefined || reading.blockRaw !== undefined) return;

@@ -1,4 +1,4 @@
-// Why the model stopped, in the loop's words.
+// Finish reasons.
 
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";

@@ -1,5 +1,5 @@
-// The options of `googleGenerateContent` and the request side of its wire.
-// The wire's types are written down here, because many versions of the SDK will do.
+// The options of `googleGenerateContent`, and the request types of the API. The types are defined here, so that many versions of
+// the SDK can be used.
 
 import {
   checkFields,
@@ -15,18 +15,18 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** A part of a content. Parts that the model wrote may have any fields. */
+/** A part of a content. Parts of the model may have any fields. */
 export interface WirePart {
   readonly [field: string]: Json | undefined;
 }
 
-/** One side's turn. */
+/** A message of one side. */
 export interface WireContent {
   readonly role: "user" | "model";
   readonly parts: readonly WirePart[];
 }
 
-/** The argument of the SDK. Settings' `extra` may add any field to `config`. */
+/** The argument of the SDK. `extra` of the settings may add any field to `config`. */
 export interface GenerateContentParams {
   readonly model: string;
   /** The conversation: contents with a `role` and `parts`. */
@@ -34,58 +34,62 @@ export interface GenerateContentParams {
   readonly config?: object | undefined;
 }
 
-/** The used part of a Google client: `new GoogleGenAI()` of `@google/genai` 2 and later has it. */
+/** The used part of a Google client: `new GoogleGenAI()` of `@google/genai` 2 or later. */
 export interface GoogleGenAIClient {
-  /** Whether the client speaks to Vertex AI. */
+  /** True if the client uses Vertex AI. */
   readonly vertexai?: boolean | undefined;
   readonly models: {
     generateContentStream(params: GenerateContentParams): PromiseLike<AsyncIterable<unknown>>;
   };
 }
 
-/** How much the model thinks, in the SDK's own words; fields that are not named here are sent as well. */
+/** How much the model thinks, in the format of the SDK. Other fields are also sent. */
 export interface GoogleThinking {
-  /** Whether its thoughts are told, in a summary. */
+  /** True if a summary of the thoughts is sent. */
   readonly includeThoughts?: boolean | undefined;
-  /** Tokens; 0 for none, -1 for as many as the model likes. For Gemini 2.5. */
+  /** Tokens; 0 for none, -1 lets the model decide. For Gemini 2.5. */
   readonly thinkingBudget?: number | undefined;
-  /** Such as "LOW" or "HIGH". For Gemini 3. */
+  /** For example "LOW" or "HIGH". For Gemini 3. */
   readonly thinkingLevel?: string | undefined;
   readonly [field: string]: Json | undefined;
 }
 
-/** A tool that the service runs, such as `{ googleSearch: {} }`. */
+/** A tool that the service runs, for example `{ googleSearch: {} }`. */
 export interface GoogleServerTool {
   readonly [field: string]: Json | undefined;
 }
 
-/** How `googleGenerateContent` reaches its model. */
+/** The options of `googleGenerateContent`. */
 export interface GoogleGenerateContentOptions {
-  /** The caller's own client, for the Gemini API or for Vertex AI. */
+  /** The client to use, for the Gemini API or for Vertex AI. */
   readonly client: GoogleGenAIClient;
-  /** Such as "gemini-3-pro-preview". */
+  /** For example "gemini-3-pro-preview". */
   readonly model: string;
   /**
-   * The service of the model, as `gen_ai.provider.name` has it. Default "gcp.vertex_ai" if the client speaks to Vertex AI, else
-   * "gcp.gemini". Thought signatures go back only where it is the same, so that clients of different accounts want ids of their own.
+   * The service of the model, named as in `gen_ai.provider.name`. Default "gcp.vertex_ai" if the client uses Vertex AI, else
+   * "gcp.gemini". Thought signatures are only sent back to the same id, so use different ids for clients of different accounts.
    */
   readonly id?: string | undefined;
-  /** API family that policies may ask for. Default none. */
+  /** API family, for policies that depend on it. Default none. */
   readonly family?: string | undefined;
   /**
-   * Whose rules a request keeps to. Gemini 3 wants a signature on the first call of each turn, and takes images within the answer
-   * of a tool; Gemini 2 knows neither. Default: 2 where the model's name says Gemini 1 or 2, or Gemma, else 3.
+   * The rules of the request. Gemini 3 requires a signature on the first call of each message, and accepts images inside function
+   * responses; Gemini 2 supports neither. Default: 2 if the model's name contains Gemini 1 or 2, or Gemma, else 3.
    */
   readonly generation?: 2 | 3 | undefined;
-  /** Default: as the model does by itself. */
+  /** Default: the default of the model. */
   readonly thinking?: GoogleThinking | undefined;
-  /**
-   * Whether the arguments of calls are streamed in pieces. Default false; only Vertex AI can.
-   */
+  /** True if the arguments of calls are streamed in parts. Default false; only Vertex AI supports it. */
   readonly streamArguments?: boolean | undefined;
-  /** Offered after the run's own tools. Their calls are the service's: they are never run, and sent back as they came. Default none. */
+  /**
+   * Offered after the run's own tools. Their calls belong to the service: they never run here, and are sent back unchanged.
+   * Default none.
+   */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
-  /** The meanings of the service's words for why the model stopped: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
+  /**
+   * The meanings of the service's finish reasons: `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence over the known ones.
+   * Default none.
+   */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
@@ -118,7 +122,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
   const { client, model, family, thinking, streamArguments = false, serverTools = [] } = options;
-  // The SDK refuses the field for the Gemini API, with each request.
+  // The SDK would reject the field for the Gemini API with each request.
   if (streamArguments && client.vertexai === false) {
     throw invalidOption("streamArguments", "false for a client of the Gemini API", streamArguments);
   }
@@ -126,7 +130,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   return { client, model, id, family, generation, thinking, streamArguments, serverTools };
 }
 
-/** Aliases such as "gemini-flash-latest", tuned models and endpoints do not say; the newer rules hold for those. */
+/** Aliases such as "gemini-flash-latest", tuned models and endpoints do not show it, and get the newer rules. */
 function generationOf(model: string): 2 | 3 {
   return /(?:^|\/)(?:gemini-[12](?![\d])|gemma)/i.test(model) ? 2 : 3;
 }

@@ -1,4 +1,4 @@
-// Token counts, in the loop's words.
+// Token counts.
 
 import { expect, it } from "vitest";
 import type { Usage } from "../core/provider-kit.ts";

@@ -1,4 +1,4 @@
-// The provider over a client that answers from a script.
+// The provider with a scripted client.
 
 import { GoogleGenAI } from "@google/genai";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ interface FakeClient extends GoogleGenAIClient {
   readonly signal: AbortSignal;
 }
 
-/** Streams the given events; one that is an Error is thrown. */
+/** Streams the given events. An Error among them is thrown. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const asked: GenerateContentParams[] = [];
   return {

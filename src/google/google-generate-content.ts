@@ -1,4 +1,4 @@
-// Gemini's generateContentStream as a provider over the caller's own client.
+// Gemini's generateContentStream as a provider, with the caller's own client.
 
 import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildGenerateParams, createContentConverter } from "./generate-body.ts";
@@ -7,16 +7,20 @@ import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./gener
 import { watchFetch } from "./watched-fetch.ts";
 
 /**
- * Makes a provider of a Google client, for the Gemini API or for Vertex AI. The client stays the caller's: its key, project, base
- * URL and `httpOptions` are used as they are. It does not retry unless `httpOptions.retryOptions` says so.
+ * Makes a provider from a Google client, for the Gemini API or for Vertex AI. Key, project, base URL and `httpOptions` of the
+ * client are used unchanged. It does not retry unless `httpOptions.retryOptions` is set.
  *
- * The stream ends with `finish` where the service said why the model stopped, or that it has blocked the prompt, and without one
- * where it did not: then the answer is not complete, whatever it holds. What the SDK throws passes through. The parts of a
- * finished turn are `provider-metadata` chunks and go back to the same model as they came: thought signatures on their parts, and the calls
- * of the service's own tools. To another model, or where the turn was changed, its text and calls are sent. An answer that reached
- * the limit of one request is continued by the loop; the SDK's own continuation is switched off, because it counts against no limit.
+ * The stream ends with `finish` if the service reported why the model stopped, or that it has blocked the prompt. Otherwise it
+ * ends without one, because the answer is incomplete. Errors of the SDK are thrown unchanged.
  *
- * Throws LoopError `invalid-option` or `unknown-option` at once where the options are wrong.
+ * The parts of a finished message become `provider-metadata` chunks and go back to the same model unchanged: parts with thought
+ * signatures, and calls of the service's own tools. Another model gets only the text and the calls, as does the same model if the
+ * message was edited.
+ *
+ * The loop continues an answer that reached the limit of one request. The SDK's own continuation is switched off, because it
+ * counts against no limit.
+ *
+ * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *
  * @example
  * const provider = googleGenerateContent({ client: new GoogleGenAI({ apiKey }), model: "gemini-3-pro-preview" });

@@ -1,4 +1,4 @@
-// Which paths name one value.
+// Paths that identify one value.
 
 import { expect, it } from "vitest";
 import { parseJsonPath } from "./partial-arguments.ts";

@@ -1,4 +1,4 @@
-// Takes the parts of a stream: for the listener at once, for the next request as they were.
+// Reads the parts of a stream: as chunks at once, and unchanged for the next request.
 
 import {
   copyFields,
@@ -18,16 +18,16 @@ import { createPartialArguments, type PartialArguments } from "./partial-argumen
 
 /** The parts of one stream. */
 export interface PartAssembly {
-  /** Whether one of them is a call of the run's own tools. */
+  /** True if one of them is a call of the run's own tools. */
   readonly hasCalls: boolean;
   add(part: UnknownRecord): void;
-  /** Declares a call ready whose end has not come. */
+  /** Marks a call as ready whose end has not come. */
   settle(): void;
-  /** The parts as they are sent back. */
+  /** Returns the parts to send back. */
   parts(): readonly WirePart[];
 }
 
-/** A text of which more may come. A signed one is not among them: what follows it is not signed. */
+/** A text that may be continued. A text with a signature is not, because the signature does not cover what follows. */
 interface OpenText {
   text: string;
   readonly isThought: boolean;
@@ -39,16 +39,16 @@ interface OpenCall {
   readonly id: string | undefined;
   readonly name: string;
   readonly args: PartialArguments;
-  /** Its part, and in it the call, without the arguments. */
+  /** Its part with the call, without the arguments. */
   readonly part: { [field: string]: Json };
   readonly call: { [field: string]: Json };
-  /** Its arguments where the service has sent them whole. */
+  /** Its arguments, if the service sent them complete. */
   whole: string | undefined;
-  /** Whether the arguments came in pieces. */
+  /** True if the arguments came in parts. */
   inPieces: boolean;
-  /** Receives its chunks: a list of its own as long as it may repeat a call. */
+  /** Receives its chunks. A separate list while it may be a repetition of another call. */
   out: ModelChunk[];
-  /** True if it has repeated a call, so that it is left out. */
+  /** True if it repeats another call and is omitted. */
   isRepeated: boolean;
 }
 
@@ -65,8 +65,8 @@ interface Assembly {
 /**
  * Makes an assembly that appends its chunks to `out`.
  *
- * A call comes whole in one part, and is ready with it. On Vertex AI its arguments may be streamed: a part with its name and
- * `willContinue`, parts with `partialArgs`, and one without `willContinue`, which is the end of it.
+ * A call usually comes complete in one part, and is ready then. Vertex AI may stream its arguments: a part with its name and
+ * `willContinue`, parts with `partialArgs`, and a last part without `willContinue`.
  */
 export function createPartAssembly(out: ModelChunk[]): PartAssembly {
   const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };
@@ -91,14 +91,14 @@ function addText(part: UnknownRecord, text: string, { out, kept }: Assembly): vo
     kept.push({ fields: copyFields(part) });
     return;
   }
-  // An empty one says nothing, and Vertex AI refuses it.
+  // Vertex AI rejects an empty text.
   if (text === "") return;
   const last = kept[kept.length - 1];
   if (last !== undefined && "text" in last && last.text.isThought === isThought) last.text.text += text;
   else kept.push({ text: { text, isThought } });
 }
 
-/** Whether a text has nothing with it, above all no signature. */
+/** True if a text has no other fields, such as a signature. */
 function isPlain(part: UnknownRecord): boolean {
   for (const field in part) if (field !== "text" && field !== "thought") return false;
   return true;
@@ -112,9 +112,9 @@ function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): 
     extendCall(call, open, assembly);
     return;
   }
-  // Another call begins where this one was to go on: what it lacks is not known.
+  // Another call begins before the end of this one, so its remaining arguments are unknown.
   closeCall(assembly, false);
-  // An empty one is the end of a call that has ended before.
+  // An empty call is the end of a call that has ended already.
   if (Object.keys(call).length > 0) extendCall(call, startCall(part, call, assembly), assembly);
 }
 
@@ -135,7 +135,7 @@ function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly)
   return open;
 }
 
-/** A signature may come with a later piece of its call; none takes the place of one that is there. */
+/** Adds missing fields. A signature may come with a later part of its call, and never replaces an earlier one. */
 function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
   for (const [field, value] of Object.entries(copyFields(later)))
     if (!Object.hasOwn(fields, field)) setField(fields, field, value);
@@ -170,7 +170,7 @@ function closeCall(assembly: Assembly, isComplete: boolean): void {
   if (out !== assembly.out) for (const chunk of out) assembly.out.push(chunk);
 }
 
-/** Arguments that no chunk has told yet. */
+/** Returns the arguments that no chunk has sent yet. */
 function restOf({ whole, args, inPieces }: OpenCall): string {
   if (whole === undefined) return args.end();
   return inPieces ? "" : whole;
@@ -185,7 +185,7 @@ function toWirePart(kept: KeptPart): WirePart {
   return { ...part, functionCall: { ...call, ...given } };
 }
 
-/** Arguments that are nested too deeply to be written are as malformed as this text. */
+/** Arguments that are nested too deeply to be written give this malformed text. */
 function writeArguments(args: unknown): string {
   try {
     return JSON.stringify(args);
@@ -194,10 +194,13 @@ function writeArguments(args: unknown): string {
   }
 }
 
-/** Levels that a kept part has around its arguments: those nested so deeply that only these are too much would be refused whole. */
+/**
+ * Levels of nesting that a recorded part adds. Arguments that only exceed the limit with these levels would make the whole part
+ * invalid.
+ */
 const levelsAround = 5;
 
-/** A value that is nested past any use becomes a text: the wire wants an object. */
+/** Arguments that are nested too deeply become a text inside an object, because the API requires an object. */
 function readArguments(text: string): Json {
   try {
     return toJson(JSON.parse(text), -levelsAround);

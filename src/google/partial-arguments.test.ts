@@ -1,4 +1,4 @@
-// Arguments that come value by value, and what is told of them meanwhile.
+// Arguments that come value by value, and their text so far.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -18,7 +18,7 @@ const count = (jsonPath: string, numberValue: number): Entry => ({ jsonPath, num
 interface Read {
   readonly args: unknown;
   readonly problem: string | undefined;
-  /** What the listener was told. */
+  /** The text that was sent. */
   readonly told: string;
 }
 
@@ -158,7 +158,7 @@ describe("arguments in pieces", () => {
     object: fc.dictionary(fc.string(), tie("tree"), { minKeys: 1, maxKeys: 3 }),
   }));
 
-  /** The entries in which a value would be streamed, its texts in pieces of a length. */
+  /** Returns the entries that stream a value, with its texts in parts of a given length. */
   function toEntries(value: unknown, path: string, length: number): readonly Entry[] {
     if (Array.isArray(value)) return value.flatMap((item, index) => toEntries(item, `${path}[${index}]`, length));
     if (typeof value === "object" && value !== null)

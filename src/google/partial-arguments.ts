@@ -1,17 +1,17 @@
-// Puts the arguments of a call together that arrive value by value, each under its JSON Path (RFC 9535).
+// Assembles the arguments of a call that arrive value by value, each with its JSON Path (RFC 9535).
 
 import { isRecord, textOf, type UnknownRecord } from "../core/provider-kit.ts";
 
-/** A key of an object, or a position in an array. */
+/** A key of an object, or an index of an array. */
 type PathSegment = string | number;
 
-/** Deeper than any argument: what is nested further is not read. */
+/** Deeper than any real argument. Values with more levels are not read. */
 const deepest = 64;
 
 const segmentAt = /\.([^.[\]*]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]/y;
 
 /**
- * The segments of a path that names one value, such as `$.a.b[0]["c d"]`. Undefined for anything else: a wildcard, a slice, a path of
+ * Parses a path that identifies one value, such as `$.a.b[0]["c d"]`. Undefined for anything else: a wildcard, a slice, a path of
  * more than 64 segments.
  */
 export function parseJsonPath(path: string): readonly PathSegment[] | undefined {
@@ -34,7 +34,7 @@ function toSegment([, key, index, quoted]: RegExpExecArray): PathSegment | undef
   return quoted === undefined ? key : unquote(quoted);
 }
 
-/** The escapes are those of JSON, but for the quote that a name in single quotes has to escape. */
+/** Reads a quoted name. Its escapes are those of JSON, except for the quote in a single-quoted name. */
 function unquote(quoted: string): string | undefined {
   const inside = quoted.slice(1, -1);
   const escaped = quoted.startsWith("'") ? inside.replace(/\\'|"/g, (found) => (found === '"' ? '\\"' : "'")) : inside;
@@ -45,33 +45,33 @@ function unquote(quoted: string): string | undefined {
   }
 }
 
-/** One value, or one more piece of a text. */
+/** A value, or the next part of a text. */
 interface WrittenValue {
   readonly path: readonly PathSegment[];
-  /** How many segments of the path there were before; all of them where a text goes on. */
+  /** How many segments of the path existed before; all of them if a text continues. */
   readonly known: number;
-  /** The value, or the piece, as JSON. */
+  /** The value, or the part of a text, as JSON. */
   readonly json: string;
-  /** Whether the text goes on. */
+  /** True if the text continues. */
   readonly isOpen: boolean;
 }
 
-/** The text so far. */
+/** The JSON text so far. */
 interface ArgumentsText {
-  /** The text that a value adds. */
+  /** Returns the text that a value adds. */
   write(value: WrittenValue): string;
-  /** The text that is left once the last value is written. */
+  /** Returns the rest of the text after the last value. */
   end(): string;
 }
 
 /**
- * Makes an empty text. It goes on as long as the values come in the order of a text, as a model writes them. From the first one on that
- * does not, such as a field of an object that was left, nothing more can be told.
+ * Makes an empty text. It grows as long as the values come in the order of a JSON text, as models write them. After the first
+ * value that does not, such as a field of a closed object, nothing more can be sent.
  */
 function createArgumentsText(): ArgumentsText {
   let started = false;
   let lost = false;
-  /** The place of the latest value, and whether it is a text that goes on. */
+  /** The path of the latest value. `isOpen` is true if it is a text that continues. */
   let path: readonly PathSegment[] = [];
   let isOpen = false;
 
@@ -99,7 +99,7 @@ function createArgumentsText(): ArgumentsText {
   };
 }
 
-/** Leaves what the value before stood in, and enters what this one stands in. */
+/** Closes the containers of the value before, and opens those of this value. */
 function toHead({ path, known }: WrittenValue, before: readonly PathSegment[] | undefined): string {
   let head = before === undefined ? "{" : `${closersOf(before, known + 1)},`;
   for (let depth = known; depth < path.length; depth += 1) {
@@ -110,22 +110,22 @@ function toHead({ path, known }: WrittenValue, before: readonly PathSegment[] | 
   return head;
 }
 
-/** Closes the lists and objects from the innermost one to that of the segment at a depth. */
+/** Closes the arrays and objects from the innermost one to the segment at `depth`. */
 function closersOf(path: readonly PathSegment[], depth: number): string {
   let closers = "";
   for (let inner = path.length - 1; inner >= depth; inner -= 1) closers += typeof path[inner] === "number" ? "]" : "}";
   return closers;
 }
 
-/** The arguments of one call while they come in. */
+/** The arguments of one call, as they arrive. */
 export interface PartialArguments {
-  /** Takes one entry of `partialArgs`. Returns what it adds to the text of the arguments, as far as that can be told. */
+  /** Adds one entry of `partialArgs`. Returns its addition to the text of the arguments, as far as it can be sent. */
   add(entry: unknown): string;
-  /** The fault that they would have if they were complete now: they contradict themselves, or a text was to go on. */
+  /** The problem that they would have if they ended now: they contradict themselves, or a text is incomplete. */
   readonly problem: "malformed" | "truncated" | undefined;
-  /** The rest of the text once they are complete. */
+  /** Returns the rest of the text when they are complete. */
   end(): string;
-  /** All of them, as JSON. */
+  /** Returns all of them as JSON. */
   toText(): string;
 }
 
@@ -134,19 +134,19 @@ type Scalar = string | number | boolean | null;
 interface Leaf {
   readonly kind: "leaf";
   value: Scalar;
-  /** Whether it is a text of which more is to come. */
+  /** True for a text that continues. */
   isOpen: boolean;
 }
 
-/** A value by itself. An object is a map, so that its keys are no more than data. */
+/** A value without its path. An object is a map, so that its keys are only data. */
 type ArgumentNode =
   | { readonly kind: "object"; readonly fields: Map<string, ArgumentNode> }
   | { readonly kind: "array"; readonly items: ArgumentNode[] }
   | Leaf;
 
 /**
- * Makes empty arguments. What contradicts itself is not guessed at: a second value for a complete one, a gap in a list, a path that
- * does not name one value.
+ * Makes empty arguments. Contradictions are not repaired: a second value for a complete one, a gap in a list, a path that does
+ * not identify one value.
  */
 export function createPartialArguments(): PartialArguments {
   const root: ArgumentNode = { kind: "object", fields: new Map() };
@@ -154,7 +154,7 @@ export function createPartialArguments(): PartialArguments {
   let isBroken = false;
   let openTexts = 0;
 
-  /** Undefined where an entry contradicts what there is. */
+  /** Adds an entry. Undefined if it contradicts the earlier ones. */
   function addOne(entry: UnknownRecord): string | undefined {
     const path = parseJsonPath(textOf(entry.jsonPath));
     const value = readScalar(entry);
@@ -195,11 +195,11 @@ function readScalar({ stringValue, numberValue, boolValue, nullValue }: UnknownR
 
 interface Place {
   readonly leaf: Leaf;
-  /** How many segments of the path there were before. */
+  /** How many segments of the path existed before. */
   readonly known: number;
 }
 
-/** The place of a value, made where there is none. Undefined where something else stands there. */
+/** Finds or makes the place of a value. Undefined if another value is there. */
 function findPlace(root: ArgumentNode, path: readonly PathSegment[]): Place | undefined {
   let node = root;
   let known = 0;

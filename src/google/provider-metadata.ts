@@ -1,5 +1,5 @@
-// A turn as the model wrote it: its parts are kept as provider metadata, in order, and sent back unchanged. Thought signatures stand on
-// them, and what the service's own tools did is nowhere else.
+// An assistant message as the model wrote it. Its parts are kept as provider metadata, in order, and sent back unchanged. They
+// have the thought signatures, and only they contain the results of the service's own tools.
 
 import {
   type AssistantMessage,
@@ -16,15 +16,15 @@ import {
 } from "../core/provider-kit.ts";
 import type { WirePart } from "./generate-options.ts";
 
-/** One part of provider metadata for each part, as `readMetadata` expects them. */
+/** Makes one part of provider metadata for each part, in the form of `readMetadata`. */
 export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
   return parts.map((part) => ({ part }));
 }
 
 /**
- * The parts of a turn as they may be sent; undefined where it must be written anew. They may be sent only where all of them are of
- * this service and model, for signatures are not portable, and where they say what the neutral parts say: the same text, and the same
- * calls. They do not where somebody edited the turn, or where a later continuation of it was cut off.
+ * Returns the parts of an assistant message to send; undefined if it must be written from its neutral parts. All parts must be of
+ * this service and model, because signatures are not portable. They must also match the neutral parts: the same text, and the
+ * same calls. They differ if the message was edited, or a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
   const items = readOwnItems(turn.providerMetadata, reader);
@@ -44,23 +44,23 @@ function toRecorded(parts: readonly WirePart[]): RecordedTurn<WirePart> {
   return { text, calls, isCall: (part, call) => !isAmbiguous && isCall(part, call) };
 }
 
-/** Whether a part is a call of the run's own tools; those of the service's are `toolCall`. */
+/** True if a part is a call of the run's own tools. Calls of the service's tools are `toolCall`. */
 export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }
 
-/** The id that the service gave to a call; on Vertex AI and before Gemini 3 it often gives none. */
+/** Returns the service's id of a call. Vertex AI, and models before Gemini 3, often have none. */
 export function idOfCall({ functionCall }: WirePart): string | undefined {
   return filledOrNone(recordOf(functionCall).id);
 }
 
-/** Two calls of one turn under one id cannot be told apart by it. */
+/** True if two calls of a message have the same id, so that it identifies neither. */
 function hasDouble(asked: readonly WirePart[]): boolean {
   const ids = asked.map(idOfCall).filter((id) => id !== undefined);
   return new Set(ids).size < ids.length;
 }
 
-/** The name of a function in the form that the service accepts (docstring of `FunctionDeclaration.name` in @google/genai). */
+/** A function name that the service accepts (docstring of `FunctionDeclaration.name` in @google/genai). */
 const wireName = /^[a-z_][\w.:-]{0,127}$/i;
 
 function isCall(part: WirePart, call: ToolCallPart): boolean {
@@ -70,7 +70,7 @@ function isCall(part: WirePart, call: ToolCallPart): boolean {
   return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
 }
 
-/** Models make names up; one with other characters in the history would make the service refuse every later request. */
+/** Replaces other characters: with an invented name in the history, the service would reject every later request. */
 export function toWireName(name: string): string {
   const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
   return wireName.test(plain) ? plain : `_${plain}`;

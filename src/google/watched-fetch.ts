@@ -1,22 +1,22 @@
-// Reads what the Google SDK does not pass on: the headers of an error, its status if the body is no JSON, and the body of an answer that is no
-// stream.
+// Reads what the Google SDK does not pass on: the headers of an error, its status if the body is not JSON, and the body of a
+// response that is not a stream.
 
 import { checkBody, type Clock, isRecord, parseJson, recordOf } from "../core/provider-kit.ts";
 import type { GenerateContentParams, GoogleGenAIClient } from "./generate-options.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** A request whose answers are watched. */
+/** A request whose responses are observed. */
 interface WatchedRequest {
   readonly params: GenerateContentParams;
-  /** Adds the status and the headers of the answer to an error of the SDK. */
+  /** Adds the status and the headers of the response to an error of the SDK. */
   explain(error: unknown): unknown;
 }
 
 /**
- * Puts a fetch into the request that hands on what the caller's own fetch gives, with two changes. The body of an error is always JSON: the
- * SDK parses it before it looks at the status, and throws a SyntaxError without one. An answer that is no stream throws what
- * it says. A client that does not tell its fetch is left alone.
+ * Adds a fetch to the request that passes on the responses of the caller's own fetch, with two changes. The body of an error is
+ * always JSON, because the SDK parses it before it reads the status, and would throw a SyntaxError. A response that is not a
+ * stream throws the error that it contains. A client that does not expose its fetch is not changed.
  */
 export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams, clock: Clock): WatchedRequest {
   const own = readFetch(client, params);
@@ -39,7 +39,7 @@ export function watchFetch(client: GoogleGenAIClient, params: GenerateContentPar
   };
 }
 
-/** Undefined for a client of another kind, whose requests know no fetch. */
+/** Undefined for a client of another kind, whose requests accept no fetch. */
 function readFetch(client: object, { config }: GenerateContentParams): Fetch | undefined {
   const own: unknown = Reflect.get(client, "apiClient");
   if (!isRecord(own) || typeof own.getFetch !== "function") return undefined;
@@ -54,7 +54,7 @@ function isFetch(value: unknown): value is Fetch {
 /** The dispatcher of Node's fetch. */
 const dispatcherKey = Symbol.for("undici.globalDispatcher.1");
 
-/** The SDK lifts Node's own limits of 300 s on silence only for requests without a fetch. */
+/** The SDK disables Node's 300 s limits on silence only for requests without a fetch. */
 const fetchWithoutLimits: Fetch = (input, init) => {
   const dispatch = (options: object, handler: unknown): unknown => {
     const dispatcher = recordOf(Reflect.get(globalThis, dispatcherKey));
@@ -66,7 +66,7 @@ const fetchWithoutLimits: Fetch = (input, init) => {
   return fetch(input, options);
 };
 
-/** The words of an error that cannot be parsed, in the form that the service has for them. */
+/** Converts an error that cannot be parsed to the JSON form of the service. */
 async function toReadable(response: Response): Promise<Response> {
   const { status, statusText, headers } = response;
   const text = await response.text();
@@ -76,13 +76,16 @@ async function toReadable(response: Response): Promise<Response> {
     ? text
     : JSON.stringify({ error: { code: status, message: text.trim() || statusText || `Status ${status}` } });
   const plain = new Headers(headers);
-  // The body is no longer as it was sent.
+  // The body has changed.
   for (const name of ["content-encoding", "content-length"]) plain.delete(name);
   plain.set("content-type", "application/json");
   return new Response(body, { status: isError(status) ? status : 400, statusText, headers: plain });
 }
 
-/** No Response can be made with a body and a status such as 304 or 999. Its own status is added to the error. */
+/**
+ * True for an error that is rewritten. A Response cannot have a body and a status such as 304 or 999, so those are added to the
+ * error instead.
+ */
 function isError(status: number): boolean {
   return status >= 400 && status <= 599;
 }

@@ -1,5 +1,5 @@
-// Content that foreign tools answer with, as parts of ours. The libraries name the same few things differently: where the bytes or the
-// address are, and what media type they have.
+// Converts results of other libraries' tools to content parts. The libraries use different names for the same few things: the
+// data or URL, and the media type.
 
 import {
   type ContentPart,
@@ -16,7 +16,7 @@ import {
   type UnknownRecord,
 } from "../core/entry-kit.ts";
 
-/** The result of a call that answered with blocks: their texts are its data, images and files its content. */
+/** Makes the result of a call that returned blocks. Texts become its data; images and files its content. */
 export function toContentResult(blocks: readonly unknown[], more: ToolResultFields = {}): ToolResult {
   const parts = blocks.flatMap(toParts);
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
@@ -28,7 +28,7 @@ export function toContentResult(blocks: readonly unknown[], more: ToolResultFiel
   });
 }
 
-/** The parts of one block. One that cannot be carried, such as the id of a file at some provider, becomes a text that says so. */
+/** Returns the parts of one block. A block that cannot be converted, such as a provider's file id, becomes a text that says so. */
 function toParts(block: unknown): readonly ContentPart[] {
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (!isRecord(block)) return [];
@@ -41,14 +41,14 @@ function toParts(block: unknown): readonly ContentPart[] {
 
 function textIn({ type, text, source, data }: UnknownRecord): string | undefined {
   if (type === "text" || type === "input_text" || type === "output_text" || type === "text-plain") return textOrNone(text);
-  // A document whose bytes are plain text.
+  // A document with plain text as its data.
   for (const holder of [source, data]) {
     if (isRecord(holder) && holder["type"] === "text") return textOrNone(holder["data"] ?? holder["text"]);
   }
   return undefined;
 }
 
-/** Search results and documents hold blocks of their own. */
+/** Returns the blocks inside search results and documents. */
 function nestedBlocks({ type, content, source, title }: UnknownRecord): readonly unknown[] | undefined {
   const held = isRecord(source) && source["type"] === "content" ? source["content"] : content;
   if (typeof held === "string") return [held];
@@ -71,7 +71,7 @@ function toMedia(block: UnknownRecord): ContentPart | undefined {
   };
 }
 
-/** The fields that may hold the content of a block, the innermost first. */
+/** Returns the fields that may contain the content of a block, the innermost first. */
 function holdersOf(block: UnknownRecord): readonly UnknownRecord[] {
   const inner = ["source", "image", "file", "image_url", "data"].flatMap((field) => {
     const value = block[field];
@@ -90,7 +90,7 @@ function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecor
   return undefined;
 }
 
-/** False for an address outside the web, which the model's service would read with its own rights. */
+/** False for a URL outside the web, which the model's service would read with its own permissions. */
 function isOpen(data: string): boolean {
   const source = locateMedia({ type: "file", mediaType: "", data });
   return source.kind !== "url" || isOnWeb(source);

@@ -1,4 +1,4 @@
-// Tools of other libraries: their fields and schemas are read by shape, never by class.
+// Tools of other libraries. Fields and schemas are recognized by shape, never by class.
 
 import {
   isRecord,
@@ -15,12 +15,12 @@ import {
 
 type Answer = StandardResult<unknown> | Promise<StandardResult<unknown>>;
 
-/** A Standard Schema around a function that answers as one. */
+/** Makes a Standard Schema from a validation function. */
 export function toStandardSchema(vendor: string, json: JsonSchema, validate: (args: unknown) => Answer): StandardSchema {
   return { "~standard": { version: 1, vendor, validate, jsonSchema: { input: () => ({ ...json }) } } };
 }
 
-/** Checks as another schema does, but gives back what came in: for tools that parse their arguments themselves. */
+/** Validates like another schema, but returns the input unchanged: for tools that parse their arguments themselves. */
 export function keepArgs(schema: StandardSchema): StandardSchema {
   const { vendor, jsonSchema, validate } = schema["~standard"];
   const check = (args: unknown): Answer => {
@@ -30,7 +30,7 @@ export function keepArgs(schema: StandardSchema): StandardSchema {
   return { "~standard": { version: 1, vendor, validate: check, jsonSchema } };
 }
 
-/** The faults that an error names: its issues, those of its cause, or its message. */
+/** Returns the issues in an error: its own, those of its cause, or its message. */
 export function toIssues(error: unknown): StandardResult<never> {
   const cause = isRecord(error) ? error["cause"] : undefined;
   const found = [error, cause].map(listOf).find((list) => list.length > 0) ?? [{ message: toPlainError(error).message }];
@@ -48,27 +48,27 @@ function isIssue(value: unknown): value is StandardIssues[number] {
   return isRecord(value) && typeof value["message"] === "string" && (value["path"] === undefined || Array.isArray(value["path"]));
 }
 
-/** A foreign tool, read. */
+/** The parts of another library's tool. */
 export interface ForeignTool {
   readonly name: unknown;
   readonly description: unknown;
-  /** Undefined where only the tool's own service knows its arguments. */
+  /** Undefined if only the tool's service knows its arguments. */
   readonly schema: ForeignSchema | undefined;
-  /** Whether the tool parses its arguments itself: then it has to get what the model wrote, and not what a schema has made of it. */
+  /** True if the tool parses its arguments itself. It then needs the model's arguments, not the output of a schema. */
   readonly parses: boolean;
-  /** Makes the tool's own approval mark one of ours; `parse` gives the arguments as the tool would get them. */
+  /** Converts the approval setting of the tool. `parse` returns the arguments as the tool would get them. */
   readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval<unknown>) | undefined;
   readonly timeoutMs?: number | undefined;
   execute(args: unknown, context: ToolContext): unknown;
 }
 
-/** The check of a tool's arguments, and the schema for the model if the check cannot give it. */
+/** The validation of a tool's arguments, and the JSON Schema for the model if it cannot be derived. */
 export interface ForeignSchema {
   readonly inputSchema: ToolSchema;
   readonly jsonSchema?: JsonSchema | undefined;
 }
 
-/** The arguments of a call as the tool's schema makes them; undefined where they do not fit. */
+/** Returns the arguments of a call as parsed by the tool's schema; undefined if they do not fit. */
 export type ParseArgs = (args: unknown) => Parsed | PromiseLike<Parsed>;
 
 type Parsed = { readonly value: unknown } | undefined;
@@ -81,7 +81,7 @@ export function isCallable(value: unknown): value is Callable {
   return typeof value === "function";
 }
 
-/** A method of a foreign object, tied to it. Whoever asks has seen that it is there. */
+/** Returns a bound method of another library's object. The caller has checked that it exists. */
 export function methodOf(owner: UnknownRecord, name: string): Callable {
   return (...args) => {
     const method = owner[name];

@@ -31,7 +31,7 @@ import { type ForeignSchema, type ForeignTool, isCallable, methodOf, toIssues, t
 type ModelMessage = { readonly role: string; readonly content: unknown };
 
 /**
- * The messages in front of a call, without the turn that asked for it, as the AI SDK hands them to its tools.
+ * Returns the messages before a call, without the assistant message that contains it, as the AI SDK passes them to its tools.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message
  */
@@ -106,10 +106,10 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
   };
 }
 
-/** The sources of the second argument of `execute` and of `needsApproval`. */
+/** The sources of the second argument of `execute` and `needsApproval`. */
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
-/** Getters, because most tools look at nothing of it, and a signal and a converted transcript cost something. */
+/** Getters, because most tools read nothing of it, and a signal and a converted transcript are not free. */
 function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   return {
     toolCallId,
@@ -124,10 +124,10 @@ function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   };
 }
 
-/** A schema of any library, one that is made when it is asked for, or what `jsonSchema()` and `zodSchema()` of the AI SDK make. */
+/** Reads a schema of any library, a function that returns one, or a result of the AI SDK's `jsonSchema()` or `zodSchema()`. */
 function readSchema(given: unknown, name: unknown): ForeignSchema {
   const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;
-  // Both are looked into when the whole tool is checked.
+  // Both are validated with the whole tool.
   if (!isRecord(schema) || isStandardSchema(schema as ToolSchema) || !("jsonSchema" in schema))
     return { inputSchema: schema as ToolSchema };
   const json: unknown = schema["jsonSchema"];
@@ -144,7 +144,7 @@ function readSchema(given: unknown, name: unknown): ForeignSchema {
   };
 }
 
-/** Its `ValidationResult`. */
+/** Converts the AI SDK's `ValidationResult`. */
 function toResult(answer: unknown): StandardResult<unknown> {
   if (!isRecord(answer)) return { issues: [{ message: "The validation gave no answer." }] };
   return answer["success"] === true ? { value: answer["value"] } : toIssues(answer["error"]);
@@ -159,11 +159,11 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Each result but the last is preliminary: listeners hear of all, the model reads the last. */
+/** Reads all results. Each result but the last is preliminary: listeners get all of them, the model the last. */
 async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: ToolContext): Promise<unknown> {
   let last: unknown;
   for await (const result of results) {
-    // Leaving closes a generator, also one that does not look at its signal.
+    // Leaving the loop closes a generator, even if it ignores its signal.
     if (signal.aborted) break;
     progress(result);
     last = result;
@@ -171,7 +171,7 @@ async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: 
   return last;
 }
 
-/** Its `ToolResultOutput`; the output itself is for listeners. */
+/** Converts the AI SDK's `ToolResultOutput`. The output itself is for listeners. */
 function readModelOutput(said: unknown, output: unknown): unknown {
   const { type, value, reason } = recordOf(said);
   switch (type) {

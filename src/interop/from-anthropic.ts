@@ -13,7 +13,7 @@ import {
 } from "./foreign-tool.ts";
 
 /**
- * Reads a tool of the Anthropic SDK. One that the service defines itself, such as its memory tool, has no schema of its own.
+ * Reads a tool of the Anthropic SDK. A tool that the service defines, such as its memory tool, has no schema of its own.
  *
  * @see https://github.com/anthropics/anthropic-sdk-typescript/blob/main/helpers.md
  */
@@ -56,7 +56,7 @@ function readSchema(tool: UnknownRecord, name: unknown): ForeignSchema | undefin
   };
 }
 
-/** Without a schema library `parse` gives back what it gets. No schema of an object takes a symbol. */
+/** True if `parse` returns its input, as it does without a schema library. No schema of an object accepts a symbol. */
 function givesBack(parse: Callable): boolean {
   const probe = Symbol("probe");
   try {
@@ -66,7 +66,7 @@ function givesBack(parse: Callable): boolean {
   }
 }
 
-/** Tools made of MCP tools without parameters say `properties: null`, which other services refuseTool. */
+/** Removes null fields. Tools made from MCP tools without parameters have `properties: null`, which other services reject. */
 function withoutNulls(schema: UnknownRecord): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)) as JsonSchema;
 }

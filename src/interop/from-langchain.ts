@@ -13,7 +13,7 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignSchema, type ForeignTool, methodOf } from "./foreign-tool.ts";
 
 /**
- * Reads a tool of LangChain. It is invoked with the whole call, as LangChain's own agents do, so that it answers with a ToolMessage.
+ * Reads a tool of LangChain. It is invoked with the whole call, as in LangChain's own agents, so that it returns a ToolMessage.
  *
  * @see https://docs.langchain.com/oss/javascript/langchain/tools
  */
@@ -46,10 +46,10 @@ function readSchema(schema: unknown): ForeignSchema {
   return takesText(schema) ? { inputSchema, jsonSchema: textSchema } : { inputSchema };
 }
 
-/** The schema that a model is shown for a tool that takes one text. */
+/** The schema that the model sees for a tool with one text as its argument. */
 const textSchema = { type: "object", properties: { input: { type: "string" } } } as const;
 
-/** The schema of a tool without one: a transform of zod 3 around `{ input }`, which cannot say what it takes. */
+/** True for the schema of a tool without one: a zod 3 transform around `{ input }`, which cannot be converted. */
 function takesText(schema: unknown): boolean {
   const { typeName, schema: inner } = recordOf(recordOf(schema)["_def"]);
   if (typeName !== "ZodEffects" || !isRecord(inner) || !isRecord(inner["shape"])) return false;
@@ -57,7 +57,7 @@ function takesText(schema: unknown): boolean {
   return names.length === 1 && names[0] === "input";
 }
 
-/** A ToolMessage, or what a tool that answers otherwise gave. Its artifact is for listeners. */
+/** Reads a ToolMessage, or the direct result of a tool. Its artifact is for listeners. */
 function readAnswer(message: unknown, endTurn: boolean): unknown {
   if (!isToolMessage(message)) return endTurn ? toolResult({ data: message, endTurn }) : message;
   const { content, artifact, status } = message;

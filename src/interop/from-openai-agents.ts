@@ -13,7 +13,7 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
 
 /**
- * Reads a tool of OpenAI Agents. Its parser is not to be had from outside, so that arguments which do not fit fail in the call.
+ * Reads a tool of OpenAI Agents. Its parser is not accessible, so arguments that do not fit fail in the call.
  *
  * @see https://openai.github.io/openai-agents-js/guides/tools/
  */
@@ -56,7 +56,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
   };
 }
 
-/** The part of a RunContext that a tool may read. There is no run of theirs, so that nothing is counted and nothing is open. */
+/** The part of a RunContext that a tool may read. There is no run of OpenAI Agents, so nothing is counted and nothing is pending. */
 function toRunContext(context: unknown): UnknownRecord {
   const usage = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, inputTokensDetails: [], outputTokensDetails: [] };
   return {
@@ -79,7 +79,7 @@ function toDetails({ name }: UnknownRecord, args: unknown, context: ToolContext)
   };
 }
 
-/** The sentence into which `tool()` turns whatever its function throws, unless it has an `errorFunction`. Older versions add the error. */
+/** The text that `tool()` returns for any error of its function, unless it has an `errorFunction`. Older versions append the error. */
 const failed = "An error occurred while running the tool. Please try again.";
 
 function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknown {
@@ -91,7 +91,7 @@ function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknow
   return blocks.length > 0 && blocks.every(isBlock) ? toContentResult(blocks) : output;
 }
 
-/** Its structured outputs; anything else that has a type is data. */
+/** True for the library's structured outputs. Anything else with a type is data. */
 function isBlock(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { type, text, image, imageUrl, file, fileData, fileUrl, fileId, data } = value;

@@ -1,4 +1,4 @@
-// Tools of other libraries as tools of ours.
+// Converts tools of other libraries.
 
 import {
   assertTool,
@@ -24,18 +24,18 @@ import { fromAnthropic } from "./from-anthropic.ts";
 import { fromLangChain } from "./from-langchain.ts";
 import { fromOpenAiAgents } from "./from-openai-agents.ts";
 
-/** The libraries whose tools are known. */
+/** The supported libraries. */
 type ForeignKind = "ai-sdk" | "openai-agents" | "anthropic" | "langchain";
 
-/** The kind of a tool, or why it has none; `problem` reads on after the tool's name. */
+/** The kind of a tool, or why it has none. `problem` follows the name of the tool. */
 type FoundKind = { readonly kind: ForeignKind } | { readonly problem: string };
 
 interface Shape {
   readonly kind: ForeignKind;
   readonly label: string;
-  /** Fields that tools of this kind have and those of the others do not. */
+  /** Returns true if the tool has the distinguishing fields of this kind. */
   looksLike(tool: UnknownRecord): boolean;
-  /** The fields without which one cannot be run, and what each must be. */
+  /** The fields that are required to run it, with their checks. */
   readonly needs: readonly (readonly [field: string, fits: (value: unknown) => boolean])[];
 }
 
@@ -100,20 +100,20 @@ function isProviderTool({ type }: UnknownRecord): boolean {
   return type === "provider" || type === "provider-defined";
 }
 
-/** A tool that runs elsewhere names its type; anything else is not a tool. */
+/** Describes an unknown tool. A tool that runs elsewhere has a type; anything else is not a tool. */
 function describeStranger({ type }: UnknownRecord): string {
   return typeof type === "string"
     ? `is of type ${quote(type)}, which is run elsewhere: it has none of ${known}`
     : `is of no known kind: it has none of ${known}`;
 }
 
-/** Replacements for what a tool of another library says of itself, and traits that it has no words for. */
+/** Replacements for fields of the imported tool, and further traits. */
 export interface ImportOverrides extends ToolTraits {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** Checks the arguments, and is shown to the model, in place of the tool's own schema. */
+  /** Validates the arguments, and is shown to the model, instead of the tool's own schema. */
   readonly inputSchema?: ToolSchema | undefined;
-  /** Shown to the model; needed where the schema cannot become JSON Schema by itself. */
+  /** Shown to the model. Needed if the schema cannot be converted to JSON Schema. */
   readonly jsonSchema?: JsonSchema | undefined;
 }
 
@@ -125,13 +125,15 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
 };
 
 /**
- * Makes a tool of one that was written for the AI SDK (`tool()`), OpenAI Agents (`tool()`), the Anthropic SDK (`betaZodTool`, `betaTool`)
- * or LangChain (`tool()`, StructuredTool). It is told by its shape; nothing of those packages is loaded. Its schema is shown to the model
- * and checks what comes back, it gets the call's signal, its results and failures are the call's, its images and files reach the model,
- * and its approval mark is the trait `needsApproval`. `overrides` win over what the tool says; tools of the AI SDK have no name inside.
+ * Converts a tool that was written for the AI SDK (`tool()`), OpenAI Agents (`tool()`), the Anthropic SDK (`betaZodTool`,
+ * `betaTool`) or LangChain (`tool()`, StructuredTool). It is recognized by its shape; none of those packages is loaded.
  *
- * Throws LoopError "invalid-tool" for what is no such tool, has no name, or is run by its provider, and "invalid-schema" where its schema
- * cannot become JSON Schema and no `jsonSchema` is given.
+ * Its schema is shown to the model and validates the arguments, and it gets the call's signal. Its results and errors become
+ * those of the call, including images and files. Its approval setting becomes the trait `needsApproval`. `overrides` take
+ * precedence over the tool's own fields. Tools of the AI SDK contain no name, so pass one.
+ *
+ * Throws LoopError "invalid-tool" if the value is not such a tool, has no name, or is run by its provider. Throws
+ * "invalid-schema" if its schema cannot be converted and there is no `jsonSchema`.
  *
  * @example
  * const weather = importTool(aiSdkWeather, { name: "get_weather", timeoutMs: 10_000 });
@@ -151,10 +153,10 @@ export function importTool(tool: object, overrides: ImportOverrides = {}): Tool<
 }
 
 /**
- * Imports several tools: an array of tools that have names, or an object of tools by name, as the AI SDK takes them. The name in the object
- * wins. `overrides` are by name.
+ * Imports several tools: an array of tools with names, or an object of tools by name, as in the AI SDK. The name in the object
+ * takes precedence. `overrides` are by name.
  *
- * Throws as `importTool` does, and LoopError "invalid-option" where `tools` is neither.
+ * Throws the errors of `importTool`, and LoopError "invalid-option" if `tools` is neither.
  *
  * @example
  * const tools = importTools({ get_weather, send_mail }, { send_mail: { needsApproval: true } });
@@ -175,7 +177,7 @@ export function importTools(
   });
 }
 
-/** A promise, a Map and a Set are objects too, and would be read as ones without any tool. */
+/** Excludes a promise, a Map and a Set, which would look like an object without tools. */
 function hasNames(given: unknown): boolean {
   return isRecord(given) && !isThenable(given) && !(Symbol.iterator in given);
 }
@@ -198,7 +200,7 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
     execute: foreign.execute,
   };
   assertTool(made);
-  // A schema that cannot be shown is said here, and not where the first run starts.
+  // Reports a schema that cannot be converted now, not when the first run starts.
   toJsonSchema(made.jsonSchema ?? made.inputSchema, name);
   return { ...made, execute: foreign.execute };
 }

@@ -1,4 +1,3 @@
-// The entry `turnwright/interop`: tools that were written for other libraries, and registries put together. What every run needs of tools
-// is in src/tools.
+// The entry `turnwright/interop`: tools of other libraries. The functions for tools that every run needs are in src/core/tools.
 
 export { importTool, type ImportOverrides, importTools } from "./import-tool.ts";

@@ -1,4 +1,4 @@
-// A journal in a file: each record is on disk before the next step begins.
+// A journal in a file. Each record is on disk before the next step begins.
 
 import { hostname } from "node:os";
 import {
@@ -16,11 +16,14 @@ import { type FileJournalOptions, type JournalSession, openJournal, readJournal 
 /** A journal in a file. */
 export interface FileJournal extends Journal {
   readonly durable: true;
-  /** As it was given. */
+  /** The path as it was passed. */
   readonly path: string;
-  /** Reads the file, and locks it unless it is only read. `runToolLoop` does so by itself; a loop of your own does it before its first step. */
+  /**
+   * Reads the file, and locks it unless it is opened read-only. `runToolLoop` calls it; call it before the first step of a loop
+   * of your own.
+   */
   open(how?: { readonly readOnly?: boolean | undefined }): Promise<() => Promise<void>>;
-  /** Reads the records of the file as it is now. Takes no lock, and passes over a last line that is half written. */
+  /** Reads the current records of the file. Takes no lock, and ignores an incomplete last line. */
   read(): Promise<ReadonlyMap<string, unknown>>;
 }
 
@@ -31,14 +34,14 @@ const optionChecks: Checks<FileJournalOptions> = {
 };
 
 /**
- * A journal in a file, one file for each run. The same call over the same file goes on where it was, in this process or another, also
- * where the one before was killed: what is recorded is neither asked nor run again. Nothing is opened before the run begins, and
- * nothing is held when it is over.
+ * A journal in a file, one file per run. The same call with the same file continues the run, in this process or another, even if
+ * the earlier process was killed. Recorded steps do not run again. Nothing is opened before the run begins, and nothing is held
+ * when it is over.
  *
- * The file has one JSON record a line, each with a checksum, and is readable by its owner only. A last line that a crash has cut off
- * is removed, and `onTornLine` told; a file that is damaged otherwise is refused with the line, "journal-damaged". Beside an open
- * file lies a lock, its name with `.lock` behind it: a second writer is refused, "journal-locked", until the first one is done or its
- * process gone. Both errors, and what the disk says, reject the run.
+ * The file has one JSON record per line, each with a checksum, and is readable by its owner only. A last line that a crash has
+ * cut off is removed, and passed to `onTornLine`. A file with any other damage is rejected as "journal-damaged", with the line. A
+ * lock file, with `.lock` appended to the name, exists while the journal is open. A second writer is rejected as "journal-locked"
+ * until the first one is done or its process is gone. These errors, and errors of the disk, reject the run.
  *
  * Throws LoopError "invalid-option" or "unknown-option".
  *

@@ -1,5 +1,5 @@
-// A lock beside a file, for one writer at a time on one machine.
-// Each writer appends a claim to the lock file. The first claim whose owner still lives holds the lock.
+// A lock file for one writer at a time on one machine. Each writer appends a claim to it. The first claim whose owner is alive
+// holds the lock.
 
 import { randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, readlink, rm } from "node:fs/promises";
@@ -7,29 +7,29 @@ import { hostname } from "node:os";
 import { isRecord, LoopError, parseJson } from "../core/entry-kit.ts";
 import { constants } from "node:fs";
 
-/** A process, as another process can look it up. The optional facts are known on Linux. */
+/** The identity of a process for other processes. The optional facts are known on Linux. */
 interface LockOwner {
   readonly pid: number;
   readonly host: string;
-  /** Names this copy of the package in its process: it knows by itself which of its locks it still holds. */
+  /** Identifies this copy of the package in its process, which knows which of its locks it still holds. */
   readonly instance: string;
-  /** Names this boot of the machine. */
+  /** Identifies this boot of the machine. */
   readonly boot?: string | undefined;
-  /** Names the machine across boots. */
+  /** Identifies the machine across boots. */
   readonly machine?: string | undefined;
-  /** The PID and time namespaces: in another one, `pid` and `start` mean another process, or none. */
+  /** The PID and time namespaces. In another namespace, `pid` and `start` refer to another process, or to none. */
   readonly namespace?: string | undefined;
-  /** When the process began, in ticks of this boot: process ids are used again. */
+  /** When the process began, in ticks of this boot, because process ids are reused. */
   readonly start?: string | undefined;
 }
 
-/** The state of a lock's owner. "unknown" is a process that this one cannot see. */
+/** The state of a lock's owner. "unknown" is a process that cannot be seen from here. */
 type OwnerState = "alive" | "dead" | "unknown";
 
 const instance = randomUUID();
 let own: Promise<LockOwner> | undefined;
 
-/** This process. Read once, because nothing of it changes. */
+/** Returns the identity of this process. Cached, because it never changes. */
 function ownIdentity(): Promise<LockOwner> {
   return (own ??= readIdentity());
 }
@@ -43,13 +43,13 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // A /proc of another PID namespace numbers processes otherwise.
+  // The /proc of another PID namespace uses other process ids.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
 }
 
-/** Whether the owner of a lock still runs. Answers "dead" only when that is certain. */
+/** Returns the state of a lock's owner. "dead" only if that is certain. */
 async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   if (owner.host !== self.host) return "unknown";
   if (owner.boot !== self.boot) return isBeforeReboot(owner, self) ? "dead" : "unknown";
@@ -60,15 +60,18 @@ async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   return stat === undefined || startIn(stat) === owner.start ? "alive" : "dead";
 }
 
-/** On Linux a process without a readable /proc does not know which namespace it is in. */
+/** True if this process can see others. On Linux, a process without a readable /proc does not know its namespace. */
 function canSeeProcesses({ namespace }: LockOwner): boolean {
   return namespace !== undefined || process.platform !== "linux";
 }
 
-/** The inode number of the first PID namespace, which Linux fixes. */
+/** The inode number of the initial PID namespace, which is constant in Linux. */
 const firstNamespace = "pid:[4026531836]";
 
-/** The same machine after a restart. Containers are left out: images of one origin may share a machine id. */
+/**
+ * True if the owner ran before a restart of the same machine. Excludes containers, because images with one origin may share a
+ * machine id.
+ */
 function isBeforeReboot(owner: LockOwner, self: LockOwner): boolean {
   if (owner.boot === undefined || self.boot === undefined) return false;
   const isMachine = owner.machine !== undefined && owner.machine !== "" && owner.machine === self.machine;
@@ -80,14 +83,14 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // A process of another user exists too.
+    // EPERM means that the process exists and belongs to another user.
     return isRecord(error) && error["code"] === "EPERM";
   }
 }
 
-/** The start time in a `/proc/PID/stat`; "ended" for a process that only waits to be collected by its parent. */
+/** Reads the start time from `/proc/PID/stat`; "ended" for a zombie process. */
 function startIn(stat: string): string | undefined {
-  // The process name before the last bracket may hold anything.
+  // The process name before the last bracket may contain any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = ""] = fields;
   return state === "Z" || state === "X" ? "ended" : fields[19];
@@ -107,7 +110,7 @@ interface Claim extends LockOwner {
   readonly token: string;
 }
 
-/** A claim that keeps others out, and what is known of its owner. */
+/** A claim that excludes others, and the state of its owner. */
 interface Holder {
   readonly claim: Claim;
   readonly state: Exclude<OwnerState, "dead">;
@@ -115,22 +118,22 @@ interface Holder {
 
 /** The file that a writer locks. */
 interface LockTarget {
-  /** As the caller named it, for errors. */
+  /** As the caller passed it, for errors. */
   readonly path: string;
-  /** The path of the file: absolute, without links. */
+  /** The absolute path of the file, without links. */
   readonly place: string;
 }
 
-/** Locks that this copy of the package holds, or is about to. A claim of its own that is not here was never finished or is over. */
+/** Locks that this copy of the package holds, or is about to hold. Any other claim of this copy was never completed, or is over. */
 const ownTokens = new Set<string>();
 
-/** Windows has neither flag. Without O_NONBLOCK a pipe in the place of the lock could hold up the process. */
+/** Windows has neither flag. Without O_NONBLOCK, a pipe in place of the lock file could block the process. */
 const lockFlags =
   constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Locks a file until the returned function is called. Throws LoopError "journal-locked" if another writer has it, or may have it. The
- * claim of a dead process does not count.
+ * Locks a file until the returned function is called. Throws LoopError "journal-locked" if another writer holds it, or may hold
+ * it. The claim of a dead process does not count.
  */
 export async function lockFile(target: LockTarget): Promise<() => Promise<void>> {
   const lockPath = `${target.place}.lock`;
@@ -149,14 +152,14 @@ export async function lockFile(target: LockTarget): Promise<() => Promise<void>>
   }
 }
 
-/** One try. False if the lock file that the claim is in has been removed meanwhile. */
+/** Tries once to lock the file. Returns false if the lock file with the claim was removed meanwhile. */
 async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Promise<boolean> {
   const file = await openLock(target, lockPath);
   try {
     const before = await findHolder(await readAll(file), claim);
-    // Refused without a trace: a claim that is left in the file would count once the holder is dead.
+    // Rejected without a claim, because a claim that stays in the file would count once the holder is dead.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
-    // The mark ends a line that a full disk has cut off, so that it never reads as a whole claim.
+    // The separator ends a line that a full disk has cut off, so that it never reads as a complete claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);
     const holder = await findHolder(await readAll(file), claim);
     if (holder === undefined) return await isAt(lockPath, file);
@@ -174,13 +177,13 @@ interface Refusal {
   readonly holder: Holder;
 }
 
-/** A holder that has just let go has removed the file: then there is another try. */
+/** Throws, unless the holder has just released the lock and removed the file. Returns false then, so that there is another try. */
 async function refuseUnlessGone({ target: { path }, lockPath, file, holder: { claim, state } }: Refusal): Promise<false> {
   if (!(await isAt(lockPath, file))) return false;
   throw new LoopError("journal-locked", { path, lockPath, pid: claim.pid, host: claim.host, isVisible: state === "alive" });
 }
 
-/** Nothing is written through a link: what stands in the place of the lock may have been put there by somebody else. */
+/** Does not follow links: somebody else may have put a link in place of the lock file. */
 async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHandle> {
   const refuse = (): never => {
     throw new LoopError("journal-refused", { path, problem: `its lock ${lockPath} is not a plain file of its own: remove it` });
@@ -198,15 +201,15 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
   }
 }
 
-/** Somebody may have removed the lock by hand, and another process have it now. */
+/** Reads the file first, because somebody may have removed the lock by hand, and another process may hold it now. */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   const text = await readFile(lockPath, "utf8").catch(unreadable);
   if (text?.includes(token) === true) await rm(lockPath, { force: true });
 }
 
-/** The owner of the first claim before this one that counts. */
+/** Returns the owner of the first valid claim before this one. */
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
-  // The last line has no end while it is being written, or because its process died over it.
+  // The last line is incomplete if it is being written, or if its process died during the write.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {
@@ -223,14 +226,14 @@ async function stateOfClaim(claim: Claim, own: Claim): Promise<OwnerState> {
   return stateOf(claim, own);
 }
 
-/** From the beginning, wherever it was written to last. */
+/** Reads from the beginning, not from the position of the last write. */
 async function readAll(file: FileHandle): Promise<string> {
   const { size } = await file.stat();
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size), position: 0 });
   return buffer.toString("utf8", 0, bytesRead);
 }
 
-/** Whether a path still names an open file. */
+/** True if a path still refers to an open file. */
 export async function isAt(path: string, file: Pick<FileHandle, "stat">): Promise<boolean> {
   const [there, here] = await Promise.all([lstat(path, { bigint: true }).catch(unreadable), file.stat({ bigint: true })]);
   return there?.ino === here.ino && there.dev === here.dev;

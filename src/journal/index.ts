@@ -1,4 +1,4 @@
-// The entry `turnwright/journal`: a journal in a file, replays, and reading a journal without running anything.
+// The entry `turnwright/journal`: a journal in a file, replays, and inspecting a journal without running anything.
 
 export { type FileJournal, fileJournal } from "./file-journal.ts";
 export type { TornLine } from "./journal-lines.ts";

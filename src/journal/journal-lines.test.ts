@@ -18,7 +18,7 @@ const lines = answers.map((answer, index) => {
 });
 const whole = Buffer.from(head + lines.join(""));
 
-/** What the same file reads as: its records, or the line at which it is damaged. */
+/** Returns the records of the same file, or the line with the damage. */
 async function read(bytes: Uint8Array, chunkBytes?: number): Promise<unknown> {
   const path = join(folder, "a.jsonl");
   await writeFile(path, bytes);

@@ -1,36 +1,36 @@
-// The format of a journal on disk: a head, then one record a line, each with a checksum over itself and all lines before it.
+// The format of a journal file: a head, then one record per line. Each has a checksum over itself and all lines before it.
 
 import { constants } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { isRecord, LoopError } from "../core/entry-kit.ts";
 
-/** The first line. Another format has another one. */
+/** The first line, which identifies the format. */
 export const head = '{"format":"turnwright-journal","version":1}\n';
 
-/** A line, and the checksum that the next one is chained to. */
+/** A line, and the checksum that the next one includes. */
 export interface Line {
   readonly text: string;
   readonly sum: string;
 }
 
-/** The end of a file that is not a record: a line that was being written when its process died. */
+/** The incomplete end of a file: a line that was being written when its process died. */
 export interface TornLine {
   /** 1-based. */
   readonly line: number;
-  /** How much of it there is. */
+  /** The number of bytes. */
   readonly bytes: number;
 }
 
 /** The content of a file. */
 export interface Recorded {
-  /** Key to answer. */
+  /** From key to result. */
   readonly answers: Map<string, unknown>;
-  /** The checksum that the next line is chained to. */
+  /** The checksum that the next line includes. */
   readonly sum: string;
-  /** How many bytes of the file hold. */
+  /** The size of the valid part of the file in bytes. */
   readonly size: number;
-  /** Whether the last line lacks its end, and nothing else. */
+  /** True if the last line only lacks its line end. */
   readonly unended: boolean;
   readonly torn: TornLine | undefined;
 }
@@ -38,13 +38,13 @@ export interface Recorded {
 const headLine = Buffer.from(head.trimEnd());
 const headBytes = head.length;
 const newline = 0x0a;
-/** A line is made of one string, and three bytes are the most that one unit of a string takes. */
+/** A line is written from one string, and a UTF-16 unit takes at most three bytes. */
 const maxLineBytes = 3 * constants.MAX_STRING_LENGTH;
 const opening = '{"sum":"';
 const digits = 16;
 const bodyAt = opening.length + digits + '",'.length;
 
-/** Makes a line of a record's JSON text; `before` is the checksum of the line before, and empty for the first. */
+/** Makes a line from the JSON text of a record. `before` is the checksum of the line before, and empty for the first. */
 export function toLine(json: string, before: string): Line {
   const body = json.slice("{".length);
   const sum = checksum(body, before);
@@ -53,13 +53,13 @@ export function toLine(json: string, before: string): Line {
 
 /** How a file is read. */
 export interface ReadOptions {
-  /** How many bytes are read at once. Default 1 MiB. */
+  /** Bytes per read. Default 1 MiB. */
   readonly chunkBytes?: number | undefined;
 }
 
 /**
- * Reads a file in chunks, and holds one line of it at a time besides its records. Reports a last line that was cut off as torn. Any other
- * difference from what was written throws LoopError "journal-damaged". Linear in the size of the file.
+ * Reads a file in chunks. Holds one line at a time, besides the records. Reports a last line that was cut off as torn. Throws
+ * LoopError "journal-damaged" for any other difference from what was written. Linear in the size of the file.
  */
 export async function readLines(file: Pick<FileHandle, "read">, path: string, options: ReadOptions = {}): Promise<Recorded> {
   const answers = new Map<string, unknown>();
@@ -78,7 +78,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
     }
     const record = readLine(bytes, sum);
     if (record === undefined) {
-      // A changed line end is damage; it reads as one more byte of the last line.
+      // A changed line end is damage: it reads as an additional byte of the last line.
       if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
       return { answers, sum, size, unended: false, torn: { line, bytes: length } };
     }
@@ -91,17 +91,17 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
 }
 
 interface ReadBytes {
-  /** Without the line end. Of a line that is none of ours only its beginning. */
+  /** Without the line end. Only the beginning of a line that is too long. */
   readonly bytes: Buffer;
   readonly length: number;
   readonly isEnded: boolean;
 }
 
-/** The lines of a file, and what is behind the last line end if anything is. */
+/** Yields the lines of a file, and the rest after the last line end. */
 async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
   const line = new PartialLine();
   for (let position = 0; ;) {
-    // A new buffer each time: lines are parts of it.
+    // A new buffer each time, because lines refer to it.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
@@ -117,7 +117,7 @@ async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 2
   if (line.length > 0) yield line.take(false);
 }
 
-/** A line whose chunks come one by one. */
+/** A line that arrives in chunks. */
 class PartialLine {
   #parts: Buffer[] = [];
   #limit = headBytes;
@@ -126,7 +126,7 @@ class PartialLine {
   add(part: Buffer): void {
     if (part.length === 0) return;
     this.length += part.length;
-    // A longer line is damaged: of another file, or of a long tail of zeros, nothing more is held.
+    // A longer line is damaged, for example in another file or a long tail of zeros. The rest of it is not kept.
     if (this.length <= this.#limit) this.#parts.push(part);
   }
 
@@ -147,11 +147,11 @@ interface ReadRecord {
   readonly sum: string;
 }
 
-/** Undefined for a line that is not what was written. */
+/** Undefined for a damaged line. */
 function readLine(line: Buffer, before: string): ReadRecord | undefined {
   const sum = line.toString("latin1", opening.length, opening.length + digits);
   const body = line.subarray(bodyAt);
-  // Bytes are compared, not texts: damaged UTF-8 may read as what it was.
+  // Compares bytes instead of texts, because damaged UTF-8 may decode to the same text.
   if (line.toString("latin1", 0, bodyAt) !== `${opening}${sum}",` || checksum(body, before) !== sum) return undefined;
   const record: unknown = JSON.parse(`{${body.toString("utf8")}`);
   if (!isRecord(record) || typeof record["key"] !== "string") return undefined;
@@ -162,7 +162,7 @@ function damaged(path: string, line: number): LoopError<"journal-damaged"> {
   return new LoopError("journal-damaged", { path, line, problem: "is not what was written" });
 }
 
-/** 64 bits of a SHA-256: it finds what broke by accident, not what somebody forged. */
+/** 64 bits of a SHA-256. It detects accidental damage, not forgery. */
 function checksum(body: string | Buffer, before: string): string {
   return createHash("sha256").update(before).update(body).digest("hex").slice(0, digits);
 }

@@ -1,4 +1,4 @@
-// A journal file while it is open: read once, held by a lock, and appended to.
+// An open journal file: read once, locked, and appended to.
 
 import { type FileHandle, open } from "node:fs/promises";
 import { head, readLines, type Recorded, toLine, type TornLine } from "./journal-lines.ts";
@@ -9,27 +9,27 @@ import { checkPlace, openFile, type OpenFile, openForReading } from "./open-file
 
 /** The state of the file before the first write. */
 interface WriterOptions {
-  /** The checksum that the first line is chained to. */
+  /** The checksum that the first line includes. */
   readonly sum: string;
-  /** Whether the file is empty, without even the head. */
+  /** True if the file is empty, without even the head. */
   readonly isNew: boolean;
-  /** Whether each write waits for the disk. */
+  /** True if each write waits for the disk. */
   readonly fsync: boolean;
-  /** Called before each write; rejects if the file may not be written any more. */
+  /** Called before each write. Rejects if the file must not be written any more. */
   readonly check?: (() => Promise<void>) | undefined;
 }
 
-/** Appends records. After a write that failed it refuses all others, so that no line comes after a hole. */
+/** Appends records. After a failed write it rejects all others, so that no line follows a gap. */
 interface LineWriter {
-  /** Throws the error that broke the writer, if there is one. */
+  /** Throws the error of a failed write, if there was one. */
   check(): void;
-  /** Resolves when the record is kept. `json` is the JSON text of one record, an object. */
+  /** Resolves when the record is written. `json` is the JSON text of an object. */
   write(json: string): Promise<void>;
-  /** Waits for the writes that have begun. Never rejects. */
+  /** Waits for pending writes. Never rejects. */
   settle(): Promise<void>;
 }
 
-/** Lines are joined up to this length: strings have a limit, and a few long lines together may be over it. */
+/** Lines are joined up to this length, because a few long lines together may exceed the limit of a string. */
 const joinedLength = 2 ** 24;
 
 /** Makes a writer at the end of a file that was opened for appending. */
@@ -66,7 +66,7 @@ function createLineWriter(
       const line = toLine(json, last);
       last = line.sum;
       waiting.push(line.text);
-      // Begins a microtask later: lines that are written at once share a write, and a wait for the disk.
+      // Starts a microtask later, so that lines that are written together share one write and one wait for the disk.
       next ??= latest = latest.then(flush, flush);
       return next;
     },
@@ -90,45 +90,45 @@ function joinLines(lines: readonly string[]): readonly string[] {
   return [...texts, open.join("")];
 }
 
-/** The record that is about to be written. */
+/** A record before it is written. */
 export interface JournalRecord {
-  /** The step's place, such as `i0/tool/0/order`. */
+  /** The key of the step, such as `i0/tool/0/order`. */
   readonly key: string;
   readonly kind: StepKind;
-  /** The answer of the step: a copy, free to be changed. */
+  /** The result of the step: a copy that may be changed. */
   readonly answer: Json;
 }
 
-/** How a journal file is kept. */
+/** The options of `fileJournal`. */
 export interface FileJournalOptions {
   /**
-   * Whether each record waits until the disk has it. Without that a record outlives the process, but perhaps not a loss of power.
-   * Default true.
+   * True if each record waits until it is on disk. Without that, a record outlives the process, but may be lost with a power
+   * failure. Default true.
    */
   readonly fsync?: boolean | undefined;
   /**
-   * Gives the answer that is written in place of the step's own, at once and of the same shape: it is what a resumed run reads. The run
-   * under way goes on with its own. What it throws refuses the step, and nothing of it is written.
+   * Returns the result to write instead of the step's own. Must be synchronous and keep the shape, because a resumed run reads
+   * it. The current run continues with its own result. If it throws, the step is rejected and not written.
    */
   readonly redact?: ((record: JournalRecord) => Json) | undefined;
-  /** Told of a last line that was cut off by a crash, before it is removed from the file. Throw to keep it. */
+  /** Called with a last line that a crash has cut off, before it is removed from the file. Throw to keep it. */
   readonly onTornLine?: ((torn: TornLine) => void) | undefined;
 }
 
 /** An open journal file. */
 export interface JournalSession {
-  /** Key to answer. */
+  /** From key to result. */
   readonly answers: ReadonlyMap<string, unknown>;
-  /** Throws where nothing can be written any more. */
+  /** Throws if nothing can be written any more. */
   check(): void;
-  /** Writes what a step gave, and gives what a resumed run would read, but for what is redacted. */
+  /** Writes the result of a step. Returns the value that a resumed run would read, but without redaction. */
   record<T>(step: Step<T>, answer: T): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a file for one run. Rejects with the error of the disk, or LoopError "journal-refused", "journal-locked" or "journal-damaged", and
- * then holds nothing.
+ * Opens a file for one run. Rejects with errors of the disk, or LoopError "journal-refused", "journal-locked" or
+ * "journal-damaged", and then holds nothing.
  */
 export async function openJournal(path: string, options: FileJournalOptions): Promise<JournalSession> {
   const opened = await openFile(path);
@@ -147,7 +147,7 @@ export async function openJournal(path: string, options: FileJournalOptions): Pr
   }
 }
 
-/** Opens a file that is only read: whoever writes it goes on writing. */
+/** Opens a file read-only. A writer of it is not disturbed. */
 export async function readJournal(path: string): Promise<JournalSession> {
   const file = await openForReading(path);
   try {
@@ -159,7 +159,7 @@ export async function readJournal(path: string): Promise<JournalSession> {
 }
 
 interface Continued extends FileJournalOptions {
-  /** Rejects when the file is no longer the one that is locked. */
+  /** Rejects if the path no longer refers to the locked file. */
   readonly check: () => Promise<void>;
 }
 
@@ -175,7 +175,7 @@ async function continueFile({ file, place }: OpenFile, recorded: Recorded, optio
   return createLineWriter(file, { sum, isNew: size === 0, fsync, check });
 }
 
-/** A new file is there after a loss of power only if its folder says so. Windows has no such thing. */
+/** Syncs the folder, without which a new file may be lost with a power failure. Windows does not support it. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, "r");
@@ -187,7 +187,7 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 interface SessionParts {
-  /** Undefined where the file is only read. */
+  /** Undefined for a read-only file. */
   readonly writer: LineWriter | undefined;
   readonly redact: FileJournalOptions["redact"];
   readonly undo: readonly (() => Promise<void>)[];
@@ -209,7 +209,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
       const text = JSON.stringify({ key, kind, answer });
       const own: { readonly answer: T } = JSON.parse(text);
       const written = redact === undefined ? text : rewrite(text, redact);
-      // If the journal was closed meanwhile, this step was left behind.
+      // The journal was closed meanwhile, so the run no longer waited for this step.
       if (closing !== undefined || writer === undefined) throw new LoopError("journal-closed", { path });
       await writer.write(written);
       answers.set(key, own.answer);
@@ -219,7 +219,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-/** Redaction gets a copy, so that its changes affect nothing else. */
+/** Redacts a copy, so that its changes affect nothing else. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
   const { key, kind, answer: own }: JournalRecord = JSON.parse(text);
   const answer: unknown = redact({ key, kind, answer: own });
@@ -229,7 +229,7 @@ function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>
   return JSON.stringify({ key, kind, answer });
 }
 
-/** Each is let go of, whatever becomes of the others; what went wrong first is told. */
+/** Runs all functions, even if some fail, and throws the first error. */
 async function closeAll(undo: readonly (() => Promise<void>)[]): Promise<void> {
   const ends = await Promise.allSettled(undo.map((one) => one()));
   for (const end of ends) if (end.status === "rejected") throw end.reason;

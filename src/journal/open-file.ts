@@ -1,4 +1,4 @@
-// Opens the file of a journal. A lock beside one name protects no other name, so that all names of the file are found, or it is refused.
+// Opens a journal file. A lock file only protects one name, so all names of the file must be found, or the file is rejected.
 
 import { constants, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, open, readdir, readFile, realpath } from "node:fs/promises";
@@ -6,19 +6,22 @@ import { basename, dirname, join, resolve } from "node:path";
 import { followOwnLinks, isOwn, LoopError, tightMode } from "../core/entry-kit.ts";
 import { isAt } from "./file-lock.ts";
 
-/** An open file, and the one path by which it is known. */
+/** An open file, and its canonical path. */
 export interface OpenFile {
   readonly file: FileHandle;
-  /** Absolute, without links. */
+  /** The absolute path, without links. */
   readonly place: string;
-  /** All paths of the file, in the same order for each of them: more than one if it has hard links. */
+  /** All paths of the file, in the same order for each of them. More than one if it has hard links. */
   readonly names: readonly string[];
 }
 
-/** Windows has neither flag. Without O_NONBLOCK a pipe could hold up the process. */
+/** Windows has neither flag. Without O_NONBLOCK, a pipe could block the process. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Opens a file for reading and appending; makes it if it is not there. Rejects with LoopError "journal-refused", or with the error of the disk. */
+/**
+ * Opens a file for reading and appending, and creates it if needed. Rejects with LoopError "journal-refused", or with errors of
+ * the disk.
+ */
 export async function openFile(path: string): Promise<OpenFile> {
   const place = await findPlace(path);
   const file = await open(place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | guards, 0o600);
@@ -31,12 +34,12 @@ export async function openFile(path: string): Promise<OpenFile> {
   }
 }
 
-/** Opens a file for reading. Nothing is written to it, so that its names and its mode do not matter. */
+/** Opens a file for reading. It is not written, so its names and mode do not matter. */
 export async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const facts = await file.stat();
-    // A folder is refused by the disk, at the first read.
+    // For a folder, the first read fails.
     if (!facts.isFile() && !facts.isDirectory()) throw refused(path, "it is not a plain file");
     return file;
   } catch (error) {
@@ -45,7 +48,7 @@ export async function openForReading(path: string): Promise<FileHandle> {
   }
 }
 
-/** Links of the caller's own are followed here, and no link is followed when the file is opened. */
+/** Follows the caller's own links here. Opening the file then follows none. */
 async function findPlace(path: string): Promise<string> {
   const end = followOwnLinks(path, {
     lstat: (link) => lstatSync(link, { throwIfNoEntry: false }),
@@ -58,7 +61,7 @@ async function findPlace(path: string): Promise<string> {
 
 type Placed = Pick<OpenFile, "file" | "place">;
 
-/** Hard links are found in the folder of the file; elsewhere nobody can look for them. */
+/** Finds the hard links in the folder of the file. Others cannot be found. */
 async function findNames(path: string, { file, place }: Placed): Promise<readonly string[]> {
   const { nlink } = await file.stat();
   if (nlink <= 1) return [place];
@@ -80,24 +83,24 @@ async function checkFile(path: string, { file, place }: Placed): Promise<void> {
   }
   const mode = tightMode(facts);
   if (mode === undefined) return;
-  // A disk without modes, such as a FAT one, keeps the mode that it shows for every file.
+  // A file system without modes, such as FAT, shows the same mode for every file.
   await file.chmod(mode).catch(() => {
     if (!isOwn(facts)) throw refused(path, "it belongs to another user, and others can read it: make a file of your own");
   });
 }
 
-/** Whether the file itself is mounted, as containers do with single files. Linux only. */
+/** True if the file itself is a mount point, as containers do with single files. Linux only. */
 async function isMountPoint(place: string): Promise<boolean> {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
   return mounts.split("\n").some((line) => readEscapes(line.split(" ")[4] ?? "") === place);
 }
 
-/** There a space reads `\040`. */
+/** Decodes mount paths, in which a space is `\040`. */
 function readEscapes(name: string): string {
   return name.replace(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** Throws LoopError "journal-refused" when a path no longer names the open file: its lock is not the lock of that file then. */
+/** Throws LoopError "journal-refused" if a path no longer refers to the open file, because its lock does not protect that file then. */
 export async function checkPlace(path: string, { file, place }: Placed): Promise<void> {
   if (await isAt(place, file)) return;
   throw refused(path, "the file was moved or removed while its run was writing it: put it back, and make the same call again");

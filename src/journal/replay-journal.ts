@@ -1,14 +1,15 @@
-// A journal under which nothing happens any more: what is recorded is told once more.
+// A journal that only replays what is recorded.
 
 import { invalidOption, isLoopError, isRecord, type Journal, LoopError, type Step } from "../core/entry-kit.ts";
 
 /**
- * Plays a recorded run again: the same call over this journal asks no model, runs no tool, calls no hook except the `prepare` of agent tools, and writes nothing, and ends
- * as the records do. One that was suspended and never resumed ends suspended. Listeners hear all of it with `replayed: true`.
+ * Replays a recorded run. The same call with this journal sends no request, runs no tool and writes nothing. It calls no hook
+ * except the `prepare` of agent tools, and ends as recorded. A run that was suspended and never resumed ends suspended. Listeners
+ * get all events with `replayed: true`.
  *
- * A step that is not recorded rejects the run with LoopError "journal-incomplete": the run had not ended, or its messages, policies or
- * limits were others. A journal file is only read, also while somebody writes it. Throws LoopError "invalid-option" for what is no
- * journal.
+ * If a step is not recorded, the run rejects with LoopError "journal-incomplete": the run had not ended, or its messages,
+ * policies or limits were different. A journal file is opened read-only, even while another process writes it. Throws LoopError
+ * "invalid-option" if the argument is not a journal.
  *
  * @example
  * const result = await runToolLoop({ ...options, journal: replayJournal(fileJournal("runs/order-7.jsonl")) });

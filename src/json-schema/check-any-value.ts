@@ -1,4 +1,4 @@
-// Keywords for values of any type: types, choices, and parts that look at the same value.
+// Keywords for values of any type: types, choices, and subschemas for the same value.
 
 import { isRecord, stableJson } from "../core/entry-kit.ts";
 import {
@@ -14,7 +14,7 @@ import {
   type Visit,
 } from "./visit.ts";
 
-/** Characters that are compared for one unit. */
+/** Characters that are compared per unit of work. */
 const comparedPerUnit = 4_096;
 
 export const anyValueKeywords: readonly Keyword[] = [
@@ -78,13 +78,13 @@ export const anyValueKeywords: readonly Keyword[] = [
   },
 ];
 
-/** The argument of a keyword, which a schema from elsewhere may have wrong. */
+/** Returns the argument of a keyword as a list. Throws if it is wrong, which it may be in an untrusted schema. */
 export function toList(argument: unknown, keyword: string): readonly unknown[] {
   if (Array.isArray(argument)) return argument;
   throw new TypeError(`the "${keyword}" of the schema is not a list`);
 }
 
-/** As `toList`, for an object. */
+/** Like `toList`, for an object. */
 export function toEntries(argument: unknown, keyword: string): readonly (readonly [string, unknown])[] {
   if (isRecord(argument)) return Object.entries(argument);
   throw new TypeError(`the "${keyword}" of the schema is not an object`);

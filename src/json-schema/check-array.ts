@@ -49,12 +49,12 @@ export const arrayKeywords: readonly Keyword[] = [
 
 const misfit = "Items did not match schema";
 
-/** Keywords for lists only see lists. */
+/** Returns the items; empty for other values, to which these keywords do not apply. */
 function toItems({ value }: Visit): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Checks as many items as there are schemas, each by its own, from `start` on. */
+/** Checks the items from `start` on, each with its own schema, as far as there are schemas. */
 function checkFirst(schemas: readonly unknown[], start: number): Check {
   return (visit) => {
     const items = toItems(visit).slice(start, start + schemas.length);
@@ -85,7 +85,7 @@ function checkItems(argument: unknown, { prefixItems }: Schema): Check {
   return Array.isArray(argument) ? checkFirst(argument, start) : checkRest(argument, start, misfit);
 }
 
-/** Only says something of items that follow a list of schemas. */
+/** Only checks items after a list of schemas. */
 function checkAdditionalItems(schema: unknown, { prefixItems, items }: Schema): Check {
   if (!Array.isArray(items)) return () => {};
   return checkRest(schema, lengthOf(prefixItems) + items.length, "Items did not match additional items schema");
@@ -126,7 +126,7 @@ function checkContains(schema: unknown, { minContains = 1, maxContains }: Schema
   };
 }
 
-/** Compares texts instead of each item with each. */
+/** Compares texts, instead of every pair of items. */
 function checkUniqueItems(isWanted: unknown): Check {
   return (visit) => {
     if (isWanted !== true) return;

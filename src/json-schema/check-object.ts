@@ -67,7 +67,7 @@ function keysOf(visit: Visit): readonly string[] {
   return keys;
 }
 
-/** Keywords for objects only see objects. */
+/** Returns the properties; empty for other values, to which these keywords do not apply. */
 function toRecord({ value }: Visit): UnknownRecord {
   return isRecord(value) ? value : {};
 }
@@ -129,7 +129,7 @@ function checkPatternProperties(argument: unknown): Check {
   };
 }
 
-/** Says which properties a part has not named, neither by their names nor by a pattern. */
+/** Checks the properties that are named neither directly nor by a pattern. */
 function checkAdditionalProperties(schema: unknown, { properties, patternProperties }: Schema): Check {
   const expressions = isRecord(patternProperties) ? Object.keys(patternProperties) : [];
   const named: object = isRecord(properties) ? properties : {};

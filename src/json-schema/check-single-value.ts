@@ -25,13 +25,13 @@ function toDecimal(number: number): Decimal {
   return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
 }
 
-/** Characters that are counted for one unit. */
+/** Characters that are counted per unit of work. */
 const countedPerUnit = 1_024;
-/** Units for each character that a format reads. */
+/** Units per character that a format reads. */
 const unitsOfFormat = 1 / 8;
-/** The format "regex" compiles its text, which takes far longer than reading it. */
+/** Factor for the format "regex", which compiles its text and takes far longer. */
 const unitsOfCompiling = 20;
-/** A pattern may take this part of a unit for each of its instructions and each character. */
+/** Units per instruction and character of a pattern. */
 const unitsOfInstruction = 1 / 20;
 
 export const textKeywords: readonly Keyword[] = [
@@ -41,7 +41,7 @@ export const textKeywords: readonly Keyword[] = [
   { name: "format", on: "string", make: checkFormat },
 ];
 
-/** A code point has one or two units of UTF-16, so that most texts need not be counted. */
+/** A code point has one or two UTF-16 units, so most texts need not be counted. */
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {
@@ -84,7 +84,7 @@ function checkPattern(expression: unknown): Check {
   };
 }
 
-/** Whether a text matches. True for a pattern that cannot be run. */
+/** True if a text matches, or if the pattern cannot be run. */
 export function matches({ ports }: Visit, expression: string, text: string): boolean {
   const pattern = ports.patternOf(expression);
   if (pattern === undefined) return true;
@@ -93,7 +93,7 @@ export function matches({ ports }: Visit, expression: string, text: string): boo
 }
 
 function checkFormat(argument: unknown): Check {
-  // Its expression takes longer for each character, and a model may write many. A "url" is no format of JSON Schema.
+  // The expression of "url" is slow for long texts, which a model may write. JSON Schema has no such format.
   const name = argument === "url" ? "uri" : String(argument);
   const check = Object.hasOwn(formats, name) ? formats[name] : undefined;
   return (visit) => {
@@ -106,7 +106,7 @@ function checkFormat(argument: unknown): Check {
 
 type Judge = (number: number, isDraft4: boolean) => string | undefined;
 
-/** In draft 4 "exclusiveMinimum" and "exclusiveMaximum" say by true or false whether the limit itself fits. */
+/** In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are true or false, and define if the limit itself fits. */
 export const numberKeywords: readonly Keyword[] = [
   {
     name: "minimum",

@@ -1,4 +1,5 @@
-// Checks values by a schema. Counts all the work that a schema and a value cost together, because either may be written to cost too much.
+// Checks values with a schema. Counts the total work of the schema and the value, because either may be designed to cost too
+// much.
 
 import type { Schema } from "@cfworker/json-schema";
 import { isRecord, memoize, stableJson } from "../core/entry-kit.ts";
@@ -10,19 +11,19 @@ import type { Patterns } from "./patterns.ts";
 import { falseMessage, type Check, type Fault, type Finding, type Path, type Ports, type TypeName, type Visit } from "./visit.ts";
 
 /**
- * How much work a check may take, in units of about a microsecond: one for each part of the schema each time its turn comes, and more for
- * long lists, objects and texts that it goes through. A schema that refers to itself in an `anyOf` is looked at twice as often for each level.
+ * Limit of the work for a check, in units of about a microsecond. Each use of a schema part costs one unit; long lists, objects
+ * and texts cost more. A schema that refers to itself in an `anyOf` doubles the work with each level.
  */
 const mostUnits = 500_000;
 export const tooLong = "it would take too long";
 
-/** Characters of a text for equal values that are written for one unit. */
+/** Characters of a comparison text that are written per unit of work. */
 const writtenPerUnit = 32;
 
 /** A compiled schema. */
 export interface Rules {
   readonly root: unknown;
-  /** Every part that can be referred to, by its absolute address. */
+  /** All parts that can be referred to, by absolute address. */
   readonly lookup: { readonly [address: string]: unknown };
   readonly patterns: Patterns;
   readonly draft: "4" | "7" | "later";
@@ -32,7 +33,7 @@ export interface Rules {
 const keywords = [...anyValueKeywords, ...objectKeywords, ...arrayKeywords, ...numberKeywords, ...textKeywords];
 const fits: Finding = { faults: [], evaluated: new Set() };
 
-/** The faults of a value. Throws for a value that takes too long, and for what is not JSON. */
+/** Makes a function that returns the faults of a value. It throws for a value that takes too long, or is not JSON. */
 export function createChecker({ root, lookup, patterns, draft, tracksEvaluated }: Rules): (value: unknown) => readonly Fault[] {
   const checksOf = memoize((part: Schema) => toChecks(part, draft));
   return (value) => {
@@ -76,14 +77,14 @@ interface TypedCheck {
   readonly check: Check;
 }
 
-/** In drafts 4 to 7 nothing counts beside a `$ref`. */
+/** In drafts 4 to 7, keywords next to a `$ref` are ignored. */
 function toChecks(part: Schema, draft: Rules["draft"]): readonly TypedCheck[] {
   const isReference = part.$ref !== undefined && draft !== "later";
   const own = keywords.filter(({ name }) => (isReference ? name === "$ref" : part[name] !== undefined));
   return own.map(({ name, on, make }) => ({ on, check: makeOrThrow(() => make(part[name], part)) }));
 }
 
-/** A keyword with a wrong argument only matters to the values that it is for. */
+/** A keyword with a wrong argument only fails for values that it applies to. */
 function makeOrThrow(make: () => Check): Check {
   try {
     return make();

@@ -1,4 +1,4 @@
-// Compiles a JSON Schema, and refuses schemas and arguments that would cost too much to check.
+// Compiles a JSON Schema, and rejects schemas and arguments that would cost too much to check.
 
 import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
 import { isRecord, type Issue, type JsonSchema, memoize, quote, toJson, toPlainError } from "../core/entry-kit.ts";
@@ -8,13 +8,13 @@ import type { Fault, Key } from "./visit.ts";
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
-/** Longest `$id` or `$ref`: as long as any URL that is in use. */
+/** Longest `$id` or `$ref`; longer than any URL in practice. */
 const longestAddress = 2_000;
 
-/** A part with a `$id` inside of another one is read twice, what is in it four times, and so on. */
+/** A part with a `$id` inside another one is read twice, a part inside that four times, and so on. */
 const mostNested = 8;
 
-/** A fault of the addresses of a schema; reads on after its name. Only the parts that are used are looked at. */
+/** Returns a problem of the addresses in a schema; the text follows its name. Only checks the parts that are used. */
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);
@@ -48,11 +48,11 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
   return schemaMapKeyword[key] === true && isRecord(value) ? Object.values(value) : [value];
 }
 
-/** Arguments of tools are flat; a validator calls itself for each level. */
+/** Arguments of tools are flat, and the validator recurses with each level. */
 const deepestLevel = 100;
 const mostValues = 20_000;
 
-/** Says why a value is not checked, or nothing. */
+/** Returns why a value is too large to be checked, or undefined. */
 function findExcess(value: unknown): string | undefined {
   let count = 0;
   let level: readonly unknown[] = [value];
@@ -71,22 +71,22 @@ function findExcess(value: unknown): string | undefined {
   return undefined;
 }
 
-/** A schema that can check, or why it cannot; `problem` reads on after the schema's name. */
+/** A compiled schema, or why it cannot be used. `problem` follows the name of the schema. */
 type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
 
-/** The issues of a value, none if it fits; or why it was not checked. */
+/** The issues of a value, empty if it fits, or why it was not checked. */
 export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
 
-/** How many parts a schema may have, each read of one counted: a `$id` inside of another one is read twice, what is in it four times. */
+/** Most reads of schema parts: a part with a `$id` inside another one is read twice, a part inside that four times. */
 const mostParts = 100_000;
 
-/** So many characters of an address take as long as a part. */
+/** Characters of an address that take as long as a part. */
 const unitsOfPart = 400;
 
-/** Compiles a schema once. The schema itself is not touched. */
+/** Compiles a schema, once. The schema is not changed. */
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
 
-/** As `compileSchema`, for a schema that the caller did not write: a pattern that cannot be run in linear time is not checked. */
+/** Like `compileSchema`, for a schema that the caller did not write: patterns that cannot be run in linear time are not checked. */
 export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) =>
   compile(schema, "not checked"),
 );
@@ -113,10 +113,10 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
   }
 }
 
-/** Every part of a schema that can be referred to, by its absolute address. */
+/** All parts of a schema that can be referred to, by absolute address. */
 type Lookup = { readonly [address: string]: Schema | boolean };
 
-/** Reading the schema asks for the address of each part, and has no other place where it could be stopped. */
+/** Counts the reads of a schema. Reading it looks up the address of each part, and cannot be stopped in any other way. */
 function countReads(lookup: Lookup): Lookup {
   let count = 0;
   return new Proxy(lookup, {
@@ -154,7 +154,7 @@ const drafts: readonly (readonly [mark: string, draft: Rules["draft"]])[] = [
   ["2019-09", "later"],
 ];
 
-/** Schemas come without their "$schema", too, and then each limit that draft 4 says by true or false would be held against a number. */
+/** Finds the draft. A schema may lack "$schema", and then the boolean limits of draft 4 must not be compared with numbers. */
 function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   const found = typeof said === "string" ? drafts.find(([mark]) => said.includes(mark)) : undefined;
   if (found !== undefined) return found[1];
@@ -163,7 +163,7 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/** A fault that would make each check of a value fail, or pass unseen. */
+/** Returns a problem that would make each check fail, or pass without a check. */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not followed: write "$ref"`;

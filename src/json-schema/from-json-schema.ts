@@ -1,19 +1,26 @@
-// JSON Schema as a Standard Schema: shown to the model, and checked as well.
+// JSON Schema as a Standard Schema: shown to the model, and validated.
 
 import { invalidOption, isRecord, type JsonSchema, LoopError, type StandardSchema } from "../core/entry-kit.ts";
 import { compileSchema, type Judgement } from "./compile-schema.ts";
 
 /**
- * Makes a Standard Schema of a JSON Schema: drafts 4, 6, 7, 2019-09 and 2020-12, by `$schema`, the last one
- * where nothing is said. A value that fits passes as it is: nothing is converted, and a `default` is not filled in. The type argument is
- * your word for what fits.
+ * Makes a Standard Schema from a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
+ * the last one. A value that fits is returned unchanged: nothing is converted, and `default` is not applied. The type argument
+ * names the type of a valid value.
  *
- * Values are refused unchecked that are nested more than 100 levels deep, have more than 20,000 values in them, or would take
- * longer than about a second: the work of the schema on the value is counted. Patterns are run in time proportional to the text, by RE2.
+ * A value is rejected without a check if it is nested more than 100 levels deep or contains more than 20,000 values. The same
+ * applies if the check would take longer than about a second; the work of the schema on the value is counted for that. RE2 runs
+ * the patterns in time proportional to the text.
  *
- * Throws LoopError "invalid-option" for what is no JSON Schema, has more than 100,000 parts, patterns of more than 20,000 characters, a `$ref` to somewhere else, `$dynamicRef` or
- * `$recursiveRef`, a pattern that is no regular expression, or one that cannot be run in linear time: with look-around, back references or
- * more than 1,000 repetitions. Nothing is ever fetched.
+ * Throws LoopError "invalid-option" for:
+ *
+ * - a value that is not a JSON Schema, or has more than 100,000 parts
+ * - patterns of more than 20,000 characters in total
+ * - a `$ref` to another document, `$dynamicRef` or `$recursiveRef`
+ * - a pattern that is not a regular expression
+ * - a pattern that cannot be run in linear time: with look-around, back references or more than 1,000 repetitions
+ *
+ * Nothing is ever fetched.
  *
  * @example
  * const clock = defineTool({
@@ -32,7 +39,7 @@ export function fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSc
   return toStandardSchema(schema, made.judge);
 }
 
-/** A Standard Schema of a schema that has been compiled. A value that could not be checked does not fit. */
+/** Makes a Standard Schema from a compiled schema. A value that could not be checked does not fit. */
 export function toStandardSchema<Output = unknown>(
   schema: JsonSchema,
   judge: (value: unknown) => Judgement,
@@ -44,7 +51,7 @@ export function toStandardSchema<Output = unknown>(
       validate(value) {
         const judged = judge(value);
         const issues = "issues" in judged ? judged.issues : [{ message: judged.unchecked }];
-        // A value that fits has the type that the caller names.
+        // The caller names the type of a value that fits.
         return issues.length === 0 ? { value: value as Output } : { issues };
       },
       jsonSchema: { input: () => ({ ...schema }) },

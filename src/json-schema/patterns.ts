@@ -1,16 +1,16 @@
-// The patterns of a schema: what is wrong with them, and what runs them.
+// The patterns of a schema: their problems, and their compiled form.
 
 import type { Schema } from "@cfworker/json-schema";
 import { cutText, isRecord, quote } from "../core/entry-kit.ts";
 import { compileLinearRegExp, type LinearRegExp } from "../core/utils/linear-regexp.ts";
 
-/** By their expressions. Those that cannot be run in linear time are left out. */
+/** Compiled patterns by expression, without those that cannot be run in linear time. */
 export type Patterns = ReadonlyMap<string, LinearRegExp>;
 
-/** Characters of all patterns of a schema. To compile one may take 50 microseconds a character. */
+/** Most characters of all patterns of a schema. Compiling may take 50 microseconds per character. */
 const mostCharacters = 20_000;
 
-/** Compiles the patterns of a schema, each once; or says what is wrong, which reads on after the schema's name. */
+/** Compiles the patterns of a schema, each once, or returns a problem that follows the name of the schema. */
 export function readPatterns(
   parts: readonly Schema[],
   slowPatterns: "refused" | "not checked",
@@ -41,7 +41,7 @@ function expressionsOf({ pattern, patternProperties }: Schema): readonly string[
   ];
 }
 
-/** As other validators make them. */
+/** True if an expression is valid in JavaScript, as in other validators. */
 function isExpression(text: string): boolean {
   try {
     return new RegExp(text, "u").source !== "";

@@ -1,12 +1,12 @@
-// One part of a schema that looks at one value, and the work it may spend.
+// A visit of one value by one schema part, and the work that it may do.
 
 import type { Schema } from "@cfworker/json-schema";
 import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
 
-/** A property or the index of an item. */
+/** A property name or an index. */
 export type Key = string | number;
 
-/** The place of a value: its key, and the place of the value around it. */
+/** The path of a value: its key, and the path of the value around it. */
 export interface Path {
   readonly key: Key;
   readonly up: Path | undefined;
@@ -17,10 +17,10 @@ export interface Fault {
   readonly path: Path | undefined;
 }
 
-/** The outcome of one visit. A value fits if there are no faults. */
+/** The result of one visit. A value fits if there are no faults. */
 export interface Finding {
   readonly faults: readonly Fault[];
-  /** The properties and items that the part has checked. Empty unless the schema has "unevaluatedProperties" or "unevaluatedItems". */
+  /** The properties and items that the part has evaluated. Empty unless the schema has "unevaluatedProperties" or "unevaluatedItems". */
   readonly evaluated: ReadonlySet<Key>;
 }
 
@@ -30,15 +30,15 @@ export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "obj
 export interface Ports {
   /** Counts work before it is done, in units of about a microsecond. Throws once a value has taken too much. */
   spend(units: number): void;
-  /** Checks a value, or a part of it, by a part of the schema. */
+  /** Checks a value, or a part of it, with a schema part. */
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
-  /** Follows the `$ref` of a part. */
+  /** Follows the `$ref` of a schema part. */
   follow(part: Schema): unknown;
-  /** The pattern of an expression. Undefined for one that cannot be run in linear time. */
+  /** Returns the compiled pattern of an expression. Undefined if it cannot be run in linear time. */
   patternOf(expression: string): LinearRegExp | undefined;
-  /** The keys of an object, which the engine takes long to list if there are many. */
+  /** Returns the keys of an object. Cached, because listing many keys is slow. */
   keysOf(value: object): readonly string[];
-  /** One text for all values that say the same. */
+  /** Returns the same text for equal values. */
   textOf(value: object): string;
   readonly tracksEvaluated: boolean;
   readonly isDraft4: boolean;
@@ -55,23 +55,23 @@ export interface Visit {
 
 export type Check = (visit: Visit) => void;
 
-/** A keyword of a part: of which type of value it says something, and the check for its argument. */
+/** A keyword: the type of value that it applies to, and the check for its argument. */
 export interface Keyword {
   readonly name: string;
   readonly on?: TypeName;
   make(argument: unknown, part: Schema): Check;
 }
 
-/** The entries of a list or map that are gone through for one unit. */
+/** Entries of a list or map that are visited per unit of work. */
 const entriesPerUnit = 8;
 
-/** A value may fail in any number of ways; nobody reads more of them. */
+/** Most faults to report for a value. */
 export const mostFaults = 20;
 
-/** The fault of a schema that is `false`. Keywords around it say more. */
+/** The message for a schema that is `false`. Keywords around it have better messages. */
 export const falseMessage = "False boolean schema";
 
-/** Counts a look at so many entries. */
+/** Counts a visit of `count` entries. */
 export function spendEntries({ ports }: Visit, count: number): void {
   ports.spend(count / entriesPerUnit);
 }
@@ -80,12 +80,12 @@ export function fail({ faults, path }: Visit, message: string): void {
   if (faults.length < mostFaults) faults.push({ message, path });
 }
 
-/** Adds the faults of a part inside. */
+/** Adds the faults of a subschema. */
 export function pass({ faults }: Visit, found: readonly Fault[]): void {
   for (const fault of found) if (faults.length < mostFaults) faults.push(fault);
 }
 
-/** Adds the faults of a part inside, which say enough unless the part is just `false`. */
+/** Adds the faults of a subschema, and a message if the subschema is just `false`. */
 export function blame(visit: Visit, message: string, found: readonly Fault[]): void {
   const [first, ...rest] = found;
   if (first?.message === falseMessage) fail(visit, message);
@@ -93,25 +93,25 @@ export function blame(visit: Visit, message: string, found: readonly Fault[]): v
   pass(visit, rest);
 }
 
-/** Checks the whole value by a part inside. */
+/** Checks the whole value with a subschema. */
 export function findHere({ ports, value, path }: Visit, schema: unknown): Finding {
   return ports.find(schema, value, path);
 }
 
-/** Checks one property or item by a part inside, and notes that this was done. */
+/** Checks one property or item with a subschema, and marks it as evaluated. */
 export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [key: Key, value: unknown]): Finding {
   if (visit.ports.tracksEvaluated) visit.evaluated.add(key);
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** Takes over which properties and items a part inside has checked, if the value fits it. */
+/** Copies the evaluated properties and items of a subschema, if the value fits it. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);
   for (const key of evaluated) visit.evaluated.add(key);
 }
 
-/** A limit. One that is no number is not held against anything. */
+/** Returns a limit as a number. NaN for an invalid one, which never fails. */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }

@@ -16,15 +16,17 @@ import { compileForeignSchema, compileSchema } from "./compile-schema.ts";
 import { toStandardSchema } from "./from-json-schema.ts";
 
 /**
- * Puts validation around a registry, or around tools: arguments that nobody has checked are checked against the JSON Schema that the model
- * is shown of the tool. That is so for every tool of a registry without `validate`, and for those that `validate` answers with `unchecked`,
- * such as tools of `createToolRegistry` with plain JSON Schema. What has been checked is not checked again. Each schema is compiled once.
+ * Wraps a registry, or tools, so that unvalidated arguments are validated with the JSON Schema that the model sees. This applies
+ * to every tool of a registry without `validate`, and to values that `validate` returns as `unchecked`. `createToolRegistry` does
+ * that for tools with plain JSON Schema. Validated arguments are not validated again. Each schema is compiled once.
  *
- * A pattern that cannot be run in linear time is refused in a list of tools, and not checked in a registry, whose schemas may be a server's.
+ * A pattern that cannot be run in linear time is rejected in a list of tools. In a registry, whose schemas may come from a
+ * server, it is not checked.
  *
- * A schema that cannot be checked is told by LoopError "invalid-schema": at once, and from `definitions()` when it comes later, which ends a
- * run as "hook-failed". Of a registry that has `validate` it is an issue of the first call in its way, because only then is it known to be
- * needed. Throws LoopError "invalid-option" for what is neither tools nor a registry. What is refused, and why: `fromJsonSchema`.
+ * An invalid schema throws LoopError "invalid-schema": now, or from `definitions()` if it comes later, which ends a run as
+ * "hook-failed". For a registry with `validate` it becomes an issue of the first unvalidated call, because only then the schema
+ * is known to be needed. Throws LoopError "invalid-option" for anything that is neither tools nor a registry. See
+ * `fromJsonSchema` for the rejected schemas.
  *
  * @example
  * await runToolLoop({ provider, tools: withValidation(remoteTools), messages });
@@ -57,9 +59,9 @@ export function withValidation(tools: ToolRegistry | readonly Tool[]): ToolRegis
 
 interface Source {
   readonly registry: ToolRegistry;
-  /** Whether it is known beforehand that nobody checks the arguments of a tool. */
+  /** Returns true if the arguments of a tool are known to be unvalidated. */
   isUnchecked(definition: ToolDefinition): boolean;
-  /** The schemas of a registry may come from a server; those of tools in a list are the caller's. */
+  /** The schemas of a registry may come from a server; those in a list are the caller's. */
   readonly compile: typeof compileSchema;
 }
 
@@ -78,7 +80,7 @@ function assertSchema({ name, inputSchema }: ToolDefinition, compile: typeof com
   if ("problem" in made) throw new LoopError("invalid-schema", { toolName: name, problem: made.problem });
 }
 
-/** The value stays the one that was given, and counts as checked. */
+/** Validates an unchecked value. It is returned unchanged and counts as checked. */
 function check(
   validation: Validation,
   schema: JsonSchema | undefined,

@@ -10,7 +10,7 @@ const cold = { celsius: 7, places: ["Oslo"] };
 
 type Row = [what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]];
 
-/** A model's service would fetch some of these. */
+/** Some of these would be fetched by a model's service. */
 const unreadable = [
   "https://evil.example/beacon?c=42",
   "http://169.254.169.254/latest",

@@ -1,4 +1,4 @@
-// Calls a tool of an MCP server and reads its answer.
+// Calls a tool of an MCP server and reads its result.
 
 import {
   type ContentPart,
@@ -20,15 +20,15 @@ import { type McpAnswer, readAnswer } from "./read-server.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
-/** Something that is done when it is asked for. */
+/** An action with a minimum pause between two runs. */
 interface Rested {
-  /** Does it now, or once when the rest after the last time is over. */
+  /** Runs the action now, or once when the current pause is over. */
   ask(): void;
-  /** Drops what waits for the end of a rest. */
+  /** Cancels a run that waits for the end of a pause. */
   stop(): void;
 }
 
-/** Keeps `act` from being done more often than once in `restMs`. The last one who asks is never left out. */
+/** Limits `act` to one run per `restMs`. The last request is never dropped. */
 export function withRests(act: () => void, restMs: number): Rested {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let isAsked = false;
@@ -45,10 +45,10 @@ export function withRests(act: () => void, restMs: number): Rested {
 }
 
 /**
- * Reads the result of `tools/call`. Structured content is the data; without it the texts are, one after the other, and null
- * where there are none. Images are parts of their own, and so are audio and the bytes of resources, as files; a link to a resource is a line
- * of text. Beside structured content a text counts only where it says something else. `isError` is a failure with the texts and the
- * structured content as its reason. `_meta` is for listeners.
+ * Reads the result of `tools/call`. Structured content becomes the data, otherwise the texts do, joined, or null without texts.
+ * Images become parts, and audio and the bytes of resources become files. A link to a resource becomes a line of text. Next to
+ * structured content, a text only counts if it says something else. `isError` gives a failure with the texts and the structured
+ * content as its reason. `_meta` is for listeners.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
  */
@@ -67,7 +67,7 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
-/** The result of a call whose server would only start it: nobody here would come back for its result. */
+/** Makes the result of a call that the server would only start, because nothing here would fetch its result later. */
 function refuseTask(): ToolResult {
   return toolResult({ success: false, message: "This tool runs as a task of its MCP server, which is not supported here." });
 }
@@ -78,10 +78,13 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error and did not say which." : said.join("\n");
 }
 
-/** A text may say the same in fewer characters, such as 1e20, but not in so many times fewer. */
+/** An equal text may be shorter, for example with 1e20, but not by more than this factor. */
 const mostShortened = 8;
 
-/** Servers repeat structured content as text, for clients that do not know it. */
+/**
+ * Returns a function that detects texts with the same content. Servers repeat structured content as text, for clients that do not
+ * support it.
+ */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
   const copy = toJson(structuredContent);
   const written = JSON.stringify(copy);
@@ -120,7 +123,7 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
   return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
 }
 
-/** Undefined for anything but base64. The model's service would fetch an address that the server chose. */
+/** Undefined for anything but base64. The model's service would fetch a URL that the server chose. */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
@@ -136,20 +139,21 @@ function unknownPart(type: string): ContentPart {
   return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
 }
 
-/** The longest that a timer can wait. How long a call may take is the loop's to say, and the SDK's own 60 seconds would cut it. */
+/** The longest timer. The loop limits the time of a call, and the SDK's own 60 seconds would cut it off. */
 const longestMs = 2 ** 31 - 1;
 
-/** Whom to call. */
+/** The target of a call. */
 interface McpCallTarget {
   readonly client: McpClient;
   readonly tool: McpTool;
-  /** Makes the `_meta` of a call. */
+  /** Returns the `_meta` of a call. */
   readonly meta: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
 }
 
 /**
- * Calls a tool on its server. Progress that the server reports is the call's; when the call's signal fires, the server is told that
- * the call is cancelled. Rejects where the server gives no result: it is gone, it answers with an error, or its answer does not fit.
+ * Calls a tool on its server. Progress of the server becomes progress of the call. When the call's signal fires, the server is
+ * told that the call is cancelled. Rejects if there is no result: the server is gone, returns an error, or its result does not
+ * fit.
  */
 export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
@@ -179,8 +183,8 @@ function toPlainProgress({ progress, total, message }: McpProgress): McpProgress
 }
 
 /**
- * A signal of the call's own. The first generation never takes its listener off, and would cancel a call that is long over; both send the
- * reason to the server, which the caller's own is not meant for.
+ * Makes a signal for one call. The first SDK generation never removes its listener, and would cancel a call that is long over.
+ * Both generations send the reason to the server, which must not get the caller's own reason.
  */
 function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const own = new AbortController();

@@ -1,4 +1,4 @@
-// Checks the answer of a server by the tool's own output schema, in time that the server cannot choose.
+// Validates the result of a server with the tool's output schema, within a time that the server cannot affect.
 
 import { compileForeignSchema } from "../json-schema/compile-schema.ts";
 import type { JsonSchema } from "../core/entry-kit.ts";
@@ -6,8 +6,8 @@ import type { McpTool } from "./mcp-client.ts";
 import type { McpAnswer } from "./read-server.ts";
 
 /**
- * Throws for structured content that is missing or does not match the output schema. Errors have none. A schema that cannot be read, and
- * an answer that is too large to be checked, are let through: the model reads them as they are.
+ * Throws if structured content is missing or does not match the output schema. Errors have none. If the schema cannot be read, or
+ * the result is too large to be checked, the result is passed on unchanged.
  */
 export function checkAnswer({ name, outputSchema }: McpTool, { structuredContent, isError, task }: McpAnswer): void {
   if (outputSchema === undefined || isError || task !== undefined) return;

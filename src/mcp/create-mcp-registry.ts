@@ -1,4 +1,4 @@
-// The tools of an MCP server as a tool registry over the caller's own client.
+// The tools of an MCP server as a tool registry, with the caller's own client.
 
 import {
   createToolRegistry,
@@ -17,28 +17,32 @@ import { type McpTool, onToolsChanged } from "./mcp-client.ts";
 import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits, toTraits } from "./mcp-options.ts";
 import { toToolNames } from "./tool-names.ts";
 
-/** A server that says in each listing that its tools have changed would be listed for ever, and in one process nothing else would run. */
+/**
+ * Minimum pause between two lists. A server that reports a change after each list would otherwise be listed forever, and block
+ * its process.
+ */
 const restMs = 100;
 
-/** The tools of one server. A running loop sees a change of them on its next iteration. */
+/** The tools of one server. A running loop uses changes from its next iteration on. */
 export interface McpRegistry extends ToolRegistry {
-  /** Lists the tools anew. Rejects with what the client throws; the tools stay those of before then. */
+  /** Lists the tools again. Rejects with errors of the client; the tools stay unchanged then. */
   refresh(): Promise<void>;
-  /** Takes the handler off the client. The client stays open, and the tools can still be called. */
+  /** Removes the handler from the client. The client stays open, and the tools can still be called. */
   close(): void;
 }
 
 /**
- * Makes a registry of the tools of an MCP server, by a client that is connected: `Client` of `@modelcontextprotocol/sdk` or of
- * `@modelcontextprotocol/client`. All pages are listed before it resolves. Names that providers refuse are changed; two servers whose tools
- * have the same names need a `prefix`.
+ * Makes a registry of the tools of an MCP server, from a connected client: `Client` of `@modelcontextprotocol/sdk` or of
+ * `@modelcontextprotocol/client`. Resolves after all pages are listed. Names that providers reject are changed. Two servers with
+ * the same tool names need a `prefix`.
  *
- * A call takes as long as the loop lets it, whatever the SDK's own timeout. Progress is a heartbeat and a `tool-progress` event. A cancelled
- * call is cancelled on the server. Arguments are not validated here: the server does that. A result with `isError`, an error of
- * the server, a connection that closes in a call and an answer that does not fit are failed results.
+ * The loop limits the time of a call, not the SDK's own timeout. Progress is a heartbeat and a `tool-progress` event. A cancelled
+ * call is cancelled on the server. Arguments are validated by the server, not here. Failed results are: a result with `isError`,
+ * an error of the server, a connection that closes during a call, and a result that does not fit.
  *
- * Rejects with LoopError `invalid-option` or `unknown-option` before anything is asked, with `invalid-tool` where `traits` gives what a tool
- * cannot have, with `invalid-schema` where the schema of a tool is nested more than 1,000 levels deep, and with what the client throws.
+ * Rejects with LoopError `invalid-option` or `unknown-option` before any request. Rejects with `invalid-tool` if `traits` returns
+ * invalid traits, and with `invalid-schema` for a schema that is nested more than 1,000 levels deep. Also rejects with errors of
+ * the client.
  *
  * @example
  * const client = new Client({ name: "my-app", version: "1.0.0" });
@@ -66,7 +70,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     });
   }, restMs);
 
-  // First the handler, so that no change is missed while the tools are listed.
+  // The handler first, so that no change during the list is missed.
   const release = settings.listChanged ? onToolsChanged(settings.client, behind.ask) : (): void => {};
   const close = (): void => {
     isClosed = true;
@@ -93,7 +97,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     settings.prefix,
   );
   return found.map((tool) => ({
-    // A name that the server gave does not end a run; the caller's own traits may say otherwise.
+    // A name from the server must not end a run. The caller's own traits may override this.
     requiresFollowUp: true,
     ...originOf(tool, settings, names),
     ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
@@ -105,7 +109,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
   }));
 }
 
-/** Levels of a tool around its schemas. */
+/** Levels of nesting of a tool around its schemas. */
 const envelope = 8;
 
 /** Throws LoopError "invalid-schema" for a tool that is nested too deeply to be copied. */
@@ -120,12 +124,15 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** A name that was made from another one may stand for another tool when the server's list changes. */
+/** Returns the original name of a renamed tool. If the server's list changes, the new name may refer to another tool. */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
 
-/** A copy, for a server in this process may go on writing to its own. `$schema` says nothing to a model, and some providers refuse it. */
+/**
+ * Copies the schema, because a server in this process may still change it. Drops `$schema`, which models do not need and some
+ * providers reject.
+ */
 function toSchema({ name, inputSchema }: McpTool): JsonSchema {
   try {
     const { $schema: _, ...schema } = toJson({ type: "object", ...inputSchema }) as JsonSchema;
@@ -139,7 +146,7 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/** Runs one at a time. Who asks while one runs gets the next one, which sees all that happened before it was asked for. */
+/** Runs one at a time. A request during a run gets the next run, which sees everything that happened before the request. */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -152,7 +159,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // Looked at first: between the end of one and the start of the next there is none that runs.
+    // Checked first, because between the end of one run and the start of the next none is running.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);
@@ -160,7 +167,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** There is nobody to tell of an `onError` that fails. */
+/** Errors of `onError` cannot be reported. */
 function report({ onError }: McpSettings, error: unknown): void {
   try {
     onError?.(error);

@@ -1,6 +1,6 @@
-// The needed part of an MCP client: both generations of the official SDK have it.
+// The required part of an MCP client, which both generations of the official SDK have.
 
-/** Hints of a server about its tool: it may be wrong, or lie. */
+/** Hints of a server about its tool. They may be wrong. */
 export interface McpToolAnnotations {
   readonly title?: string | undefined;
   readonly readOnlyHint?: boolean | undefined;
@@ -34,7 +34,7 @@ export interface McpCallParams {
   _meta?: Record<string, unknown>;
 }
 
-/** How a request goes. Times in milliseconds. */
+/** The options of a request. Times in milliseconds. */
 export interface McpRequestOptions {
   signal?: AbortSignal;
   timeout?: number;
@@ -42,7 +42,7 @@ export interface McpRequestOptions {
   onprogress?: (progress: McpProgress) => void;
 }
 
-/** How far a call is. */
+/** The progress of a call. */
 export interface McpProgress {
   readonly progress: number;
   readonly total?: number | undefined;
@@ -50,7 +50,7 @@ export interface McpProgress {
 }
 
 interface McpClientBase {
-  /** Undefined where the client is not connected. */
+  /** Undefined if the client is not connected. */
   readonly transport?: object | undefined;
   getServerCapabilities(): { readonly tools?: object | undefined } | undefined;
   removeNotificationHandler(method: string): void;
@@ -60,7 +60,7 @@ interface McpClientBase {
 export interface McpClientV1 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions): Promise<McpToolPage>;
   callTool(params: McpCallParams, resultSchema: undefined, options: McpRequestOptions): Promise<object>;
-  /** Takes a zod schema, of which the type says nothing. */
+  /** Takes a zod schema, which the type does not express. */
   setNotificationHandler(schema: object, handler: () => void): void;
 }
 
@@ -69,27 +69,27 @@ export interface McpClientV2 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions & { cacheMode?: "refresh" }): Promise<McpToolPage>;
   callTool(params: McpCallParams, options: McpRequestOptions & { toolDefinition?: never }): Promise<object>;
   setNotificationHandler(method: typeof toolsChanged, handler: () => void): void;
-  /** Only this generation has it. */
+  /** Only exists in this generation. */
   listen(filter: object): Promise<object>;
 }
 
-/** The caller's own client: that of `@modelcontextprotocol/sdk` (version 1) or of `@modelcontextprotocol/client` (version 2). */
+/** The caller's client: of `@modelcontextprotocol/sdk` (version 1) or `@modelcontextprotocol/client` (version 2). */
 export type McpClient = McpClientV1 | McpClientV2;
 
-/** Tells the generations apart, whose methods take their arguments at different places. */
+/** Distinguishes the generations, whose methods have different parameters. */
 function isSecondGeneration(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
-/** False for a client that is not connected. The second generation would say of its server that it has no tools. */
+/** False for a client that is not connected. The second generation would report that its server has no tools. */
 export function isConnected(client: McpClient): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
 
-/** The notice of a server that its tools have changed. */
+/** The notification of a server that its tools have changed. */
 const toolsChanged = "notifications/tools/list_changed";
 
-/** As much of a zod schema as a client of the first generation looks at. Anything fits. */
+/** The part of a zod schema that a client of the first generation uses. Accepts any value. */
 const anySchema = {
   parse: (value: unknown): unknown => value,
   safeParse: (value: unknown): object => ({ success: true, data: value }),
@@ -97,19 +97,19 @@ const anySchema = {
 
 const toolsChangedSchema = { shape: { method: { value: toolsChanged } }, ...anySchema };
 
-/** Sends any request. Its own type would not be the same in two versions of the SDK. */
+/** Sends any request. The real type differs between versions of the SDK. */
 interface HasRequest {
   request(request: object, resultSchema: object, options?: McpRequestOptions): Promise<unknown>;
 }
 
-/** A client of the caller's own making may lack it. */
+/** A client of the caller's own class may not have it. */
 function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
   return "request" in client && typeof client.request === "function";
 }
 
 /**
- * Sends a call. The clients' own `callTool` would check the answer by the server's output schema, whose patterns can stop the process: the
- * first generation is asked for the bare request, and the second one is told of a tool without an output schema.
+ * Sends a call. The client's own `callTool` would validate the result with the server's output schema, whose patterns can block
+ * the process. The first generation therefore sends the bare request, and the second one gets a tool without an output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
@@ -127,19 +127,22 @@ function withoutOutput(tool: McpTool): McpTool {
   return rest;
 }
 
-/** Asks for a page of tools. The first generation's `listTools` would compile every output schema, and refuse all tools for a bad one. */
+/**
+ * Requests a page of tools. `listTools` of the first generation would compile every output schema, and reject all tools if one is
+ * invalid.
+ */
 export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };
-  // The second generation may answer from its cache, and gives all pages as one if no cursor is named.
+  // The second generation may answer from its cache, and returns all pages as one without a cursor.
   if (isSecondGeneration(client)) return client.listTools(params, { cacheMode: "refresh" });
   if (!hasRequest(client)) return client.listTools(params);
   return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);
 }
 
-/** A client has one handler for each notification; registries over one client share it. */
+/** A client has one handler per notification, which registries with the same client share. */
 const listeners = new WeakMap<McpClient, Set<() => void>>();
 
-/** Calls `listener` whenever the server says that its tools have changed. Gives what ends that. */
+/** Calls `listener` whenever the server reports that its tools have changed. Returns a function that stops this. */
 export function onToolsChanged(client: McpClient, listener: () => void): () => void {
   const heard = listeners.get(client) ?? new Set();
   if (heard.size === 0) {

@@ -1,4 +1,4 @@
-// The options of `createMcpRegistry`, and the traits that a server claims for its tools.
+// The options of `createMcpRegistry`, and the traits from a server's annotations.
 
 import {
   checkFields,
@@ -13,13 +13,13 @@ import {
 } from "../core/entry-kit.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolAnnotations } from "./mcp-client.ts";
 
-/** Which of a server's annotations count. */
+/** The annotations of a server that are used. */
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
 /**
- * The traits that a tool's annotations stand for. A tool that only reads starts early; one that is idempotent is tried twice; one that
- * destroys asks first, whatever else it says. Who "assumes" takes silence for what the specification has it mean: a tool destroys unless
- * it says that it only reads, or that it does not destroy.
+ * Returns the traits for a tool's annotations. A read-only tool starts early, an idempotent one is tried twice, and a destructive
+ * one needs approval in any case. "assumed" applies the defaults of the specification: a tool is destructive unless it is
+ * annotated as read-only or not destructive.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
  */
@@ -41,7 +41,10 @@ function destroys({ readOnlyHint, destructiveHint }: McpToolAnnotations, rule: A
   return rule === "assumed" && readOnlyHint !== true;
 }
 
-/** The caller's own word outranks the server's, and what cannot stand beside it goes: an early start, more attempts. */
+/**
+ * Merges traits. The caller's take precedence, and traits of the server that conflict with them are dropped: an early start, more
+ * attempts.
+ */
 export function mergeTraits(traits: ToolTraits, own: ToolTraits | undefined): ToolTraits {
   if (own === undefined) return traits;
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
@@ -55,28 +58,27 @@ function hasVeto({ needsApproval = false, sequential, replay }: ToolTraits): boo
   return needsApproval !== false || sequential === true || replay === "never";
 }
 
-/** Whose tools a registry has, and how the loop is to treat them. */
+/** The options of `createMcpRegistry`. */
 export interface McpRegistryOptions {
-  /** The caller's own client, connected. It stays the caller's: its transport, its timeouts while connecting, and closing it. */
+  /** A connected client. The caller stays responsible for its transport, its timeouts while connecting, and closing it. */
   readonly client: McpClient;
-  /** Stands in front of each tool's name, such as "github_": 1 to 32 letters, digits, "_" or "-". Default none. */
+  /** Added before each tool's name, for example "github_": 1 to 32 letters, digits, "_" or "-". Default none. */
   readonly prefix?: string | undefined;
   /**
-   * The weight of the server's annotations. "stated": hints that it gives outright. "assumed": also those that the specification has a client assume of
-   * a tool that says nothing, so that such a tool asks before each call. "ignored": nothing, for servers that are not to be trusted.
-   * Default "stated".
+   * How the server's annotations are used. "stated": only explicit hints. "assumed": also the defaults of the specification, so
+   * that a tool without hints needs approval for each call. "ignored": none, for servers that are not trusted. Default "stated".
    */
   readonly annotations?: AnnotationRule | undefined;
-  /** Traits of one tool, over those of its annotations. Asked when the tools are listed. Default none. */
+  /** Returns traits of one tool, which override those of its annotations. Called when the tools are listed. Default none. */
   readonly traits?: ((tool: McpTool) => ToolTraits | undefined) | undefined;
-  /** The `_meta` that a call is sent with, such as `context.idempotencyKey` under the name that the server reads. Default none. */
+  /** Returns the `_meta` of a call, for example `context.idempotencyKey` under the name that the server reads. Default none. */
   readonly meta?: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
   /**
-   * Whether the registry lists the tools anew when the server says that they have changed. It takes the client's one handler for that
-   * notification; false leaves it to the caller, who calls `refresh` then. Default true.
+   * True if the registry lists the tools again when the server reports a change. It uses the client's only handler for that
+   * notification. With false, the caller handles it and calls `refresh`. Default true.
    */
   readonly listChanged?: boolean | undefined;
-  /** Told why tools could not be listed anew after such a notification; the tools stay those of before. Default: nobody is told. */
+  /** Called with the error if listing the tools after such a notification fails. The tools stay unchanged then. Default none. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

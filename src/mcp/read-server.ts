@@ -1,12 +1,12 @@
-// Reads tools and results from the JSON of a server. Nothing has checked their types before.
+// Reads tools and results from the JSON of a server, whose types are unchecked.
 
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 import { isRecord, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
 
-/** A server that goes on for ever is none to wait for. */
+/** Most pages, so that a server with endless pages is not listed forever. */
 const mostPages = 1_000;
 
-/** All tools, page after page; of several with one name the first. None where the server says that it has no tools. */
+/** Lists all tools, page after page. Of several with the same name, the first counts. Empty if the server reports that it has no tools. */
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {
   if (!isConnected(client)) throw new Error("Not connected");
   const capabilities = client.getServerCapabilities();
@@ -24,7 +24,7 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   throw new Error(`The MCP server lists its tools on more than ${mostPages} pages.`);
 }
 
-/** The result of a call, with the right types. */
+/** The result of a call, with checked types. */
 export interface McpAnswer {
   readonly content: readonly unknown[];
   readonly structuredContent: unknown;
@@ -68,7 +68,7 @@ function isTool(tool: unknown): tool is McpTool {
   return isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema);
 }
 
-/** A field of a wrong type counts as absent. A hint of a wrong type must never stand for a permission. */
+/** Reads a tool. A field of a wrong type counts as absent: a hint of a wrong type must never grant anything. */
 function readTool(tool: McpTool): McpTool {
   const { annotations, execution, ...rest } = withFields(tool, toolFields);
   return {
@@ -78,7 +78,7 @@ function readTool(tool: McpTool): McpTool {
   };
 }
 
-/** A copy without the fields that fail their check. */
+/** Returns a copy without the fields that fail their check. */
 function withFields<Fields extends object>(fields: Fields, checks: FieldChecks): Fields {
   const kept = Object.entries(fields).filter(
     ([field, value]) => !Object.hasOwn(checks, field) || checks[field]?.(value) === true,
@@ -86,7 +86,7 @@ function withFields<Fields extends object>(fields: Fields, checks: FieldChecks):
   return Object.fromEntries(kept) as Fields;
 }
 
-/** Reads the result of a call. Only an absent or false `isError` means success. Throws for anything that is no result. */
+/** Reads the result of a call. Only an absent or false `isError` means success. Throws if it is not a result. */
 export function readAnswer(answer: unknown): McpAnswer {
   if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
     throw new Error("The answer is not the result of a call.");
@@ -100,7 +100,7 @@ export function readAnswer(answer: unknown): McpAnswer {
   };
 }
 
-/** Some serializers write null for a field that is not set. */
+/** Some serializers write null for absent fields. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

@@ -1,4 +1,4 @@
-// Names that every provider accepts, for tools whose servers may call them anything.
+// Makes names that every provider accepts, for tools whose servers may use any name.
 
 import { digest } from "../core/entry-kit.ts";
 
@@ -6,14 +6,14 @@ const longest = 64;
 const digits = 6;
 
 /**
- * Gives each tool a name of 1 to 64 letters, digits, "_" and "-": its own behind the prefix, with "_" for what may not be in a name. Where two
- * would be called the same, and where a name is too long, those that had to be changed end in six digits made of their own name.
- * The name of a tool does not depend on the order in which tools are listed.
+ * Gives each tool a name of 1 to 64 letters, digits, "_" and "-": the prefix and its own name, with "_" for other characters. If
+ * two names would be equal or a name is too long, the changed names end in six digits that are derived from their own name. The
+ * name of a tool does not depend on the order of the list.
  */
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  // Sorted: two names may have the same digits, and the first one takes them.
+  // Sorted, because two names may have the same digits, and the first one keeps them.
   const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));
@@ -44,7 +44,7 @@ function countNames(names: readonly string[], prefix: string): ReadonlyMap<strin
   return counts;
 }
 
-/** Six digits can be those of another name; then others are tried. */
+/** Adds six digits. If another name has the same digits, others are tried. */
 function withDigits(base: string, { name, taken }: { readonly name: string; readonly taken: ReadonlySet<string> }): string {
   const head = base.slice(0, longest - digits - 1);
   for (let attempt = 0; ; attempt += 1) {

@@ -46,7 +46,7 @@ describe("the caller's own traits", () => {
     [asks, { needsApproval: false }, { needsApproval: false }],
     [repeats, { idempotent: false }, { idempotent: false, replay: "safe" }],
     [repeats, { retry: { maxAttempts: 5 } }, { ...repeats, retry: { maxAttempts: 5 } }],
-    // What cannot be is refused where the tool is made.
+    // Invalid combinations are rejected when the tool is made.
     [{}, { retry: { maxAttempts: 5 } }, { retry: { maxAttempts: 5 } }],
     [asks, { eager: true }, { ...asks, eager: true }],
   ])("over %j, %j make %j", ([traits, own, merged]) => {

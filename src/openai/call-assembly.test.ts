@@ -1,10 +1,10 @@
-// How fragments become calls, for each way in which servers are known to name them.
+// Calls that are assembled from fragments, for each known way in which servers identify them.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { createCallAssembly } from "./call-assembly.ts";
 
-/** A fragment as `index id name arguments`, a hyphen for what is missing; or an entry as it is on the wire. */
+/** A fragment as `index id name arguments`, with a hyphen for a missing field, or an entry in the format of the API. */
 type Fragment = string | { readonly [field: string]: unknown };
 
 function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
@@ -19,7 +19,7 @@ function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
   };
 }
 
-/** Feeds fragments and settles. */
+/** Adds the fragments and settles. */
 function assemble(fragments: readonly Fragment[], cut = false): readonly ModelChunk[] {
   const out: ModelChunk[] = [];
   const calls = createCallAssembly(out);
@@ -28,7 +28,7 @@ function assemble(fragments: readonly Fragment[], cut = false): readonly ModelCh
   return out;
 }
 
-/** Each call that became ready as `id name arguments`, or with its problem. */
+/** Each ready call as `id name arguments`, or with its problem. */
 const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
   chunks.flatMap((chunk) => {
     if (chunk.type !== "call-ready") return [];
@@ -37,7 +37,7 @@ const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
 
 describe("the assembly of calls", () => {
   it.for<[what: string, fragments: readonly Fragment[], calls: readonly string[]]>([
-    // as OpenAI sends them
+    // As OpenAI sends them.
     ["one call in fragments", ["0 a f", '0 - - {"n"', "0 - - :1}"], ['a f {"n":1}']],
     ["two calls after each other", ['0 a f {"n":1}', '1 b g {"n":2}'], ['a f {"n":1}', 'b g {"n":2}']],
     [
@@ -50,7 +50,7 @@ describe("the assembly of calls", () => {
     ["the arguments null", ["0 a f null"], ["a f {}"]],
     ["malformed arguments", ['0 a f {"n":'], ["a f malformed"]],
     ["the key __proto__", ['0 a f {"__proto__":{"x":1}}'], ['a f {"__proto__":{"x":1}}']],
-    // what is missing
+    // Missing fields.
     ["no index (Mistral)", ['- a f {"n":1}', '- b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
     ["no index, and nothing but arguments later", ["- a f {", '- - - "n":', "- - - 1}"], ['a f {"n":1}']],
     ["no id", ['0 - f {"n":', "0 - - 1}", "1 - g {}"], ['- f {"n":1}', "- g {}"]],
@@ -71,7 +71,7 @@ describe("the assembly of calls", () => {
       ],
       ['a f {"n":1}'],
     ],
-    // what comes late
+    // Fields that come late.
     ["an id after the name", ["0 - f", '0 a - {"n":1}'], ['a f {"n":1}']],
     ["a name after the arguments", ['0 a - {"n":1', "0 - f }"], ['a f {"n":1}']],
     [
@@ -80,25 +80,25 @@ describe("the assembly of calls", () => {
       ['a f {"n":1}', 'b g {"n":2}'],
     ],
     ["one without an id, then one with an id", ['0 - f {"n":1}', '0 b f {"n":2}'], ['- f {"n":1}', 'b f {"n":2}']],
-    // what is repeated
+    // Repeated fields.
     ["the id in every fragment (vLLM)", ["0 a f", '0 a - {"n":', "0 a - 1}"], ['a f {"n":1}']],
     ["the name in every fragment", ['0 a f {"n":', '0 a f {"m":1}', "0 - f }"], ['a f {"n":{"m":1}}']],
     ["the name before the arguments and with them", ["0 a f", '0 a f {"n":1}'], ['a f {"n":1}']],
     ["a name in pieces", ["0 a get_", "0 - weather", "0 - - {}"], ["a get_weather {}"]],
     ["a call that is sent twice", ['0 a f {"n":1}', '0 a f {"n":1}'], ['a f {"n":1}']],
-    // indexes that say nothing
+    // Unreliable indexes.
     ["one index for two ids (Ollama)", ['0 a f {"n":1}', '0 b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
     ["the same in fragments", ['0 a f {"n":', "0 - - 1}", '0 b f {"n":', "0 - - 2}"], ['a f {"n":1}', 'b f {"n":2}']],
     ["a tail at another index", ['0 a f {"n":1}', '0 b g {"n":', "1 - - 2", "1 - - }"], ['a f {"n":1}', 'b g {"n":2}']],
     ["a known id at another index", ['0 a f {"n":', "7 a - 1}"], ['a f {"n":1}']],
     ["a known id at another index, with its name", ['0 a f {"n":', "7 a f 1}"], ['a f {"n":1}']],
     ["two fragments in one chunk (vLLM)", ["0 a f", '0 - - {"n":1}'], ['a f {"n":1}']],
-    // one id for two calls
+    // One id for two calls.
     ["one id", ['0 a f {"n":1}', '1 a g {"n":2}'], ['a f {"n":1}', 'a g {"n":2}']],
     ["one id and one name, in fragments", ["0 a f", '0 - - {"n":1}', "1 a f", '1 - - {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
     ["one id, interleaved", ['0 a f {"n":', '1 a g {"n":', "0 a - 1}", "1 a - 2}"], ['a f {"n":1}', 'a g {"n":2}']],
     ["one id and one index", ['0 a f {"n":1}', '0 a f {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
-    // other liberties
+    // Other deviations.
     ["a prefix {} (gateways to Bedrock)", ["0 a f {}", '0 - - {"n":', "0 - - 1}"], ['a f {"n":1}']],
     ["a prefix {} in pieces", ["0 a f {", "0 - - }", '0 - - {"n":1}'], ['a f {"n":1}']],
     ["a prefix {} with the name again", ["0 - f {}", '0 - f {"n":1}'], ['- f {"n":1}']],

@@ -1,5 +1,5 @@
-// Puts the calls of a stream together from their fragments. Servers that call themselves compatible disagree on how fragments
-// name their call, so that this file is where the disagreements end.
+// Assembles the calls of a stream from their fragments. Compatible servers differ in how fragments identify their call; this file
+// handles the differences.
 
 import {
   endArguments,
@@ -24,46 +24,47 @@ import {
 
 /** The calls of one stream. */
 export interface CallAssembly {
-  /** How many calls there are so far. */
+  /** The number of calls so far. */
   readonly size: number;
-  /** Takes one entry of `delta.tool_calls`. False where the stream contradicts itself and cannot go on. */
+  /** Adds one entry of `delta.tool_calls`. Returns false if the stream contradicts itself and cannot go on. */
   add(entry: UnknownRecord): boolean;
-  /** Declares every call ready that is not yet; `cut` says that the model was stopped and the last ones may be incomplete. */
+  /** Marks all remaining calls as ready. `cut` means that the model was stopped, and that the last ones may be incomplete. */
   settle(cut: boolean): void;
-  /** The same for a stream that never said why it ended: a call is complete where its arguments are, else cut off. */
+  /** Marks all remaining calls as ready after a stream without a finish reason. A call is complete if its arguments are, else cut off. */
   settleWhole(): void;
-  /** Fields that servers want back with a call, such as Gemini's thought signatures, by the position of the call. */
+  /** Returns fields that servers need back with a call, such as Gemini's thought signatures, by the position of the call. */
   extras(): ReadonlyMap<number, unknown>;
 }
 
 interface OpenCall extends IndexedCall {
   readonly key: string;
-  /** How much of the text of its arguments has gone out. */
+  /** How much of the arguments text has been sent. */
   sent: number;
   announced: boolean;
   ready: boolean;
   extra: unknown;
-  /** Receives its chunks: a list of its own as long as it may repeat a call. */
+  /** Receives its chunks. A separate list while it may be a repetition of another call. */
   readonly out: ModelChunk[];
-  /** True if it has repeated a call, so that it is left out. */
+  /** True if it repeats another call and is omitted. */
   isRepeated: boolean;
 }
 
 /**
  * Makes an assembly that appends its chunks to `out`.
  *
- * A fragment belongs to the call of its id, where that is known; a new id is a new call, also under an index that is taken
- * (Ollama, Grok and DeepSeek behind gateways number every call 0); else to the latest call of its index; else to the current
- * call. A fragment that names a function although its call is complete begins another call, so that arguments are never
- * merged. Facts: github.com/agno-agi/agno/pull/8880, github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
+ * A fragment with a known id belongs to the call of that id. A new id is a new call, even with a used index: Ollama, Grok and
+ * DeepSeek behind gateways give every call index 0. Without an id, a fragment belongs to the latest call of its index, else to
+ * the current call. A fragment that names a function although its call is complete begins another call, so that arguments are
+ * never merged. Evidence: github.com/agno-agi/agno/pull/8880, github.com/vercel/ai/issues/14277,
+ * github.com/openai/openai-python/issues/3201.
  *
- * `call-ready` goes out in the order of the calls: as soon as the next call begins where the arguments are complete beyond
- * doubt, else when the stream has told its finish reason.
+ * `call-ready` is sent in the order of the calls: when the next call begins if the arguments are certainly complete, else after
+ * the finish reason.
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const calls = createCallIndex<OpenCall>();
   const ports: CallPorts = { out, finished: new FinishedCalls() };
-  /** All calls before this one are ready, so that no chunk looks at all of them. */
+  /** All calls before this index are ready, so that no chunk has to check all of them. */
   let readyCalls = 0;
 
   function open({ id, index }: Fragment): OpenCall {
@@ -96,7 +97,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (call.ready) return isLate(fragment) ? contradict(out) : true;
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
-      // Cutting the piece out of the whole again would copy the whole each time.
+      // Extracting the fragment from the whole text would copy the whole text each time.
       if (isUpToDate) sendPiece(call, fragment.args);
       else announce(call);
       return true;
@@ -122,7 +123,7 @@ function toFragment(entry: UnknownRecord): Fragment {
     id: filledOrNone(entry.id),
     index: typeof entry.index === "number" ? entry.index : undefined,
     name: textOf(name),
-    // Some servers send the arguments as the object itself.
+    // Some servers send the arguments as an object.
     args: typeof args === "string" ? args : typeof args === "object" && args !== null ? JSON.stringify(args) : "",
   };
 }
@@ -141,19 +142,19 @@ function contradict(out: ModelChunk[]): false {
   return false;
 }
 
-/** A name that is sent with every fragment is one name; another one here is the next piece of it. */
+/** Adds a name. The same name in every fragment is one name; a different one is its continuation. */
 function takeName(call: OpenCall, name: string): void {
   if (name !== call.name) call.name += name;
 }
 
-/** Gateways to Bedrock send `{}` before the real object. */
+/** Adds arguments. Gateways to Bedrock send `{}` before the real object. */
 function takeArguments(call: OpenCall, args: string): void {
   const { text } = call.args;
   if (call.sent > 0 || !mayBePrefix(text)) extendScan(call.args, args);
   else call.args = createObjectScan((text + args).replace(/^\s*\{\s*\}\s*(?=\{)/, ""));
 }
 
-/** Tells of a call once it has a name, and of its arguments, but for a `{}` that may yet turn out to be such a prefix. */
+/** Sends the call once it has a name, with its arguments. A `{}` that may still be such a prefix is held back. */
 function announce(call: OpenCall): void {
   if (!call.announced) {
     if (call.name === "") return;
@@ -174,7 +175,7 @@ function sendPiece(call: OpenCall, text: string): void {
   call.sent = call.args.text.length;
 }
 
-/** Declares a call ready that no further fragment could continue; false where it is not complete. */
+/** Marks a call as ready if no further fragment can continue it. Returns false if it is not complete. */
 function settleComplete(call: OpenCall | undefined, ports: CallPorts): boolean {
   if (call === undefined || call.ready) return call !== undefined;
   const { args } = call;

@@ -1,28 +1,28 @@
-// Finds the call that a fragment belongs to, whatever a server says of its id and its place.
+// Finds the call that a fragment belongs to, even if ids and indexes are unreliable.
 
 import { isRecord, isSameArguments, parseJson } from "../core/provider-kit.ts";
 
-/** The pieces of one text so far. */
+/** The text so far. */
 interface ObjectScan {
   text: string;
   depth: number;
   inString: boolean;
-  /** The character before was a backslash within a string. */
+  /** True if the last character was a backslash in a string. */
   isEscaped: boolean;
-  /** "closed" as long as nothing but space follows the brace that closes the first one. */
+  /** "closed" while only whitespace follows the closing brace. */
   state: "open" | "closed" | "broken";
-  /** The answer of the parser, which is asked once. */
+  /** The result of the parser, which runs once. */
   isObject: boolean | undefined;
 }
 
-/** Makes a scan of a text that may go on. */
+/** Makes a scan of a text that may continue. */
 export function createObjectScan(text: string): ObjectScan {
   const scan: ObjectScan = { text: "", depth: 0, inString: false, isEscaped: false, state: "open", isObject: undefined };
   extendScan(scan, text);
   return scan;
 }
 
-/** Takes the next piece. */
+/** Adds the next part of the text. */
 export function extendScan(scan: ObjectScan, piece: string): void {
   scan.text += piece;
   for (let index = 0; index < piece.length && scan.state !== "broken"; index += 1) {
@@ -32,7 +32,7 @@ export function extendScan(scan: ObjectScan, piece: string): void {
   }
 }
 
-/** Whether the text is a JSON object, and all of one. */
+/** True if the text is exactly one JSON object. */
 export function isWholeObject(scan: ObjectScan): boolean {
   if (scan.state !== "closed") return false;
   scan.isObject ??= isRecord(parseJson(scan.text));
@@ -49,7 +49,7 @@ function readString(scan: ObjectScan, code: number): void {
   else if (code === quote) scan.inString = false;
 }
 
-/** Which bracket closes which is for the parser to say. */
+/** Counts brackets. The parser checks later if they match. */
 function readOutside(scan: ObjectScan, code: number): void {
   const isFirst = scan.depth === 0;
   if (isFirst && (scan.state === "closed" || code !== 0x7b)) scan.state = "broken";
@@ -65,7 +65,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-/** The fields of a call that tell it apart. */
+/** The fields that identify a call. */
 export interface IndexedCall {
   id: string | undefined;
   readonly index: number | undefined;
@@ -81,26 +81,26 @@ export interface Fragment {
   readonly args: string;
 }
 
-/** The calls of one stream, each found in one step. */
+/** The calls of one stream. Each search takes constant time. */
 interface CallIndex<Call extends IndexedCall> {
   /** In the order in which they began. */
   readonly all: readonly Call[];
   /** True if a call has this id. */
   hasId(id: string | undefined): boolean;
   add(call: Call): void;
-  /** Notes the id of a call that has none yet. */
+  /** Adds the id of a call that had none. */
   identify(call: Call, id: string | undefined): void;
-  /** The call that a fragment belongs to; undefined when it begins a new one. */
+  /** Returns the call that a fragment belongs to; undefined if it begins a new one. */
   find(fragment: Fragment): Call | undefined;
 }
 
-/** Makes an index without calls. Of several calls under one key the latest counts. */
+/** Makes an index without calls. Of several calls with one key, the latest is found. */
 export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   const all: Call[] = [];
   const byIndex = new Map<number, Call>();
   const byId = new Map<string, Call>();
   const byBoth = new Map<string, Call>();
-  /** Those without an id. */
+  /** Calls without an id. */
   const nameless = new Map<number | undefined, Call>();
 
   function note(call: Call, id: string): void {
@@ -116,7 +116,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
       if (isRepetition(call, fragment)) return call;
       return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
     }
-    // The id may come after the name: then the call has none yet.
+    // The id may come after the name, so the call may have none yet.
     const begun = nameless.get(index);
     return begun !== undefined && (name === "" || (name === begun.name && begun.args.text === "")) ? begun : undefined;
   }
@@ -124,7 +124,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   function findByIndex(index: number, fragment: Fragment): Call | undefined {
     const call = byIndex.get(index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
-    // An index that no call has, without a name, is an unreliable index.
+    // A fragment without a name cannot begin a call, so its unknown index is wrong.
     return fragment.name === "" ? all[all.length - 1] : undefined;
   }
 
@@ -153,26 +153,26 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   };
 }
 
-/** Whether a fragment names a function where the call that it would join can take no more. */
+/** True if a fragment names a function, and its call is complete. */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
   if (name !== call.name) return call.args.text !== "";
   return args.trimStart().startsWith("{") && !mayBePrefix(call.args.text) && isWholeObject(call.args);
 }
 
-/** A second call under the id of a complete one: it stands at another index and has a name. */
+/** True for a second call with the id of a complete one: it has another index and a name. */
 function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {
   if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
   return name !== call.name || isWholeObject(call.args);
 }
 
-/** A server that sends a whole call twice has still asked for it once. */
+/** True for a repetition of a whole call. A server may send a call twice. */
 export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (id === undefined || id !== call.id || (name !== "" && name !== call.name)) return false;
   return args.trim() !== "" && isWholeObject(call.args) && isSameArguments(args, call.args.text);
 }
 
-/** Whether a text is no more than `{}`, or the beginning of it. */
+/** True if a text is `{}`, or a beginning of it. */
 export function mayBePrefix(text: string): boolean {
   return text.length < 16 && /^\s*(?:\{\s*(?:\}\s*)?)?$/.test(text);
 }

@@ -1,4 +1,4 @@
-// The body of a Chat Completions request. Each message and tool is converted once and gathered here.
+// The body of a Chat Completions request. Each message and tool is converted once.
 
 import {
   assertNever,
@@ -30,8 +30,8 @@ import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from
 import { readMetadata } from "./chat-metadata.ts";
 
 /**
- * A user's content: text alone stays a string, because servers for text models take nothing else. Throws a ProviderError `bad-request`
- * for what the wire has no form for.
+ * Converts a user's content. A text alone stays a string, because servers for text models accept nothing else. Throws a
+ * ProviderError `bad-request` for content that the API does not support.
  */
 export function toUserContent(
   content: string | readonly ContentPart[],
@@ -46,7 +46,7 @@ export function toUserContent(
   );
 }
 
-/** The content of a tool beside its result: a text, or a part that is not one. */
+/** Converts a part of a tool result's content: to a text, or to another part. */
 export function toResultMedia(part: MediaPart): ChatPart | string {
   const written = writeToolMedia(part, chatMedia);
   return typeof written === "object" && written.type === "text" ? written.text : written;
@@ -79,16 +79,16 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
   ["audio/mp3", "mp3"],
 ]);
 
-/** The options that change how a message is written. */
+/** The options that affect the conversion of messages. */
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
 
 /**
- * The wire's messages for one neutral message: none for an empty turn, several for the results of several calls. `index` is its position,
- * for the error where a user's message holds what the wire has no form for.
+ * Converts a neutral message to messages of the API: none for an empty message, several for the results of several calls. `index`
+ * is the position of the message, for errors about unsupported content of a user.
  */
 type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
 
-/** Makes a converter that remembers what it has converted, by the identity of the message. */
+/** Makes a converter that caches by the identity of the message. */
 export function createMessageConverter(settings: MessageSettings): MessageConverter {
   return memoize((message: Message, index: number) => convert(message, index, settings));
 }
@@ -106,7 +106,7 @@ function convert(message: Message, index: number, settings: MessageSettings): re
   }
 }
 
-/** A turn that is empty on this wire, such as one of reasoning only, is left out: servers refuse it. */
+/** Omits a message that would be empty, for example one with only reasoning, because servers reject it. */
 function convertTurn(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
   const { text, calls: asked } = readTurn(turn);
   if (text === "" && asked.length === 0) return [];
@@ -124,8 +124,9 @@ function convertTurn(turn: AssistantMessage, settings: MessageSettings): readonl
 }
 
 /**
- * DeepSeek, when thinking, wants the field on every turn since the last question, and has been seen to refuse an empty one
- * (github.com/experientiallabs/experiential/pull/890, github.com/NousResearch/hermes-agent/pull/17341).
+ * Returns the reasoning, or a space if there is none. DeepSeek, when thinking, requires the field on every assistant message
+ * since the last question, and has rejected empty ones (github.com/experientiallabs/experiential/pull/890,
+ * github.com/NousResearch/hermes-agent/pull/17341).
  */
 function readReasoning({ content }: AssistantMessage): string {
   const reasoning = content.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
@@ -141,7 +142,10 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
   };
 }
 
-/** One message per result, at once after the turn; what tool messages cannot hold follows in one user message. */
+/**
+ * Converts results: one message each, directly after the assistant message. Content that tool messages cannot contain follows in
+ * one user message.
+ */
 function convertResults({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
   const inTool = settings.toolResultMedia === "tool-message";
   const messages: ChatMessage[] = [];
@@ -158,7 +162,7 @@ function convertResults({ results }: ToolMessage, settings: MessageSettings): re
   return messages;
 }
 
-/** Writes a request. `extra` comes last and may replace every field but `stream`. */
+/** Builds the body of a request. `extra` comes last and may replace every field except `stream`. */
 export function buildChatBody(request: ModelRequest, settings: ChatSettings, toMessages: MessageConverter): ChatRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const wire: ChatMessage[] = [];

@@ -1,4 +1,4 @@
-// What a stream of wire chunks says, for OpenAI itself and for every row of what compatible servers do to it.
+// The chunks of a stream, for OpenAI and for the known deviations of compatible servers.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";

@@ -1,4 +1,4 @@
-// Turns the chunks of Chat Completions, and of compatible servers, into neutral chunks.
+// Converts the chunks of Chat Completions, and of compatible servers, to neutral chunks.
 
 import {
   AnswerIds,
@@ -22,9 +22,9 @@ import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toMetadataItems } from "./chat-metadata.ts";
 
 /**
- * Reads a `usage` object; undefined where it says nothing. Cached tokens are part of `prompt_tokens`. Reasoning tokens are part
- * of `completion_tokens` as OpenAI counts; xAI counts them beside it (recorded: 291 prompt, 26 completion, 196 reasoning, 513
- * in total). The total shows it, and so does reasoning above the completion.
+ * Reads a `usage` object; undefined if it has no counts. Cached tokens are part of `prompt_tokens`. OpenAI includes reasoning
+ * tokens in `completion_tokens`. xAI does not (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). The total
+ * reveals it, and so do more reasoning than completion tokens.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -51,21 +51,21 @@ interface Counts {
   readonly total: number | undefined;
 }
 
-/** Some servers count reasoning beside the completion: their total says so. */
+/** Adds reasoning to the completion if the total shows that it is not included. */
 function outputOf({ prompt, completion, reasoning, total }: Counts): number {
   return total === prompt + completion + reasoning ? completion + reasoning : completion;
 }
 
-/** The content of the message when it ended. */
+/** The content of the message at its end. */
 interface FinishedMessage {
   readonly hasCalls: boolean;
   readonly refused: boolean;
 }
 
 /**
- * OpenAI's own: stop, length, tool_calls, function_call, content_filter. Others: `eos` (Together), `model_length` (Mistral: the
- * context is full), `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and `model_context_window_exceeded`
- * (Zhipu), `error` (OpenRouter, Mistral).
+ * Finish reasons of OpenAI: stop, length, tool_calls, function_call, content_filter. Of others: `eos` (Together), `model_length`
+ * (Mistral: the context is full), `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and
+ * `model_context_window_exceeded` (Zhipu), `error` (OpenRouter, Mistral).
  */
 export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["stop", "stop"],
@@ -82,19 +82,22 @@ export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["insufficient_system_resource", "error"],
 ]);
 
-/** Says why the model stopped. A refusal ends with "stop" on this wire, and some servers end with "stop" although they ask for tools. */
+/**
+ * Returns the finish reason of a message. This API ends a refusal with "stop", and some servers end with "stop" although there
+ * are calls.
+ */
 export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedMessage): FinishReason {
   if (!isCleanEnd(reason)) return reason;
   if (refused) return "refusal";
   return hasCalls ? "tool-calls" : reason;
 }
 
-/** Whether the model was stopped in mid-word, so that its last call may be incomplete. */
+/** True if the model was cut off, so that its last call may be incomplete. */
 export function isCut(reason: FinishReason): boolean {
   return reason === "length" || reason === "context-full";
 }
 
-/** Whether a later finish reason may take the place of this one: a bad end is never made good by a second chunk that says "stop". */
+/** True if a later finish reason may replace this one. A bad finish is never replaced by a later "stop". */
 export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }
@@ -107,22 +110,22 @@ interface Reading {
   readonly words: FinishWords;
   readonly ids: AnswerIds;
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
-  /** Whether the model has said anything. */
+  /** True if the model has produced content. */
   hasSpoken: boolean;
   usage: Usage | undefined;
-  /** Whether the final token counts came, and nothing of the model's after them. */
+  /** True after the final token counts, until the model produces more content. */
   isCounted: boolean;
   refused: boolean;
-  /** Whether the token counts came with the finish reason or after it. Nothing more is expected then. */
+  /** True if the token counts came with the finish reason or after it. Nothing more is expected then. */
   isOver: boolean;
-  /** Whether the stream has gone on with another answer, which is not read. */
+  /** True if the stream has gone on with another answer, which is not read. */
   isLeft: boolean;
   failed: boolean;
 }
 
 /**
- * Makes a reader that appends to `out`. It reads text, refusals, reasoning under each of its names, calls, usage wherever it
- * stands, and errors inside the stream; it passes over chunks without choices or delta, which Azure sends.
+ * Makes a reader that appends to `out`. It reads text, refusals, reasoning under all of its names, calls, usage in all positions,
+ * and errors inside the stream. It ignores chunks without choices or delta, which Azure sends.
  */
 export function createChatReader(out: ModelChunk[], words: FinishWords = chatWords): EventReader {
   const calls = createCallAssembly(out);
@@ -161,7 +164,7 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
   if (error !== undefined && error !== null) {
-    // The model is done: an error of the server takes nothing away.
+    // The answer is finished: a later error of the server is ignored.
     if (reading.finish === undefined) fail(error, reading);
     return;
   }
@@ -173,7 +176,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
   if (isSpeech) reading.hasSpoken = true;
   if (isSpeech) reading.isCounted = false;
-  // Groq has them in a place of its own.
+  // Groq has a field of its own for them.
   for (const usage of [recordOf(chunk.x_groq).usage, ...choices.map((choice) => recordOf(choice).usage), chunk.usage]) {
     const counted = toUsage(usage);
     if (counted !== undefined) takeUsage(counted, { isAlone: choices.length === 0, isSpeech }, reading);
@@ -184,9 +187,9 @@ function hasContent(delta: UnknownRecord): boolean {
   return Object.values(delta).some((value) => textOf(value) !== "" || listOf(value).length > 0 || isRecord(value));
 }
 
-/** Whether the model says something in it. */
+/** Reads a choice. Returns true if it contains content of the model. */
 function readChoice(choice: unknown, reading: Reading): boolean {
-  // More than one choice comes only where the caller asked for it; the first is the answer.
+  // More than one choice only comes if the caller requested it. The first is the answer.
   if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return false;
   const { out } = reading;
   const before = out.length;
@@ -196,7 +199,7 @@ function readChoice(choice: unknown, reading: Reading): boolean {
   return isSpeech;
 }
 
-/** Whether there are calls in it. */
+/** Reads a delta. Returns true if it contains calls. */
 function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   const { content, refusal, tool_calls: calls, function_call: onlyCall } = delta;
   const { out } = reading;
@@ -212,7 +215,7 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   return entries.length > 0;
 }
 
-/** Servers that send details send their text under `reasoning` too, but not always. */
+/** Servers that send details usually, but not always, also send their text as `reasoning`. */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
   const detailed = details.add(listOf(delta.reasoning_details));
@@ -233,8 +236,9 @@ function readFinish(choice: UnknownRecord, reading: Reading): void {
 }
 
 /**
- * The final counts stand in a chunk of their own, which OpenAI sends unless the stream was interrupted. Some servers put them beside an
- * empty delta. There they prove something only when they are the first: others count in every chunk.
+ * Takes token counts. The final counts come in a separate chunk, which OpenAI sends unless the stream was interrupted. Some
+ * servers send them with an empty delta. Those are final only if they are the first, because other servers send counts in every
+ * chunk.
  */
 function takeUsage(
   usage: Usage,
@@ -248,7 +252,7 @@ function takeUsage(
   reading.out.push({ type: "usage", usage: reading.usage, mode: "snapshot" });
 }
 
-/** An answer that has its finish reason is whole, whatever comes after it. */
+/** Stops reading. An answer with its finish reason is complete, even if another one follows. */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   reading.isOver = true;
@@ -275,7 +279,7 @@ function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", tex
   if (text !== "") out.push({ type, text });
 }
 
-/** Mistral's reasoning models send content as parts: `{ type: "text", text }` and `{ type: "thinking", thinking: [{ text }] }`. */
+/** Reads the content parts of Mistral's reasoning models: `{ type: "text", text }` and `{ type: "thinking", thinking: [{ text }] }`. */
 function readContentPart(part: unknown, out: ModelChunk[]): void {
   if (!isRecord(part)) return;
   if (typeof part.text === "string") pushText(out, "text-delta", part.text);

@@ -1,9 +1,9 @@
-// Streams of servers that never say why the model stopped.
+// Streams without a finish reason.
 
 import { describe, expect, it } from "vitest";
 import { call, choice, type Fields, linesOf, read, text, usage } from "../../test/wire/chat-chunks.ts";
 
-/** Counts beside an empty delta, as OpenRouter sends them last, and others in each chunk. */
+/** Counts with an empty delta, which OpenRouter sends last, and other servers in each chunk. */
 const counted = (delta: unknown = { content: "" }): Fields => ({ ...choice(delta), usage });
 const final = { choices: [], usage };
 const spent = "usage 3 2 snapshot";

@@ -1,4 +1,4 @@
-// Long and hostile streams of chunks: each chunk costs what it holds, however much came before. A reader that looks back takes minutes.
+// Long and hostile streams: the cost of a chunk must not depend on the chunks before it. Otherwise these tests take minutes.
 
 import { expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";

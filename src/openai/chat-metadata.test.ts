@@ -1,4 +1,4 @@
-// What goes back to a server exactly as it came.
+// Data that a server gets back unchanged.
 
 import { describe, expect, it } from "vitest";
 import type { Json } from "../core/provider-kit.ts";

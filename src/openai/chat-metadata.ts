@@ -1,5 +1,5 @@
-// Keeps what compatible servers want back exactly as they sent it: `reasoning_details` (OpenRouter, MiniMax) and, on each call,
-// `extra_content` (Gemini's OpenAI endpoint keeps its thought signatures there and answers 400 without them).
+// Keeps data that compatible servers need back unchanged: `reasoning_details` (OpenRouter, MiniMax) and the `extra_content` of
+// each call. Gemini's OpenAI endpoint stores thought signatures there and answers 400 without them.
 
 import {
   copyFields,
@@ -11,9 +11,9 @@ import {
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 
-/** Reasoning details in the order in which they began, fragments of one detail put together. */
+/** Reasoning details in the order in which they began, assembled from fragments. */
 export interface ReasoningDetails {
-  /** Takes the entries of one chunk and returns the text that is new in them. */
+  /** Adds the entries of one chunk, and returns their new text. */
   add(details: readonly unknown[]): string;
   all(): readonly Json[];
 }
@@ -21,9 +21,9 @@ export interface ReasoningDetails {
 type OpenDetail = { [field: string]: Json };
 
 /**
- * Makes an empty collection. A fragment belongs to the detail of its type and index, wherever that began; without an index, to the last
- * detail if that has its type. Text and summary come in pieces. Every other field is the last one that says something: gateways
- * send `signature: ""` until the text is over.
+ * Makes an empty collection. A fragment belongs to the detail with its type and index. Without an index, it belongs to the last
+ * detail if that has its type. Text and summary come in fragments. Of every other field the last value counts that is not empty,
+ * because gateways send `signature: ""` until the text is complete.
  */
 export function collectReasoningDetails(): ReasoningDetails {
   const details: OpenDetail[] = [];
@@ -49,7 +49,10 @@ export function collectReasoningDetails(): ReasoningDetails {
   };
 }
 
-/** Encrypted data comes whole, and so does a signature: without an index, a text that follows one is another detail. */
+/**
+ * True if a fragment continues a detail. Encrypted data and signatures come complete, so a text after a signature without an
+ * index is another detail.
+ */
 function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
   if (!isPlaced && typeof begun.index === "number") return false;
   if (differ(begun.id, fragment.id) || differ(begun.data, fragment.data)) return false;
@@ -63,7 +66,7 @@ function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
-/** Whether both say something, and not the same. */
+/** True if both have a value, and the values differ. */
 function differ(one: unknown, other: unknown): boolean {
   return isSaid(one) && isSaid(other) && one !== other;
 }
@@ -77,7 +80,7 @@ function extend(detail: OpenDetail, fragment: UnknownRecord): void {
   }
 }
 
-/** One part of provider metadata per kind, as `readMetadata` expects it. */
+/** Makes one part of provider metadata per kind, in the form of `readMetadata`. */
 export function toMetadataItems(details: readonly Json[], extras: ReadonlyMap<number, unknown>): readonly Json[] {
   const items: Json[] = [];
   if (details.length > 0) items.push({ reasoning_details: details });
@@ -88,11 +91,11 @@ export function toMetadataItems(details: readonly Json[], extras: ReadonlyMap<nu
 /** The provider metadata of a message for the server that wrote it. */
 export interface MetadataFields {
   readonly reasoningDetails: Json | undefined;
-  /** `extra_content` by the position of the call in its turn. */
+  /** `extra_content` by the position of the call in its message. */
   readonly extras: ReadonlyMap<number, Json>;
 }
 
-/** Reads the provider metadata of a turn. Parts of another server or model are left out: signatures are not portable. */
+/** Reads the provider metadata of an assistant message. Ignores parts of another server or model, because signatures are not portable. */
 export function readMetadata(
   providerMetadata: ProviderMetadata | undefined,
   provider: { readonly id: string; readonly model: string },

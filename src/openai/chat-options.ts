@@ -1,5 +1,5 @@
-// The options of `openaiChat` and the request side of its wire.
-// The wire's types are written down here, because any version of the SDK will do.
+// The options of `openaiChat`, and the request types of the API. The types are defined here, so that any version of the SDK can
+// be used.
 
 import {
   checkFields,
@@ -13,7 +13,7 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** A piece of a message. */
+/** A part of a message. */
 export type ChatPart =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image_url"; readonly image_url: { readonly url: string } }
@@ -42,20 +42,20 @@ export type ChatMessage =
     }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string | readonly ChatPart[] };
 
-/** A tool as the model is shown it. */
+/** A tool as the model sees it. */
 export interface ChatTool {
   readonly type: "function";
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** The body of a streaming request. Settings' `extra` may add any field to it. */
+/** The body of a streaming request. `extra` of the settings may add any field. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly { readonly role: string }[];
   readonly stream: true;
 }
 
-/** The used part of an OpenAI client: `new OpenAI()` and `new AzureOpenAI()` of `openai` 5 and later have it. */
+/** The used part of an OpenAI client: `new OpenAI()` or `new AzureOpenAI()` of `openai` 5 or later. */
 export interface OpenAIChatClient {
   readonly chat: {
     readonly completions: {
@@ -64,33 +64,39 @@ export interface OpenAIChatClient {
   };
 }
 
-/** How `openaiChat` reaches its model. */
+/** The options of `openaiChat`. */
 export interface OpenAIChatOptions {
-  /** The caller's own client; its `baseURL` may be that of any server that speaks Chat Completions. */
+  /** The client to use. Its `baseURL` may point to any server with the Chat Completions API. */
   readonly client: OpenAIChatClient;
-  /** Such as "gpt-5". */
+  /** For example "gpt-5". */
   readonly model: string;
-  /** The service of the model, as `gen_ai.provider.name` has it. Default "openai". */
+  /** The service of the model, named as in `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
-  /** API family that policies may ask for. Default none. */
+  /** API family, for policies that depend on it. Default none. */
   readonly family?: string | undefined;
-  /** Whether to ask for token counts by `stream_options`. Default true; false for servers that refuse the field. */
+  /** Requests token counts with `stream_options`. Default true. Set to `false` for servers that reject the field. */
   readonly includeUsage?: boolean | undefined;
-  /** The field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers know only "max_tokens". */
+  /** The field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers only support "max_tokens". */
   readonly maxTokensField?: "max_completion_tokens" | "max_tokens" | undefined;
   /**
-   * The field in which a turn's reasoning is sent back. Default none, for most servers refuse it. DeepSeek and Kimi, when
-   * thinking, answer 400 without "reasoning_content"; where a turn has no reasoning a single space is sent.
+   * The field in which reasoning is sent back. Default none, because most servers reject it. DeepSeek and Kimi, when thinking,
+   * answer 400 without "reasoning_content". A message without reasoning gets a single space.
    */
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
-  /** The place of images and files of tool results. Default "user-message", after the results; few servers take them in a "tool-message". */
+  /**
+   * The message for images and files of tool results. Default "user-message", after the results; few servers accept them in a
+   * "tool-message".
+   */
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
   /**
-   * Makes of a call id one that the server accepts: Mistral wants 9 letters and digits. Equal for equal ids, different for
-   * different ones. Default: as it is.
+   * Converts a call id to one that the server accepts; Mistral requires 9 letters and digits. Must return equal ids for equal
+   * ids, and different ids for different ones. Default: unchanged.
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
-  /** The meanings of the server's words for why the model stopped: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
+  /**
+   * The meanings of the server's finish reasons: `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence over the known ones.
+   * Default none.
+   */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 

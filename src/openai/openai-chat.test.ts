@@ -1,4 +1,4 @@
-// The provider over a client that answers from a script.
+// The provider with a scripted client.
 
 import OpenAI, { AzureOpenAI } from "openai";
 import { describe, expect, it } from "vitest";
@@ -12,11 +12,11 @@ const stop = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
 
 interface FakeClient extends OpenAIChatClient {
   readonly requests: readonly { readonly body: ChatRequestBody; readonly signal: AbortSignal }[];
-  /** Streams that were left before their end. */
+  /** Streams that were closed before their end. */
   readonly left: number;
 }
 
-/** Streams the given chunks; one that is an Error is thrown. */
+/** Streams the given chunks. An Error among them is thrown. */
 function createFakeClient(chunks: readonly unknown[]): FakeClient {
   const requests: { readonly body: ChatRequestBody; readonly signal: AbortSignal }[] = [];
   let left = 0;

@@ -1,4 +1,4 @@
-// OpenAI Chat Completions, and every server that speaks it, as a provider over the caller's own client.
+// OpenAI Chat Completions, and compatible servers, as a provider with the caller's own client.
 
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
@@ -6,15 +6,16 @@ import { chatWords, createChatReader } from "./chat-chunks.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 
 /**
- * Makes a provider of an OpenAI client. The client stays the caller's: its key, base URL, proxy and retries are used as they
- * are. It retries refused connections, 408, 409, 429 and 5xx by itself, twice unless `maxRetries` says otherwise: retries
- * of your own around it multiply the attempts.
+ * Makes a provider from an OpenAI client. Key, base URL, proxy and retries of the client are used unchanged. It retries failed
+ * connections and the statuses 408, 409, 429 and 5xx by itself, twice unless `maxRetries` is set. Retries around it multiply the
+ * attempts.
  *
- * The stream ends with `finish` if the server said why the model stopped, or sent the final token counts, which it sends only after the
- * whole answer. Else the answer is not complete, whatever it holds. What the SDK throws passes through. Errors inside the stream that it does not throw are
- * `error` chunks. Reasoning is read under every name that servers use, and sent back only with `echoReasoning`.
+ * The stream ends with `finish` if the server reported why the model stopped, or sent the final token counts, which only follow a
+ * complete answer. Otherwise the answer is incomplete, and there is no `finish`. Errors of the SDK are thrown unchanged. Errors
+ * inside the stream that it does not throw are `error` chunks. Reasoning is read under every name that servers use, and sent back
+ * only with `echoReasoning`.
  *
- * Throws LoopError `invalid-option` or `unknown-option` at once where the options are wrong.
+ * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *
  * @example
  * const provider = openaiChat({ client: new OpenAI(), model: "gpt-5" });

@@ -1,4 +1,4 @@
-// The provider over a client that answers from a script.
+// The provider with a scripted client.
 
 import OpenAI, { AzureOpenAI } from "openai";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import type { ModelCall, ModelChunk } from "../core/provider-kit.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
 
-/** A call whose heartbeat needs its call, as those of others may. */
+/** A call whose heartbeat needs `this`, as in a custom implementation. */
 class Call implements ModelCall {
   readonly iteration: number = 0;
   readonly clock: ModelCall["clock"];
@@ -31,7 +31,7 @@ interface FakeClient extends OpenAIResponsesClient {
   readonly requests: readonly { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[];
 }
 
-/** Streams the given events; one that is an Error is thrown. */
+/** Streams the given events. An Error among them is thrown. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const requests: { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[] = [];
   return {

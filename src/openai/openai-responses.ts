@@ -1,4 +1,4 @@
-// OpenAI Responses, and every server that speaks it, as a provider over the caller's own client.
+// OpenAI Responses, and compatible servers, as a provider with the caller's own client.
 
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
@@ -6,19 +6,23 @@ import { createResponsesReader, incompleteWords } from "./responses-events.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
 
 /**
- * Makes a provider of an OpenAI client. The client stays the caller's: its key, base URL, proxy and retries are used as they
- * are. It retries refused connections, 408, 409, 429 and 5xx by itself, twice unless `maxRetries` says otherwise: retries
- * of your own around it multiply the attempts.
+ * Makes a provider from an OpenAI client. Key, base URL, proxy and retries of the client are used unchanged. It retries failed
+ * connections and the statuses 408, 409, 429 and 5xx by itself, twice unless `maxRetries` is set. Retries around it multiply the
+ * attempts.
  *
- * The stream ends with `finish` where the service said that the response is completed or incomplete, with an `error` chunk where it
- * failed or was cancelled, and without either where it said nothing: then the answer is not complete, whatever it holds. What the SDK
- * throws passes through. The items of a completed response are `provider-metadata` chunks and go back to the same model in their order:
- * reasoning with its encrypted content, messages with their phase, calls, and what the service's own tools did. Nothing is
- * referred to on the service's side, so that a run goes on without anything being stored there. To another model, or where the turn was
- * changed, its text and calls are sent. Commentary and the final answer are both text, with a blank line between.
- * `stopSequences` and `seed` of the settings are not sent, because the wire has neither.
+ * The stream ends with `finish` if the service reported the response as completed or incomplete, and with an `error` chunk if it
+ * failed or was cancelled. Without a report it ends with neither, because the answer is incomplete. Errors of the SDK are thrown
+ * unchanged.
  *
- * Throws LoopError `invalid-option` or `unknown-option` at once where the options are wrong.
+ * The items of a completed response become `provider-metadata` chunks and go back to the same model in their order: reasoning
+ * with its encrypted content, messages with their phase, calls, and results of the service's own tools. Nothing refers to stored
+ * data of the service, so a run can go on without storage. Another model gets only the text and the calls, as does the same model
+ * if the message was edited.
+ *
+ * Commentary and the final answer are both text, with a blank line between them. `stopSequences` and `seed` of the settings are
+ * not sent, because the API has neither.
+ *
+ * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *
  * @example
  * const provider = openaiResponses({ client: new OpenAI(), model: "gpt-5", reasoning: { effort: "low", summary: "auto" } });

@@ -1,4 +1,4 @@
-// The body of a Responses request. Each message and tool is converted once and gathered here.
+// The body of a Responses request. Each message and tool is converted once.
 
 import {
   assertNever,
@@ -30,7 +30,10 @@ import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./respo
 import { type CallType, isCallType } from "./responses-calls.ts";
 import { readMetadata, toWireCallId } from "./responses-metadata.ts";
 
-/** A user's content: text alone stays a string. Throws a ProviderError `bad-request` for what the wire has no form for. */
+/**
+ * Converts a user's content. A text alone stays a string. Throws a ProviderError `bad-request` for content that the API does not
+ * support.
+ */
 export function toInputContent(
   content: string | readonly ContentPart[],
   place: Omit<MediaPlace, "part">,
@@ -44,12 +47,12 @@ export function toInputContent(
   );
 }
 
-/** The content of a tool beside its result; in words if the wire has no form for it. */
+/** Converts a part of a tool result's content. Text for the model replaces a part that the API does not support. */
 export function toResultMedia(part: MediaPart): InputItem | string {
   return writeToolMedia(part, inputMedia);
 }
 
-/** Files of office programs that the service reads, and how their names end (https://developers.openai.com/api/docs/guides/file-inputs). */
+/** Office files that the service reads, and their extensions (https://developers.openai.com/api/docs/guides/file-inputs). */
 const endings: ReadonlyMap<string, string> = new Map([
   ["application/pdf", "pdf"],
   ["application/msword", "doc"],
@@ -74,43 +77,49 @@ const inputMedia: MediaForms<InputItem> = {
     if (media.kind !== "url") {
       return ending === undefined ? undefined : { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
     }
-    // The service looks itself at files that it fetches, if the type is not known.
+    // The service detects the type of files that it fetches, if the media type is generic.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
 };
 
-/** The wire wants a name with a file, and neutral files have none. Undefined for files that the service does not read. */
+/**
+ * Returns the extension for the file name, which the API requires and neutral files do not have. Undefined for files that the
+ * service does not read.
+ */
 function endingOf(mediaType: string): string | undefined {
   const known = endings.get(mediaType);
   if (known !== undefined || !isTextType(mediaType)) return known;
   return /^[\w.+-]+\/(?:x-)?([\w-]{1,32})/.exec(mediaType)?.[1] ?? "txt";
 }
 
-/** The options that change how a message is written. */
+/** The options that affect the conversion of messages. */
 export type InputSettings = Pick<ResponsesSettings, "id" | "model" | "store" | "customTools" | "toolResultMedia">;
 
-/** The wire's items for a conversation. Throws a ProviderError `bad-request` where a user's message holds what the wire has no form for. */
+/**
+ * Converts a conversation to input items. Throws a ProviderError `bad-request` if a user's message has content that the API does
+ * not support.
+ */
 type InputConverter = (messages: readonly Message[]) => readonly InputItem[];
 
-/** One message as it is sent. */
+/** A converted message. */
 interface ConvertedMessage {
   readonly items: readonly InputItem[];
-  /** The calls of a message by id: their results answer in kind. */
+  /** The calls of a message by id. The type of a result depends on the type of its call. */
   readonly calls: ReadonlyMap<string, WireCall>;
-  /** The turn that results were written for. */
+  /** The assistant message that results were converted for. */
   readonly turn: ConvertedMessage | undefined;
 }
 
 interface WireCall {
   readonly type: CallType;
-  /** The program that made the call, which has to get the result. */
+  /** The program that made the call and needs the result. */
   readonly caller: Json | undefined;
 }
 
 const noCalls: ReadonlyMap<string, WireCall> = new Map();
 
-/** Makes a converter that remembers what it has converted, by the identity of the message. */
+/** Makes a converter that caches by the identity of the message. */
 export function createInputConverter(settings: InputSettings): InputConverter {
   const converted = new WeakMap<Message, ConvertedMessage>();
   return (messages) => {
@@ -128,7 +137,7 @@ export function createInputConverter(settings: InputSettings): InputConverter {
   };
 }
 
-/** The place of a message. */
+/** The position of a message. */
 interface Place {
   readonly before: ConvertedMessage | undefined;
   readonly index: number;
@@ -156,7 +165,7 @@ function convertTurn(message: AssistantMessage, settings: InputSettings): Conver
   return { items, calls, turn: undefined };
 }
 
-/** Text and calls only: reasoning of another model cannot be read. A turn that has neither is left out. */
+/** Text and calls only, because another model's reasoning cannot be read. A message without either is omitted. */
 function rebuildTurn(turn: AssistantMessage, settings: InputSettings): readonly InputItem[] {
   const { text, calls: asked } = readTurn(turn);
   const calls = asked.map((call) => rebuildCall(call, settings));
@@ -171,7 +180,10 @@ function rebuildCall({ callId, name, args }: ToolCallPart, { customTools }: Inpu
   return { type: "function_call", ...known, arguments: toWireArguments(args) };
 }
 
-/** One item per result, at once after the turn; what servers do not take in them follows in one user message. */
+/**
+ * Converts results: one item each, directly after the assistant message. Content that servers do not accept there follows in one
+ * user message.
+ */
 function convertResults(
   { results }: ToolMessage,
   calls: ReadonlyMap<string, WireCall>,
@@ -207,10 +219,10 @@ interface BodyPorts {
   readonly toTool: ToolConverter;
 }
 
-/** A tool as the model is shown it. */
+/** Converts a tool to the form that the model sees. */
 type ToolConverter = (definition: ToolDefinition) => object;
 
-/** Writes a request. `extra` comes last and may replace every field but `stream`. */
+/** Builds the body of a request. `extra` comes last and may replace every field except `stream`. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const { serverTools, include, reasoning, store } = settings;
@@ -228,7 +240,7 @@ export function buildResponsesBody(request: ModelRequest, { settings, toInput, t
   return { model: settings.model, ...fields, ...model.extra, stream: true };
 }
 
-/** The wire has neither stop sequences nor a seed, and refuses fields that it does not know. */
+/** Omits stop sequences and the seed, because the API rejects unknown fields. */
 function toSettingFields({ maxOutputTokens, temperature, topP }: ModelSettings): object {
   return {
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
@@ -243,12 +255,12 @@ function toChoiceField(choice: ToolChoice | undefined, { customTools }: Response
   return { tool_choice: { type: customTools.has(choice.name) ? "custom" : "function", name: choice.name } };
 }
 
-/** Makes a converter that remembers what it has converted, by the identity of the definition. */
+/** Makes a converter that caches by the identity of the definition. */
 export function createToolConverter({ customTools }: Pick<ResponsesSettings, "customTools">): ToolConverter {
   return memoize(({ name, description, inputSchema: parameters }) => {
     const format = customTools.get(name);
     if (format !== undefined) return { type: "custom", name, description, format };
-    // Without a word on it the service reads every schema as a strict one, which most are not.
+    // Set explicitly: by default the service treats every schema as strict, which most are not.
     return { type: "function", name, description, parameters, strict: false };
   });
 }

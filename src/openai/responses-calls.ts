@@ -1,4 +1,4 @@
-// The calls of one response, from their first piece to the moment in which they may be run.
+// The calls of one response, from their first fragment until they are ready.
 
 import {
   endArguments,
@@ -14,23 +14,23 @@ import {
 /** The types of items that are calls of the run's own tools. */
 export type CallType = "function_call" | "custom_tool_call";
 
-/** Whether an item is a call of the run's own tools; those of the service's are none. */
+/** True if an item is a call of the run's own tools, not of the service's. */
 export function isCallType(type: unknown): type is CallType {
   return type === "function_call" || type === "custom_tool_call";
 }
 
-/** One call, as far as it has come. */
+/** A call, as far as it has arrived. */
 export interface CallDraft {
   readonly key: string;
   readonly type: CallType;
   id: string | undefined;
   name: string;
-  /** JSON of a function's arguments, or the plain input of a custom tool. */
+  /** The JSON of a function's arguments, or the plain input of a custom tool. */
   text: string;
-  /** How much of `text` has gone out. */
+  /** How much of `text` has been sent. */
   sent: number;
   announced: boolean;
-  /** Its call id is that of another one, so that it may be that one again: nothing of it is told before this is known. */
+  /** True while its call id is also that of another call, which it may repeat. Nothing of it is sent before this is clear. */
   isHeld: boolean;
   ready: boolean;
 }
@@ -40,7 +40,7 @@ export function createCallDraft(key: string, type: CallType): CallDraft {
   return { key, type, id: undefined, name: "", text: "", sent: 0, announced: false, isHeld: false, ready: false };
 }
 
-/** Takes what an item, or an event, says of its call, and announces it once it has a name. */
+/** Adds the ids and the name of an item or an event to a call, and sends `call-start` once it has a name. */
 export function nameCall(call: CallDraft, { call_id: callId, id, name }: UnknownRecord, out: ModelChunk[]): void {
   call.id ??= filledOrNone(callId) ?? filledOrNone(id);
   if (call.name === "") call.name = textOf(name);
@@ -50,18 +50,18 @@ export function nameCall(call: CallDraft, { call_id: callId, id, name }: Unknown
   sendRest(call, out);
 }
 
-/** Takes a piece of the arguments. */
+/** Adds a fragment of the arguments. */
 export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): void {
   const isUpToDate = call.announced && call.sent === call.text.length;
   call.text += piece;
-  // Cutting the piece out of the whole again would copy the whole each time.
+  // Extracting the fragment from the whole text would copy the whole text each time.
   if (isUpToDate) sendPiece(call, piece, out);
   else sendRest(call, out);
 }
 
 /**
- * Takes the arguments as a whole. They outrank the pieces; where they do not go on from them, nothing more of them is told before the
- * call is ready. No text is no arguments only where no piece came.
+ * Takes the complete arguments. They take precedence over the fragments. If they do not continue them, no more is sent until the
+ * call is ready. An empty text means "no arguments" only if there were no fragments.
  */
 export function completeCall(call: CallDraft, text: string, out: ModelChunk[]): void {
   if (text === "" || text === call.text) return;
@@ -70,25 +70,25 @@ export function completeCall(call: CallDraft, text: string, out: ModelChunk[]): 
   sendRest(call, out);
 }
 
-/** The arguments of an item that is a call. */
+/** Returns the arguments of a call item. */
 export function argumentsOf({ type, arguments: args, input }: UnknownRecord): string {
   const whole = type === "custom_tool_call" ? input : args;
-  // Some servers send the arguments as the object itself.
+  // Some servers send the arguments as an object.
   return typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
 }
 
-/** Whether an item asks for what a call asked for, whatever its ids are. */
+/** True if an item is the same call, with any ids. */
 export function isSameCall({ name, text, type }: CallDraft, fields: UnknownRecord): boolean {
   const other = argumentsOf(fields);
   return name === fields.name && (type === "function_call" ? isSameArguments(text, other) : text === other);
 }
 
-/** Whether a call, as far as it came, says nothing that another one has not said. */
+/** True if a call, as far as it has arrived, is a beginning of another one. */
 export function isContained(call: CallDraft, other: CallDraft): boolean {
   return call.name === other.name && other.text.startsWith(call.text);
 }
 
-/** Declares a call ready; `cut` says that the model was stopped and the call may be incomplete. */
+/** Marks a call as ready. `cut` means that the model was stopped, and that the call may be incomplete. */
 export function declareReady(call: CallDraft, cut: boolean, out: ModelChunk[]): void {
   call.ready = true;
   const { key, id, name, type, text } = call;
@@ -103,12 +103,12 @@ export function declareReady(call: CallDraft, cut: boolean, out: ModelChunk[]): 
   out.push({ type: "call-ready", key, id, name, ...endArguments(text, cut) });
 }
 
-/** Tells the listener what is new. */
+/** Sends the text that was not sent yet. */
 function sendRest(call: CallDraft, out: ModelChunk[]): void {
   if (call.announced) sendPiece(call, call.text.slice(call.sent), out);
 }
 
-/** The input of a custom tool is told as the JSON that its arguments become. */
+/** Sends a fragment. The input of a custom tool is sent as the JSON of its arguments. */
 function sendPiece(call: CallDraft, piece: string, out: ModelChunk[]): void {
   if (piece === "") return;
   const { key, type, sent } = call;
@@ -117,13 +117,13 @@ function sendPiece(call: CallDraft, piece: string, out: ModelChunk[]): void {
   else out.push({ type: "call-args-delta", key, text: `${sent === 0 ? '{"input":"' : ""}${JSON.stringify(piece).slice(1, -1)}` });
 }
 
-/** Whether a text is a JSON object, as servers want the arguments that they are sent back. */
+/** True if a text is a JSON object, which servers require for arguments that are sent back. */
 export function isObjectText(text: string): boolean {
   const parsed = parseToolArguments(text);
   return !hasNoArguments(text) && "args" in parsed && isRecord(parsed.args);
 }
 
-/** Whether a text stands for `{}` without being it. */
+/** True if a text means `{}` without being it. */
 export function hasNoArguments(text: string): boolean {
   return /^\s*(?:null\s*)?$/.test(text);
 }

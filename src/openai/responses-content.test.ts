@@ -1,4 +1,4 @@
-// Content parts on the wire.
+// Content parts in the format of the API.
 
 import { expect, it } from "vitest";
 import type { MediaPart } from "../core/provider-kit.ts";

@@ -1,4 +1,4 @@
-// How a stream ends, and what of it is sent back.
+// The end of a stream, and the parts of it that are sent back.
 
 import { describe, expect, it } from "vitest";
 import { createResponsesReader } from "./responses-events.ts";

@@ -1,4 +1,4 @@
-// Turns the events of the Responses wire into neutral chunks.
+// Turns the events of the Responses API into chunks.
 
 import {
   cutByAnother,
@@ -25,7 +25,7 @@ type ResponseEnd =
   | { readonly kind: "completed" | "incomplete"; readonly reason: FinishReason; readonly raw: string }
   | { readonly kind: "failed"; readonly error: ProviderError };
 
-/** The worst comes first: a response that failed is not made good by an event of another name. */
+/** The worst status first: a failed response stays failed, even if the event has another name. */
 const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.failed", "failed"],
   ["response.cancelled", "cancelled"],
@@ -34,8 +34,8 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * `max_messages` is a limit as well. `steered` comes on sockets only, where another response follows it, so that it is left unknown.
- * Facts: the API's own description of `incomplete_details.reason`.
+ * `max_messages` is also a limit. `steered` only occurs on sockets, where another response follows, so it stays unknown. Source:
+ * the API's description of `incomplete_details.reason`.
  */
 export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
@@ -43,14 +43,14 @@ export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["content_filter", "content-filter"],
 ]);
 
-/** Whether an event is the last one of a response. */
+/** True if an event is the last one of a response. */
 export function isTerminal(eventType: unknown): eventType is string {
   return typeof eventType === "string" && statusByEvent.has(eventType);
 }
 
 /**
- * Reads the end of a response from its last event, and from the status of the response itself. One that is incomplete for a reason that
- * the caller takes for a proper end is completed.
+ * Reads the end of a response from its last event and its status. An incomplete response counts as completed if the caller maps
+ * its reason to a normal finish.
  */
 export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = incompleteWords): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);
@@ -65,7 +65,7 @@ export function toResponseEnd(eventType: string, response: UnknownRecord, words:
   return { kind: reason === "stop" || reason === "tool-calls" ? "completed" : "incomplete", reason, raw };
 }
 
-/** Codes that say what was wrong with the request: repeating it does not help. Of images there are a dozen. */
+/** Codes for errors in the request, which a retry does not fix. There are a dozen for images. */
 const badRequest = /^(?:invalid_prompt|data_residency_mismatch|bio_policy|cyber_policy)$|image/;
 
 const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
@@ -73,7 +73,7 @@ const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["server_is_overloaded", "overloaded"],
 ]);
 
-/** The error of a failed response, or of an `error` event, whose fields may stand in it or in its `error`. */
+/** Reads the error of a failed response or an `error` event. Its fields may be in the event or in its `error`. */
 export function toResponseError(error: unknown): ProviderError {
   if (!isRecord(error)) return providerError("server", textOf(error) || "The response failed, and the service did not say why.");
   const { code: ownCode, message: ownMessage } = isRecord(error.error) ? error.error : error;
@@ -85,18 +85,18 @@ export function toResponseError(error: unknown): ProviderError {
 /** The content so far. */
 interface Reading {
   readonly out: ModelChunk[];
-  /** Whether the service was asked to keep the response; it may say otherwise. */
+  /** True if the service was asked to store the response. The response may say otherwise. */
   readonly store: boolean;
   readonly words: FinishWords;
   readonly items: ItemAssembly;
   failed: boolean;
-  /** The facts at the end of the stream: how the response ended, and which of its parts are sent back. */
+  /** The last chunks: the end of the response, and its parts to send back. */
   ending: readonly ModelChunk[] | undefined;
 }
 
 /**
- * Makes a reader that appends to `out`. It reads what each event adds, in whatever order and completeness the items come; events and
- * items of unknown types are passed over, and items are kept to be sent back.
+ * Makes a reader that appends to `out`. It reads the additions of each event, for items in any order and completeness. Events and
+ * items of unknown types are ignored, and items are recorded to be sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
   const reading: Reading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
@@ -111,7 +111,7 @@ export function createResponsesReader(out: ModelChunk[], store: boolean, words: 
       return reading.failed;
     },
     read: (event) => {
-      // One stream holds one response.
+      // One stream contains one response.
       if (isRecord(event) && reading.ending === undefined) readEvent(event, reading);
     },
     end: () => void out.push(...(reading.ending ?? [])),
@@ -148,14 +148,14 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** Another response begins. If nothing of the one before has come, it is the answer. */
+/** Handles the beginning of another response. It becomes the answer if the earlier one was empty. */
 function beginResponse(reading: Reading): void {
   if (reading.items.isEmpty) return;
   reading.failed = true;
   reading.out.push(cutByAnother());
 }
 
-/** The events of texts, and whether one brings the whole of it. */
+/** The events of texts. `isWhole` is true for events with the complete text. */
 const textEvents: ReadonlyMap<unknown, { readonly kind: TextKind; readonly isSummary: boolean; readonly isWhole: boolean }> =
   new Map([
     ["response.output_text.delta", { kind: "text-delta", isSummary: false, isWhole: false }],
@@ -185,7 +185,10 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
   items.addText(event, { kind, index, isSummary }, { text: wordsOf(part), isWhole: true });
 }
 
-/** A response that was cut off is not sent back as it was: its last item may be half of one, which the service would refuse. */
+/**
+ * Ends the response. A response that was cut off is not sent back unchanged, because its last item may be incomplete, which the
+ * service would reject.
+ */
 function endResponse(eventType: string, value: unknown, reading: Reading): void {
   const response = recordOf(value);
   const { items, out, store, words } = reading;
@@ -210,7 +213,7 @@ function endResponse(eventType: string, value: unknown, reading: Reading): void 
   ];
 }
 
-/** The counts have other names than those of Chat Completions, and the same meaning. */
+/** Reads the counts. They have other names than in Chat Completions, and the same meaning. */
 function readUsage({ usage: wire }: UnknownRecord, out: ModelChunk[]): void {
   if (!isRecord(wire)) return;
   const usage = toUsage({

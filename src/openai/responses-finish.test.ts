@@ -1,4 +1,4 @@
-// How responses end, and what their errors mean.
+// The ends of responses, and the meanings of their errors.
 
 import { describe, expect, it } from "vitest";
 import { isTerminal, toResponseEnd, toResponseError } from "./responses-events.ts";

@@ -1,25 +1,25 @@
-// Finds the item of a response that an event speaks of, whatever a server says of its place and its id.
+// Finds the item that an event belongs to, even if positions and ids are unreliable.
 
 import { findRecent, type Json, type UnknownRecord } from "../core/provider-kit.ts";
 import { createCallDraft, isCallType, isSameCall, type CallDraft } from "./responses-calls.ts";
 import { createItemTexts, type ItemTexts, type TextFlow } from "./responses-texts.ts";
 
-/** One item, as far as it has come. */
+/** An item, as far as it has arrived. */
 export interface OpenItem {
   readonly type: string;
-  /** Its place in the response; where the server does not say, its place in the stream. */
+  /** Its position in the response, or in the stream if the server reports none. */
   readonly position: number;
   readonly texts: ItemTexts;
   readonly call: CallDraft | undefined;
-  /** Whether the server has begun it by itself, and not with a piece of it. */
+  /** True if the server has sent the start of the item, not only fragments of it. */
   begun: boolean;
-  /** Whether it is another item once more. */
+  /** True if it repeats another item. */
   isRepeated: boolean;
-  /** The item once it is finished. */
+  /** The finished item. */
   fields: { readonly [field: string]: Json } | undefined;
 }
 
-/** The facts in an event about its item. */
+/** The facts of an event that identify its item. */
 export interface ItemAddress {
   readonly id: unknown;
   readonly index: unknown;
@@ -27,7 +27,7 @@ export interface ItemAddress {
   readonly callId?: unknown;
 }
 
-/** Gives the item that one of a list is. */
+/** Returns the known item for an entry of a list. */
 type TakeItem = (address: ItemAddress, fields: UnknownRecord) => OpenItem | undefined;
 
 /** The items of one stream. */
@@ -35,26 +35,26 @@ export interface ItemIndex {
   /** In the order in which they came. */
   readonly all: readonly OpenItem[];
   create(address: ItemAddress): OpenItem;
-  /** The item of an address. One that is not known by its id must be free. */
+  /** Returns the item of an address. An item that is not identified by its id must be free. */
   find(address: ItemAddress, isFree: (item: OpenItem) => boolean): OpenItem | undefined;
-  /** Notes another id of an item. */
+  /** Adds another id of an item. */
   identify(item: OpenItem, id: unknown): void;
-  /** For a list that names all items again. */
+  /** Returns a function for a list that names all items again. */
   takeFrom(): TakeItem;
 }
 
 /**
  * Makes an index without items.
  *
- * An event belongs to the item of its `item_id`, where that is known and the kind fits. Else to the one at its `output_index`, because
- * GitHub Copilot gives an item another id in each event (github.com/vercel/ai/pull/18548). Where there is no index, or one of another
- * kind of item, it belongs to the latest one of its own kind.
+ * An event belongs to the item with its `item_id`, if that is known and its type fits. Otherwise it belongs to the item at its
+ * `output_index`, because GitHub Copilot gives an item another id in each event (github.com/vercel/ai/pull/18548). Without an
+ * index, or if the item there has another type, it belongs to the latest item of its type.
  */
 export function createItemIndex(flow: TextFlow): ItemIndex {
   const all: OpenItem[] = [];
   const byId = new Map<unknown, OpenItem>();
   const byIndex = new Map<unknown, OpenItem>();
-  /** Those that are not known to be finished, so that a search does not go through all. */
+  /** Items that may be unfinished, so that a search need not check all items. */
   const pending = new Map<string, OpenItem[]>();
 
   function identify(item: OpenItem, id: unknown): void {
@@ -106,18 +106,18 @@ function pushTo(byType: Map<string, OpenItem[]>, item: OpenItem): void {
   else items.push(item);
 }
 
-/** Whether an item may be the one that an event speaks of. */
+/** True if an item fits the address of an event. */
 function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
   if (type !== address.type) return false;
   return call?.id === undefined || typeof address.callId !== "string" || call.id === address.callId;
 }
 
-/** How far back an item is looked for of which neither the place nor the id is known: no server has more of a kind at work at once. */
+/** How many items a search without position and id goes back. No server has more unfinished items of a type at once. */
 const farthest = 64;
 
 /**
- * Gives each item once: the one that is known, else the one of the same call, else the next of its kind. That one is a call of another id
- * only where it has asked for the same: a server that makes up new ids for the list has still asked for it once.
+ * Assigns each item once: the known one, else the one with the same call id, else the next of its type. The next one may be a
+ * call with another id only if both are the same call, because a server may invent new ids for the list.
  */
 function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddress) => OpenItem | undefined): TakeItem {
   const byCallId = new Map<unknown, OpenItem>();

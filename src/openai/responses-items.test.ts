@@ -1,4 +1,4 @@
-// When the calls of a response are ready, and those of custom tools.
+// The moment when calls of a response are ready, and calls of custom tools.
 
 import { describe, expect, it } from "vitest";
 import {

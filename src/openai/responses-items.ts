@@ -1,5 +1,5 @@
-// Puts the items of a response together, whatever of them a server sends: pieces, whole texts, finished items, or no more than the
-// list at the end.
+// Assembles the items of a response from what a server sends: fragments, complete texts, finished items, or only the list at the
+// end.
 
 import { copyFields, isRecord, listOf, textOf, type Json, type ModelChunk, type UnknownRecord } from "../core/provider-kit.ts";
 import {
@@ -15,7 +15,7 @@ import {
 import { createItemIndex, type ItemAddress, type ItemIndex, type OpenItem } from "./responses-item-index.ts";
 import { createTextFlow, type TextFlow, type TextPlace } from "./responses-texts.ts";
 
-/** A text that is added to an item. */
+/** A text to add to an item. */
 export interface AddedText {
   readonly text: string;
   readonly isWhole: boolean;
@@ -24,8 +24,8 @@ export interface AddedText {
 /**
  * The items of one stream.
  *
- * The finished item outranks its pieces. `call-ready` goes out once a call is finished and another item has begun, or when the response
- * has ended: one that was cut off may mark its last call as completed as well.
+ * A finished item takes precedence over its fragments. `call-ready` is sent when a call is finished and another item has begun,
+ * or when the response has ended. A response that was cut off may mark its last call as completed, too.
  */
 export class ItemAssembly {
   readonly #out: ModelChunk[];
@@ -64,7 +64,7 @@ export class ItemAssembly {
       found.begun = true;
       return;
     }
-    // Some servers give all items one id.
+    // Some servers give all items the same id.
     const item = found === undefined || found.fields !== undefined ? this.#create(address) : found;
     item.begun = true;
     this.#index.identify(item, fields.id);
@@ -80,7 +80,7 @@ export class ItemAssembly {
     this.#finishItem(found ?? this.#create(address), fields);
   }
 
-  /** Takes a piece of a text, or the whole of it. */
+  /** Adds a fragment of a text, or the complete text. */
   addText({ item_id: id, output_index: index }: UnknownRecord, place: TextPlace, { text, isWhole }: AddedText): void {
     const address: ItemAddress = { id, index, type: place.kind === "reasoning-delta" ? "reasoning" : "message" };
     const { texts, fields } = this.#index.find(address, isUnfinished) ?? this.#create(address);
@@ -89,11 +89,11 @@ export class ItemAssembly {
     else texts.extend(place, text);
   }
 
-  /** Takes a piece of a call's arguments, or all of them. */
+  /** Adds a fragment of a call's arguments, or the complete arguments. */
   addArguments(event: UnknownRecord, type: CallType, { text, isWhole }: AddedText): void {
     const { item_id: id, output_index: index, call_id: callId, name } = event;
     const address: ItemAddress = { id, index, type, callId };
-    // Pieces may come after the whole call, and are of no use then.
+    // Fragments may come after the complete call, and are ignored then.
     const late = typeof index === "number" ? this.#index.find(address, () => true) : undefined;
     const item = this.#index.find(address, isUnfinished) ?? late ?? this.#create(address);
     const { call, fields } = item;
@@ -103,7 +103,7 @@ export class ItemAssembly {
     else extendCall(call, text, this.#out);
   }
 
-  /** Takes the list of the last event, and declares every call ready; `cut` says that the model was stopped. */
+  /** Takes the list of the last event, and marks all calls as ready. `cut` means that the model was stopped. */
   settle(output: unknown, cut: boolean): void {
     const take = this.#index.takeFrom();
     for (const [place, fields] of listOf(output).entries()) {
@@ -115,7 +115,7 @@ export class ItemAssembly {
     this.#readyCalls = this.#calls.length;
   }
 
-  /** The finished items as they came, in order. */
+  /** Returns the finished items unchanged, in order. */
   items(): readonly Json[] {
     return sortItems(this.#index.all).flatMap(({ fields, isRepeated }) => (fields === undefined || isRepeated ? [] : [fields]));
   }
@@ -127,7 +127,7 @@ export class ItemAssembly {
     return item;
   }
 
-  /** A server that sends a whole call twice has still asked for it once. */
+  /** True for a repetition of a complete call. A server may send a call twice. */
   #isRepeated(fields: UnknownRecord): boolean {
     const { call, fields: finished } = this.#byCallId.get(fields.call_id) ?? {};
     return call !== undefined && finished !== undefined && isSameCall(call, fields);
@@ -139,7 +139,7 @@ export class ItemAssembly {
     this.#index.identify(item, fields.id);
     item.texts.completeAll(fields);
     if (item.call === undefined) return;
-    // Before the name, so that a call without one yet does not tell pieces that are outranked.
+    // Before the name, so that a call without a name does not send outdated fragments.
     completeCall(item.call, argumentsOf(fields), this.#out);
     this.#name(item, fields);
     this.#declareFinished();
@@ -155,7 +155,7 @@ export class ItemAssembly {
     nameCall(call, fields, this.#out);
   }
 
-  /** Declares a call ready, unless it turns out to be an earlier one, which a server has sent twice. */
+  /** Marks a call as ready, unless it turns out to be a repetition of an earlier one. */
   #declare(item: OpenItem, cut: boolean): void {
     const { call } = item;
     if (call === undefined) return;
@@ -169,7 +169,7 @@ export class ItemAssembly {
     declareReady(call, cut, this.#out);
   }
 
-  /** In order, so that calls are ready as they were made. */
+  /** Marks finished calls as ready, in order. */
   #declareFinished(): void {
     const { all } = this.#index;
     for (let item = this.#calls[this.#readyCalls]; item?.call !== undefined; item = this.#calls[this.#readyCalls]) {
@@ -188,7 +188,7 @@ function isUnfinished({ fields }: OpenItem): boolean {
   return fields === undefined;
 }
 
-/** Whether an item that came whole is begun now. Some servers give all items one id, so that the place counts as well. */
+/** True if the start of an item comes after the complete item. Some servers give all items the same id, so the position must match too. */
 function isBegunLate({ begun, fields, position }: OpenItem, place: unknown): boolean {
   return !begun && fields !== undefined && (typeof place !== "number" || place === position);
 }

@@ -1,4 +1,4 @@
-// A turn as its model wrote it: when it is sent back so, and how its items are made fit for that.
+// Assistant messages that are sent back, messages that are written from their neutral parts, and the conversion of items.
 
 import { describe, expect, it } from "vitest";
 import { textOf, type AssistantMessage, type AssistantPart, type Json } from "../core/provider-kit.ts";
@@ -244,7 +244,7 @@ describe("the id of a call", () => {
     const sent = ids.map(toWireCallId);
     expect(new Set(sent).size).toBe(1_000);
     expect(sent.every((id) => id.length === 64 && id.startsWith("xxxx"))).toBe(true);
-    // Such an id may also come from elsewhere.
+    // An id in the converted form may also come from elsewhere.
     expect(new Set([...sent, ...sent.map(toWireCallId)]).size).toBe(2_000);
   });
 });

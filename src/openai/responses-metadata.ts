@@ -1,5 +1,5 @@
-// A turn as the model wrote it: its items are kept as provider metadata, in order, and sent back as the service takes them. Reasoning is
-// encrypted, and what the service's own tools did is nowhere else.
+// An assistant message as the model wrote it. Its items are kept as provider metadata, in order, and sent back in the form that
+// the service accepts. Reasoning is encrypted, and only these items contain the results of the service's own tools.
 
 import {
   type AssistantMessage,
@@ -17,7 +17,7 @@ import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 import type { InputItem } from "./responses-options.ts";
 
-/** One part of provider metadata for each item, as `readMetadata` expects them. */
+/** Makes one part of provider metadata for each item, in the form of `readMetadata`. */
 export function toMetadataItems(items: readonly Json[], stored: boolean): readonly Json[] {
   return items.map((item) => (stored ? { output_item: item, stored } : { output_item: item }));
 }
@@ -28,10 +28,12 @@ export interface TurnReader extends MetadataReader {
 }
 
 /**
- * Reads the provider metadata of a turn: the items to send back, or undefined where it must be written anew from its neutral parts. They may
- * be sent only where all of them are of this service and model, for reasoning is not portable, and where they say what the neutral
- * parts say: the same text, and the same calls under the same ids. They do not where a call has got an id of its own, or where
- * somebody edited the turn. Nor may they be sent where one of them waits for an answer that this adapter does not give.
+ * Reads the provider metadata of an assistant message. Returns the items to send back, or undefined if the message must be
+ * written from its neutral parts.
+ *
+ * All items must be of this service and model, because reasoning is not portable. They must also match the neutral parts: the
+ * same text, and the same calls with the same ids. They differ if a call got another id, or the message was edited. No item may
+ * wait for an answer that this adapter does not give.
  */
 export function readMetadata(turn: AssistantMessage, reader: TurnReader): readonly InputItem[] | undefined {
   const parts = readItems(turn, reader);
@@ -41,7 +43,7 @@ export function readMetadata(turn: AssistantMessage, reader: TurnReader): readon
   return withoutTail(parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store)));
 }
 
-/** The service refuses reasoning that nothing follows. */
+/** Drops reasoning at the end, which the service rejects. */
 function withoutTail(items: readonly InputItem[]): readonly InputItem[] {
   let end = items.length;
   while (items[end - 1]?.type === "reasoning") end -= 1;
@@ -53,7 +55,7 @@ interface OutputItem {
   readonly stored: boolean;
 }
 
-/** Undefined as soon as one part is not an item for this reader. */
+/** Undefined if any part is not an item for this reader. */
 function readItems(turn: AssistantMessage, reader: MetadataReader): readonly OutputItem[] | undefined {
   const parts = readOwnItems(turn.providerMetadata, reader);
   const items = parts?.flatMap(({ output_item: item, stored }) =>
@@ -62,7 +64,7 @@ function readItems(turn: AssistantMessage, reader: MetadataReader): readonly Out
   return items?.length === parts?.length ? items : undefined;
 }
 
-/** The name of a tool in the form that the service accepts. */
+/** A tool name that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): boolean {
@@ -71,7 +73,7 @@ function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): b
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));
   if (written.join("\n\n") !== said || asked.length !== names.size) return false;
-  // Each call once: two of one id have become two ids.
+  // Each call once: a repeated id became two ids.
   return asked.every(({ call_id: id, name }) => {
     const known = names.get(textOf(id));
     names.delete(textOf(id));
@@ -79,13 +81,13 @@ function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): b
   });
 }
 
-/** The text of a message, as the reader of the stream tells it. */
+/** Returns the text of a message item, as the stream reader sends it. */
 function textOfItem({ type, content }: UnknownRecord): string {
   if (type !== "message" || !Array.isArray(content)) return "";
   return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
 }
 
-/** Calls that the service asks the client to run, when such tools are offered. */
+/** Calls that the service asks the client to run, if such tools are offered. */
 const clientCalls: ReadonlySet<unknown> = new Set([
   "computer_call",
   "local_shell_call",
@@ -102,7 +104,7 @@ function hasUnanswered(items: readonly UnknownRecord[]): boolean {
   });
 }
 
-/** Items that the service takes without their ids: it would look a stored item up under one, and find none. */
+/** Items that the service accepts without their ids. With an id it would look for a stored item, and find none. */
 const idIsOptional: ReadonlySet<unknown> = new Set([
   "message",
   "reasoning",
@@ -118,10 +120,10 @@ const idIsOptional: ReadonlySet<unknown> = new Set([
   "compaction",
 ]);
 
-/** Items whose status only the service writes: "Unknown parameter: 'input[1].status'" (github.com/BerriAI/litellm/issues/13420). */
+/** Items whose status only the service may set: "Unknown parameter: 'input[1].status'" (github.com/BerriAI/litellm/issues/13420). */
 const statusIsOutput: ReadonlySet<unknown> = new Set(["reasoning", "function_call", "custom_tool_call"]);
 
-/** An item as the service takes it back; none where it would be of no use to it. */
+/** Converts an item to the form that the service accepts back; empty if the service cannot use it. */
 function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputItem[] {
   const { id, status, created_by: _, ...rest } = item;
   const { type } = item;
@@ -136,14 +138,14 @@ function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputI
   return [known];
 }
 
-/** Without an id to look it up by, reasoning is what it holds: encrypted, or as open models have it, in plain words. */
+/** Converts reasoning. Without an id to look it up by, it needs content: encrypted, or as plain text of open models. */
 function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepId: boolean): readonly InputItem[] {
   const isEmpty = typeof encrypted !== "string" && !(Array.isArray(rest.content) && rest.content.length > 0);
   if (isEmpty && !keepId) return [];
   return [{ ...rest, summary: rest.summary ?? [], ...(typeof encrypted === "string" ? { encrypted_content: encrypted } : {}) }];
 }
 
-/** Probabilities are many times as long as the text that they belong to, and nobody reads them. */
+/** Removes log probabilities, which are much longer than their text and not needed. */
 function withoutLogprobs(content: Json | undefined): Json {
   if (!Array.isArray(content)) return [];
   return content.map((part: Json) => {
@@ -159,7 +161,7 @@ function toCall(item: InputItem): InputItem {
   return { ...named, arguments: toObjectText(item.arguments) };
 }
 
-/** Servers that read the arguments back want an object, which those of a call that was refused need not be. */
+/** Returns arguments as the text of an object, which servers require; those of a refused call may be any value. */
 function toObjectText(args: Json | undefined): string {
   const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
   if (hasNoArguments(text)) return "{}";
@@ -169,9 +171,9 @@ function toObjectText(args: Json | undefined): string {
 const longestCallId = 64;
 
 /**
- * The service refuses ids of more than 64 characters, though some of its backends give longer ones
- * (github.com/openclaw/openclaw/pull/137489). A longer one keeps its begin, and ends in a number that is made of all of it. So does one
- * that looks as if it had been made in this way, so that two ids never become one.
+ * Converts an id of more than 64 characters, which the service rejects, though some of its backends send longer ones
+ * (github.com/openclaw/openclaw/pull/137489). A long id keeps its beginning, and ends with a digest of the whole id. Ids that
+ * look converted are converted too, so that two ids never become equal.
  */
 export function toWireCallId(callId: string): string {
   if (callId.length <= longestCallId && !looksMade(callId)) return callId;

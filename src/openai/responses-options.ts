@@ -1,5 +1,5 @@
-// The options of `openaiResponses` and the request side of its wire.
-// The wire's types are written down here, because any version of the SDK will do.
+// The options of `openaiResponses`, and the request types of the API. The types are defined here, so that any version of the SDK
+// can be used.
 
 import {
   checkFields,
@@ -14,73 +14,82 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** An item of the input. Those that the model wrote may have any type and fields; messages may have no type. */
+/** An input item. Items of the model may have any type and fields; messages may have no type. */
 export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
 
-/** The body of a streaming request: it has `input` and `store` too, and settings' `extra` may add any field to it. */
+/** The body of a streaming request. It also has `input` and `store`, and `extra` of the settings may add any field. */
 export interface ResponsesRequestBody {
   readonly model: string;
   readonly stream: true;
 }
 
-/** The used part of an OpenAI client: `new OpenAI()` and `new AzureOpenAI()` of `openai` 5 and later have it. */
+/** The used part of an OpenAI client: `new OpenAI()` or `new AzureOpenAI()` of `openai` 5 or later. */
 export interface OpenAIResponsesClient {
   readonly responses: {
     create(body: ResponsesRequestBody, options: { readonly signal: AbortSignal }): PromiseLike<AsyncIterable<unknown>>;
   };
 }
 
-/** How the model is to reason, in the wire's own words: `{ effort: "low", summary: "auto" }`. */
+/** How the model reasons, in the format of the API: `{ effort: "low", summary: "auto" }`. */
 export interface OpenAIReasoning {
-  /** Such as "low". Default: as the model does by itself. */
+  /** For example "low". Default: the default of the model. */
   readonly effort?: string | undefined;
-  /** Such as "auto". Without it the service sends no reasoning that can be read. */
+  /** For example "auto". Without it, the service sends no readable reasoning. */
   readonly summary?: string | undefined;
   readonly [field: string]: Json | undefined;
 }
 
-/** The input of a custom tool that the model may write: any text, or one that a grammar allows. */
+/** The input of a custom tool: any text, or one that matches a grammar. */
 export type OpenAICustomToolFormat =
   | { readonly type: "text" }
   | { readonly type: "grammar"; readonly syntax: "lark" | "regex"; readonly definition: string };
 
-/** A tool that OpenAI itself runs, in the wire's own words: `{ type: "web_search" }`. */
+/** A tool that OpenAI runs, in the format of the API: `{ type: "web_search" }`. */
 export interface OpenAIServerTool {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }
 
-/** How `openaiResponses` reaches its model. */
+/** The options of `openaiResponses`. */
 export interface OpenAIResponsesOptions {
-  /** The caller's own client; its `baseURL` may be that of any server that speaks Responses. */
+  /** The client to use. Its `baseURL` may point to any server with the Responses API. */
   readonly client: OpenAIResponsesClient;
-  /** Such as "gpt-5". */
+  /** For example "gpt-5". */
   readonly model: string;
-  /** The service of the model, as `gen_ai.provider.name` has it. Default "openai". */
+  /** The service of the model, named as in `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
-  /** API family that policies may ask for. Default none. */
+  /** API family, for policies that depend on it. Default none. */
   readonly family?: string | undefined;
-  /** Whether the service keeps the responses. Either way each request has the whole conversation. Default false. */
+  /** True if the service stores the responses. Each request contains the whole conversation in any case. Default false. */
   readonly store?: boolean | undefined;
   /**
-   * Further data to request from the service. Default "reasoning.encrypted_content" if nothing is stored, else nothing; an empty list for
-   * models and servers that refuse it.
+   * Further data to request from the service. Default "reasoning.encrypted_content" if nothing is stored, else none. Pass an
+   * empty list for models and servers that reject it.
    */
   readonly include?: readonly string[] | undefined;
-  /** Default: as the model does by itself. */
+  /** Default: the default of the model. */
   readonly reasoning?: OpenAIReasoning | undefined;
   /**
-   * The tools of the run, by name, that the model calls with a plain text in place of JSON, and what the text may be. Such a tool gets
-   * `{ input: "the text" }` as its arguments, so that its schema has to take that. Default none.
+   * Tools of the run, by name, that the model calls with a plain text instead of JSON, and the format of the text. Such a tool
+   * gets `{ input: "the text" }` as its arguments, so its schema must accept that. Default none.
    */
   readonly customTools?: { readonly [toolName: string]: OpenAICustomToolFormat } | undefined;
-  /** Offered after the run's own tools. Their calls are the service's: they are never run, and sent back as they came. Default none. */
+  /**
+   * Offered after the run's own tools. Their calls belong to the service: they never run here, and are sent back unchanged.
+   * Default none.
+   */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
-  /** The place of images and files of tool results. Default "tool-message", beside the text; a "user-message" for servers that take only texts there. */
+  /**
+   * The message for images and files of tool results. Default "tool-message", next to the text. Use "user-message" for servers
+   * that accept only text there.
+   */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
-  /** The meanings of the service's reasons for an incomplete response: `{ "steered": "stop" }`. They outrank the known ones. Default none. */
+  /**
+   * The meanings of the service's reasons for an incomplete response: `{ "steered": "stop" }`. They take precedence over the
+   * known ones. Default none.
+   */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 

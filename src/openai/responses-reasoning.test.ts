@@ -1,4 +1,4 @@
-// Refusals and reasoning in a response, and what nobody knows.
+// Refusals, reasoning and unknown items in a response.
 
 import { describe, expect, it } from "vitest";
 import { added, at, brief, call, completed, done, message, read } from "../../test/wire/responses-events.ts";

@@ -1,4 +1,4 @@
-// Calls of a response that a server begins late, or sends twice: each runs once.
+// Calls that a server begins late or sends twice: each runs once.
 
 import { describe, expect, it } from "vitest";
 import { added, argsPiece, at, brief, call, completed, done, read } from "../../test/wire/responses-events.ts";

@@ -1,4 +1,4 @@
-// The texts of a response, however a server sends them.
+// The texts of a response, in all forms in which servers send them.
 
 import { describe, expect, it } from "vitest";
 import { added, at, brief, call, completed, done, type Fields, message, piece, read } from "../../test/wire/responses-events.ts";

@@ -1,13 +1,13 @@
-// The texts of one item of a response: what came of each in pieces, and what of the whole is still to be told.
+// The texts of one item of a response: the fragments so far, and the rest of a complete text.
 
 import { isRecord, listOf, textOf, type ModelChunk } from "../core/provider-kit.ts";
 
 /** The kind of text of a piece. */
 export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
 
-/** Puts texts out. Messages of one response stand apart from each other by a blank line, and so do thoughts. */
+/** Sends texts. Messages of one response are separated by a blank line, and so are parts of the reasoning. */
 export interface TextFlow {
-  /** Whether a refusal has been told. */
+  /** True if a refusal has been sent. */
   readonly refused: boolean;
   /** @param owner the message, or the part of the thoughts, that the text belongs to */
   push(owner: object, kind: TextKind, text: string): void;
@@ -34,22 +34,22 @@ export function createTextFlow(out: ModelChunk[]): TextFlow {
   };
 }
 
-/** A text as far as it was told. */
+/** A text as far as it was sent. */
 interface TextPart {
   told: string;
 }
 
 /** The texts of one item. */
 export interface ItemTexts {
-  /** Takes a piece of a text. */
+  /** Adds a fragment of a text. */
   extend(place: TextPlace, piece: string): void;
-  /** Takes a whole text, and tells what is new in it. One that says something else than its pieces is too late. */
+  /** Takes a complete text, and sends its new part. A text that contradicts its fragments comes too late and is ignored. */
   complete(place: TextPlace, whole: string): void;
-  /** Takes the finished item: its content, and the summary of its thoughts. */
+  /** Takes the finished item: its content, and the summary of its reasoning. */
   completeAll(item: { readonly [field: string]: unknown }): void;
 }
 
-/** Which text of an item. */
+/** Identifies a text of an item. */
 export interface TextPlace {
   readonly kind: TextKind;
   /** `content_index` or `summary_index`. */
@@ -62,7 +62,7 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
   const contents = new Map<number, TextPart>();
   const summaries = new Map<number, TextPart>();
 
-  /** The text that came last in pieces. */
+  /** The last text that came in fragments. */
   let latest: { readonly part: TextPart; readonly isSummary: boolean; isWhole: boolean } | undefined;
 
   function partAt({ index: place, isSummary }: TextPlace): TextPart {
@@ -78,11 +78,11 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
 
   function tell(place: TextPlace, part: TextPart, text: string): void {
     part.told += text;
-    // A message is one text, whatever its parts; each part of the thoughts is one of its own.
+    // A message is one text with all of its parts; each part of the reasoning is a separate text.
     flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
   }
 
-  /** A whole text whose place is new is the one that came in pieces under another. */
+  /** Returns the text for a complete one. With a new index, it is the text that came in fragments under another index. */
   function partOf(place: TextPlace, whole: string): TextPart {
     const { index, isSummary } = place;
     const isNew = typeof index === "number" && !(isSummary ? summaries : contents).has(index);
@@ -135,9 +135,8 @@ function readWholes(list: unknown): readonly WholeText[] {
 }
 
 /**
- * The index under which each whole text was streamed. That is its position, unless what was streamed stands elsewhere: one server numbers
- * the only part of a message 1. Then the texts have the order of their indexes. Undefined for one that cannot be told apart from what
- * was streamed.
+ * Finds the index under which each complete text was streamed. Usually it is the position, but one server gives the only part of
+ * a message index 1. In that case the texts are in the order of their indexes. Undefined for a text that cannot be assigned.
  */
 function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {
   const streamed = [...parts].filter(([, { told }]) => told !== "").sort(([one], [other]) => one - other);
@@ -150,7 +149,7 @@ function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, Tex
   return wholes.map((_, rank) => streamed[rank]?.[0] ?? next + rank);
 }
 
-/** The text of a part of some content; undefined if it is not a text for the reader. */
+/** Returns the kind of text of a content part; undefined if it is not a text for the reader. */
 export function kindOf(partType: unknown): TextKind | undefined {
   switch (partType) {
     case "output_text":
@@ -165,7 +164,7 @@ export function kindOf(partType: unknown): TextKind | undefined {
   }
 }
 
-/** The words of a part. */
+/** Returns the text of a part. */
 export function wordsOf({ text, refusal }: { readonly [field: string]: unknown }): string {
   return textOf(text) + textOf(refusal);
 }

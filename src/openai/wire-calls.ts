@@ -1,4 +1,4 @@
-// Media and tool calls, as both wires of OpenAI write them.
+// Media and tool calls in the format of both APIs of OpenAI.
 
 import {
   isOnWeb,
@@ -10,14 +10,14 @@ import {
   type ToolResultPart,
 } from "../core/provider-kit.ts";
 
-/** Bytes as a data URL. */
+/** Returns a data URL. */
 export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {
   return `data:${media.mediaType};base64,${toBase64(media)}`;
 }
 
 /**
- * The URL of an image. Undefined for what is none, or cannot be fetched. Servers of these wires know more types than OpenAI does, but none
- * draws; and bytes have to be of one type.
+ * Returns the URL of an image. Undefined for anything else, or if it cannot be fetched. Compatible servers support more types
+ * than OpenAI, but none supports SVG. Base64 data must have a specific type.
  */
 export function toImageUrl(media: ReadableMedia): string | undefined {
   const { mediaType } = media;
@@ -26,18 +26,18 @@ export function toImageUrl(media: ReadableMedia): string | undefined {
   return mediaType === "image/*" ? undefined : toDataUrl(media);
 }
 
-/** The text of arguments, which servers read back. */
+/** Returns the text of arguments, which servers parse. */
 export function toWireArguments(args: Json): string {
   return JSON.stringify(toArgumentsObject(args));
 }
 
-/** The texts of a result, its own first, and its other parts. */
+/** The texts of a result, with its data first, and its other parts. */
 interface SortedResult<Part> {
   readonly text: string;
   readonly media: readonly Part[];
 }
 
-/** Puts the texts of a result together, one a line; `write` may make one of an image or a file. */
+/** Joins the texts of a result, one per line. `write` may convert an image or a file to a text. */
 export function sortResult<Part extends object>(
   { result, content = [] }: ToolResultPart,
   write: (part: MediaPart) => Part | string,
@@ -52,7 +52,7 @@ export function sortResult<Part extends object>(
   return { text: texts.join("\n"), media };
 }
 
-/** The text before images and files that go in a message of their own. */
+/** The text before images and files that are sent in a separate message. */
 export function toMediaTitle(toolName: string, id: string): string {
   return `Content that the tool ${toolName} returned for call ${id}:`;
 }

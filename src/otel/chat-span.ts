@@ -1,4 +1,4 @@
-// The span of one stream. It lasts as long as the stream did, though how that ended is only known once its iteration is over.
+// The span of one stream. It covers the time of the stream, although its ending is only known when the iteration is over.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/entry-kit.ts";
@@ -8,10 +8,10 @@ import { common, errorFacts, finishNameOf, genAi, operations, own, settingsFacts
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";
 
-/** How the stream of an iteration ended. */
+/** The end of a stream's iteration. */
 type IterationEnd = LoopEvents["iteration-end"];
 
-/** The facts of a failed stream's error. */
+/** The error of a failed stream. */
 export interface StreamError {
   readonly type: string;
   readonly httpStatus?: number | undefined;
@@ -59,7 +59,7 @@ export class ChatSpan implements StreamObserver {
     return context.with(this.span.context, step);
   }
 
-  /** The first chunk says how long it took; later ones are only looked at where content is recorded. */
+  /** The first chunk determines the time to first chunk. Later chunks are only read if content is recorded. */
   onChunk(chunk: ModelChunk): boolean {
     if (this.#firstChunkMs === undefined && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded") {
       this.#firstChunkMs = performance.now() - this.#startedAt;
@@ -68,7 +68,7 @@ export class ChatSpan implements StreamObserver {
     return this.#said !== undefined || this.#firstChunkMs === undefined;
   }
 
-  /** Ends the span where the stream did. */
+  /** Ends the span at the time when the stream ended. */
   end(
     { status, finish, usage, costUSD, provider, model, calls, durationMs }: IterationEnd,
     error: StreamError | undefined,
@@ -80,7 +80,7 @@ export class ChatSpan implements StreamObserver {
     this.span.set({
       ...(usage && usageFacts(usage)),
       ...failure,
-      // Of a wrapping provider: who answered in the end.
+      // For a wrapping provider: the provider that gave the answer.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
       [genAi.responseFinishReasons]: this.#whyFinished(finish),
@@ -99,13 +99,13 @@ export class ChatSpan implements StreamObserver {
     if (usage !== undefined) instruments.tokens(usage, dimensions, failure);
   }
 
-  /** A stream that nobody answered has no reason. */
+  /** A stream without an answer has no finish reason. */
   #whyFinished(finish: FinishReason | undefined): string[] | undefined {
     if (finish !== undefined) return [finishNameOf(finish)];
     return this.#firstChunkMs === undefined ? undefined : [unfinished];
   }
 
-  /** Ends the span of a stream that nobody says the end of, because its run broke. */
+  /** Ends the span of a stream without an end event, because its run broke. */
   abandon(errorType: string): void {
     this.span.set(errorFacts(errorType));
     this.#writeSaid();
@@ -128,7 +128,7 @@ export class ChatSpan implements StreamObserver {
   }
 }
 
-/** The place of a stream. */
+/** The context of a stream's span. */
 export interface ChatPlace {
   readonly ports: TracePorts;
   readonly parent: Context;

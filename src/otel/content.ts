@@ -1,5 +1,5 @@
-// Messages on spans, as lists with parts, in JSON. Left out unless `captureContent` is set.
-// Conventions: github.com/open-telemetry/semantic-conventions-genai.
+// Messages on spans, as JSON lists with parts. Omitted unless `captureContent` is set. Conventions:
+// github.com/open-telemetry/semantic-conventions-genai.
 
 import {
   assertNever,
@@ -14,9 +14,9 @@ import {
 } from "../core/entry-kit.ts";
 import type { ContentKind, TracingOptions } from "./tracing-options.ts";
 
-/** Writes content. Whatever fails is left out: the run must not notice. */
+/** Writes content. Content that cannot be written is omitted, so that the run is not affected. */
 export class ContentWriter {
-  /** Whether any is written. */
+  /** True if content is recorded. */
   readonly isOn: boolean;
   readonly #redact: TracingOptions["redact"];
 
@@ -25,11 +25,11 @@ export class ContentWriter {
     this.#redact = redact;
   }
 
-  /** The part of it that may be written; undefined for nothing. */
+  /** Returns the content to record; undefined for nothing. */
   keep(kind: ContentKind, content: () => Json): Json | undefined {
     if (!this.isOn) return undefined;
     try {
-      // A copy, because `redact` may change what it is given, and that is what the run goes on with.
+      // A copy, because `redact` may change its argument, and the run uses the original.
       const kept = this.#redact === undefined ? content() : this.#redact(structuredClone(content()), kind);
       dropPromise(kept);
       return kept;
@@ -38,7 +38,7 @@ export class ContentWriter {
     }
   }
 
-  /** The text of an attribute for what is kept. */
+  /** Returns the attribute text for recorded content. */
   write(kept: Json | undefined): string | undefined {
     try {
       return kept === undefined ? undefined : JSON.stringify(kept, cleanText);
@@ -47,23 +47,23 @@ export class ContentWriter {
     }
   }
 
-  /** The description of a status for what is kept of an error. */
+  /** Returns the status description for a recorded error. */
   describe(kept: Json | undefined): string | undefined {
     return typeof kept === "string" ? redactSecrets(kept) : undefined;
   }
 }
 
-/** Text by text, because what takes the place of a secret must not break the JSON around it. */
+/** Cleans each text separately, because replacing secrets in the JSON text could break it. */
 function cleanText(_key: string, value: unknown): unknown {
   return typeof value === "string" ? redactSecrets(value) : value;
 }
 
-/** A system text. */
+/** Converts a system text. */
 export function toInstructions(system: string): Json {
   return [{ type: "text", content: system }];
 }
 
-/** The content of a request. */
+/** Converts the messages of a request. */
 export function toInputMessages(messages: readonly Message[]): Json {
   return messages.map(toMessage);
 }
@@ -98,7 +98,7 @@ function toUserPart(part: UserPart): Json {
   return isAddress.test(uri) ? { type: "uri", ...facts, uri } : { type: part.type, ...facts };
 }
 
-/** The words of the conventions; what is none of these is a document. */
+/** Returns the convention's word for a media type; "document" for all others. */
 function modalityOf(mediaType: string): string {
   return /^(?:image|video|audio)(?=\/)/.exec(mediaType)?.[0] ?? "document";
 }
@@ -108,7 +108,7 @@ function toAssistantPart(part: AssistantPart): Json {
   return { type: part.type, content: part.text };
 }
 
-/** Gathers what a stream says. Foreign chunks: nothing of them is certain. */
+/** Collects the content of a stream. Chunks may be malformed, so every field is checked. */
 export class SaidContent {
   #text = "";
   #reasoning = "";
@@ -118,7 +118,7 @@ export class SaidContent {
     if (chunk.type === "text-delta" || chunk.type === "refusal-delta") this.#text += chunk.text;
     else if (chunk.type === "reasoning-delta") this.#reasoning += chunk.text;
     else if (chunk.type === "call-ready") this.#calls.push(toCall(chunk));
-    // The content of the attempt is taken back.
+    // The content of the attempt was discarded.
     else if (chunk.type === "attempt-discarded") [this.#text, this.#reasoning, this.#calls] = ["", "", []];
   }
 

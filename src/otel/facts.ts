@@ -13,9 +13,9 @@ import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import { cutName, errorTypeOf } from "../core/observe-kit.ts";
 
 /**
- * Names of OpenTelemetry's conventions for generative AI, all of status "development": github.com/open-telemetry/semantic-conventions-genai,
- * docs/registry/attributes/gen-ai.md, docs/gen-ai/gen-ai-agent-spans.md and client-inference.md, read in November 2026. `cache_write` was
- * called `cache_creation` before.
+ * Names from OpenTelemetry's conventions for generative AI, all with status "development":
+ * github.com/open-telemetry/semantic-conventions-genai, docs/registry/attributes/gen-ai.md, docs/gen-ai/gen-ai-agent-spans.md and
+ * client-inference.md, read in November 2026. `cache_write` was called `cache_creation` before.
  */
 export const genAi = {
   agentName: "gen_ai.agent.name",
@@ -52,19 +52,19 @@ export const genAi = {
 /** Stable names: github.com/open-telemetry/semantic-conventions, docs/registry/attributes/error.md and http.md. */
 export const common = { errorType: "error.type", httpStatus: "http.response.status_code" } as const;
 
-/** The name of an error of which nothing else is known. */
+/** The name of an unknown error. */
 export const otherError = "_OTHER";
 
-/** Does not tell apart the kinds of tokens. */
+/** The modality of tokens that are not reported by modality. */
 export const unknownModality = "unknown";
 
-/** Why a model stopped, where it began to answer and nobody said why it stopped: it was stopped, or cut off. */
+/** The finish reason of a stream that began and has none, because it was stopped or cut off. */
 export const unfinished = "error";
 
-/** Values of `gen_ai.operation.name`; a span's name begins with it. */
+/** Values of `gen_ai.operation.name`. The name of a span begins with one. */
 export const operations = { run: "invoke_agent", stream: "chat", call: "execute_tool" } as const;
 
-/** Names of the library's own. */
+/** Names of this library. */
 export const own = {
   attempt: "turnwright.attempt",
   broken: "turnwright.run.broken",
@@ -93,18 +93,18 @@ export const own = {
   toolOutcome: "turnwright.tool.outcome",
 } as const;
 
-/** The words of the conventions for why a model stopped; other reasons keep the library's own. */
+/** The convention's words for finish reasons. Other reasons keep their own names. */
 const finishNames: { readonly [Reason in FinishReason]?: string } = {
   "tool-calls": "tool_call",
   "content-filter": "content_filter",
 };
 
-/** Why a model stopped, as the conventions say it. */
+/** Returns a finish reason in the convention's words. */
 export function finishNameOf(finish: FinishReason): string {
   return finishNames[finish] ?? finish;
 }
 
-/** Settings of a request. */
+/** Returns the settings of a request. */
 export function settingsFacts(settings: ModelSettings = {}): Attributes {
   return definedIn({
     [genAi.requestMaxTokens]: settings.maxOutputTokens,
@@ -115,7 +115,7 @@ export function settingsFacts(settings: ModelSettings = {}): Attributes {
   });
 }
 
-/** Tokens. The conventions count cached ones as part of the input, and reasoning as part of the output, as `Usage` does. */
+/** Returns token counts. The conventions include cached tokens in the input and reasoning in the output, like `Usage`. */
 export function usageFacts(usage: Usage): Attributes {
   return definedIn({
     [genAi.usageInput]: usage.inputTokens,
@@ -126,21 +126,21 @@ export function usageFacts(usage: Usage): Attributes {
   });
 }
 
-/** The limits that a run was given, under names such as `turnwright.limit.max_iterations`. `Infinity` and unknown names are left out. */
+/** Returns the limits of a run, with names such as `turnwright.limit.max_iterations`. Omits `Infinity` and unknown names. */
 export function limitFacts(limits: LoopLimits = {}): Attributes {
   const known = Object.entries(limits).filter(([limit]) => limit === "onUnknownCost" || Object.hasOwn(limitRules, limit));
   const given = known.filter(([, value]) => value !== Number.POSITIVE_INFINITY);
   return definedIn(Object.fromEntries(given.map(([limit, value]) => [`turnwright.limit.${toSnakeCase(limit)}`, value])));
 }
 
-/** `maxCostUSD` becomes `max_cost_usd`. */
+/** Converts `maxCostUSD` to `max_cost_usd`. */
 function toSnakeCase(name: string): string {
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase();
 }
 
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
-/** The reported parts of a reason: its numbers, and names that the program gave. Its texts, errors and messages are left out. */
+/** The recorded parts of a reason: numbers, and names from the program. Its texts, errors and messages are omitted. */
 const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   attempts: "turnwright.reason.attempts",
   count: "turnwright.reason.count",
@@ -157,13 +157,13 @@ const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   toolName: "turnwright.reason.tool_name",
 };
 
-/** The first tool of a loop may have a name that the model made up. */
+/** Omits the first tool of a loop, whose name the model may have invented. */
 function factOf(reason: EndReason, key: string): AttributeValue | undefined {
   const fact: AttributeValue | undefined = Reflect.get(reason, key);
   return typeof fact === "string" ? cutName(fact) : fact;
 }
 
-/** How a run ended, and what it used. */
+/** Returns the ending and the usage of a run. */
 export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"]): Attributes {
   const facts = Object.entries(reasonNames).map(([key, name]) => [name, factOf(reason, key)] as const);
   return definedIn({
@@ -180,12 +180,12 @@ export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"])
   });
 }
 
-/** `error.type`, where there is one. */
+/** Returns `error.type`, if there is an error. */
 export function errorFacts(errorType: string | undefined): Attributes {
   return errorType === undefined ? {} : { [common.errorType]: errorType };
 }
 
-/** The name of a thrown value: its code, else its name. */
+/** Returns the name of a thrown value: its code, else its name. */
 export function thrownType(error: unknown): string {
   if (typeof error !== "object" || error === null) return otherError;
   const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
@@ -193,7 +193,7 @@ export function thrownType(error: unknown): string {
   return typeof type === "string" ? type : otherError;
 }
 
-/** The defined values. */
+/** Drops undefined values. */
 export function definedIn(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }

@@ -1,5 +1,5 @@
-// The metrics of OpenTelemetry's conventions, and what the spans of one run share.
-// Source: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/client-inference.md.
+// The metrics of OpenTelemetry's conventions, and the objects that the spans of one run share. Source:
+// github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/client-inference.md.
 
 import * as api from "@opentelemetry/api";
 import type { Attributes, Meter } from "@opentelemetry/api";
@@ -9,7 +9,7 @@ import { LiveSpan, quietly } from "./live-span.ts";
 import { ContentWriter } from "./content.ts";
 import type { TracingOptions } from "./tracing-options.ts";
 
-/** Records one value. Attributes that are undefined are left out. */
+/** Records one value. Omits undefined attributes. */
 type Measure = (value: number, attributes: Attributes) => void;
 
 /** The metrics. Durations are in seconds. */
@@ -18,18 +18,18 @@ interface Instruments {
   readonly timeToFirstChunk: Measure;
   readonly runDuration: Measure;
   readonly toolDuration: Measure;
-  /** The usage of one stream: for totals, and for its distribution. A count that is not known is not reported. */
+  /** Records the usage of one stream: as totals, and as a distribution. Unknown counts are not recorded. */
   readonly tokens: (usage: Usage, attributes: Attributes, error: Attributes) => void;
 }
 
 const doubling = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first * 2 ** index);
 
-/** The boundaries that the conventions ask for. */
+/** The bucket boundaries that the conventions recommend. */
 const upTo82Seconds = doubling(0.01, 14);
 const upTo410Seconds = doubling(0.1, 13);
 const tokenCounts = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-/** The counters of tokens, below their common name. */
+/** The counters of tokens, under their common name. */
 const counters = {
   input_tokens: "inputTokens",
   output_tokens: "outputTokens",
@@ -38,7 +38,7 @@ const counters = {
   "reasoning.output_tokens": "reasoningTokens",
 } as const satisfies { readonly [name: string]: keyof Usage };
 
-/** The instruments of a meter, made once. */
+/** The instruments of a meter, created once. */
 const instrumentsOf: (meter: Meter) => Instruments = memoize(createInstruments);
 
 function createInstruments(meter: Meter): Instruments {
@@ -83,24 +83,24 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
   };
 }
 
-// The whole namespace is imported, because Node would refuse a missing name in words of its own.
+// A namespace import, because a named import of an older version would fail with Node's own message.
 if (!("createNoopMeter" in api)) {
   throw new Error('"turnwright/otel" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@latest');
 }
 
-/** The name that spans and metrics say they come from. */
+/** The instrumentation scope of spans and metrics. */
 const scope = "turnwright";
 
-/** The destination of spans, and the way in which content gets on them. */
+/** The destination of spans, and the writer of their content. */
 export interface TracePorts {
   readonly instruments: Instruments;
   readonly content: ContentWriter;
   readonly conversationId: string | undefined;
-  /** Begins a span. Attributes that are undefined are left out. */
+  /** Begins a span. Omits undefined attributes. */
   start(name: string, options: api.SpanOptions, parent: api.Context): LiveSpan;
 }
 
-/** Asked when a run begins: a program may set its global providers after it has made its options. */
+/** Called when a run begins, because a program may set its global providers after it has made its options. */
 export function createTracePorts(options: TracingOptions, conversationId: string | undefined): TracePorts {
   const tracer = options.tracer ?? quietly(() => (options.tracerProvider ?? api.trace).getTracer(scope));
   const meter = options.meter ?? quietly(() => (options.meterProvider ?? api.metrics).getMeter(scope)) ?? api.createNoopMeter();

@@ -5,7 +5,7 @@ import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/
 import { common, definedIn, genAi, own } from "./facts.ts";
 import { cutName } from "../core/observe-kit.ts";
 
-/** Does something with a tracer or a meter, which a run must not notice. */
+/** Calls a tracer or a meter. Its errors do not affect the run. */
 export function quietly<Value>(work: () => Value): Value | undefined {
   try {
     const value = work();
@@ -17,9 +17,9 @@ export function quietly<Value>(work: () => Value): Value | undefined {
   }
 }
 
-/** One span. Where none could be begun, nothing is recorded, and what would be below it is below its parent. */
+/** One span. If it could not be begun, nothing is recorded, and its children become children of its parent. */
 export class LiveSpan {
-  /** In which what the span is of is done. */
+  /** The context for the work inside the span. */
   readonly context: Context;
   readonly #span: Span | undefined;
 
@@ -29,28 +29,28 @@ export class LiveSpan {
     this.context = span === undefined ? parent : trace.setSpan(parent, span);
   }
 
-  /** Leaves undefined values out. */
+  /** Omits undefined values. */
   set(attributes: Attributes): void {
     quietly(() => this.#span?.setAttributes(definedIn(attributes)));
   }
 
-  /** Notes what happened besides. */
+  /** Adds an event to the span. */
   note(name: string, attributes: Attributes): void {
     quietly(() => this.#span?.addEvent(name, definedIn(attributes)));
   }
 
-  /** Says that what the span is of has failed. */
+  /** Marks the span as failed. */
   fail(message: string | undefined): void {
     quietly(() => this.#span?.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }));
   }
 
-  /** At a time in milliseconds; default now. */
+  /** `at` is a time in milliseconds; default now. */
   end(at?: number): void {
     quietly(() => this.#span?.end(at));
   }
 }
 
-/** Bounds of texts out of results. */
+/** Limits of texts from results. */
 const longestText = 128;
 const mostNames = 50;
 
@@ -61,7 +61,7 @@ const callFacts = ({ callId, name }: Call): Attributes => ({
   [genAi.toolCallId]: cutName(callId),
 });
 
-/** The events that are noted. */
+/** Loop events that become span events. */
 export interface Noted {
   readonly "attempt-discarded": LoopEvents["attempt-discarded"];
   readonly restart: LoopEvents["restart"];
@@ -71,10 +71,10 @@ export interface Noted {
   readonly "late-result": LoopEvents["late-result"];
 }
 
-/** The attributes of each. */
+/** The attributes of each span event. */
 export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
   "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error.code }),
-  // Both come out of the result of a tool, and may hold any text.
+  // Both come from the result of a tool, and may contain any text.
   restart: ({ suffix, disableTools, ...call }, capturesContent) => ({
     ...callFacts(call),
     ...(capturesContent

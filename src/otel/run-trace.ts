@@ -1,4 +1,4 @@
-// The spans of one run: its own, and below it those of its streams and calls.
+// The spans of one run: its own, and the spans of its streams and calls below it.
 
 import { type Attributes, type Context, context, SpanKind, trace } from "@opentelemetry/api";
 import {
@@ -43,19 +43,19 @@ const handlers: EventHandlers<RunTrace> = {
   "late-result": (run, event) => run.note("late-result", event),
 };
 
-/** The events that spans are made of. */
+/** The events that spans are made from. */
 export const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
-/** The span that a run's spans belong to, and the name of the run. */
+/** The parent span of a run, and the name of its agent. */
 export interface RunPlace {
   readonly tracing: TracingOptions;
   parent(): Context;
   readonly agentName: string | undefined;
-  /** Whether the run is inside of a call that is recalled: it has a span only once something happens in it that is not. */
+  /** True if the run is inside a replayed call. It gets a span only when something in it is not replayed. */
   readonly isRecalled: boolean;
 }
 
-/** One run. */
+/** The spans of one run. */
 export class RunTrace implements RunObserver {
   readonly #run: ObservedRun;
   readonly #place: RunPlace;
@@ -65,7 +65,7 @@ export class RunTrace implements RunObserver {
   readonly #tools = new Map<string, ToolSpan>();
   #continuation = 0;
   #chat: ChatSpan | undefined;
-  /** A stream that has failed: why is told with the end of its run. */
+  /** A failed stream. The end of the run provides its error. */
   #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
   #replayedIterations = 0;
   #resumed = false;
@@ -117,7 +117,7 @@ export class RunTrace implements RunObserver {
     else if (this.#begun === undefined) this.#begin();
   }
 
-  /** A stream inside of one is the same: a hook may name the provider that is watched already. */
+  /** Undefined for a stream inside an observed one: a hook may return a provider that is observed already. */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;
     this.#chat = new ChatSpan(request, provider, {
@@ -128,7 +128,7 @@ export class RunTrace implements RunObserver {
     return this.#chat;
   }
 
-  /** An iteration without a stream was replayed, or ended before it had one. */
+  /** Ends the span of an iteration's stream. There is none if the iteration was replayed, or ended before its stream. */
   endIteration(end: LoopEvents["iteration-end"]): void {
     const chat = this.#chat;
     this.#chat = undefined;
@@ -137,7 +137,7 @@ export class RunTrace implements RunObserver {
     else chat.end(end, undefined);
   }
 
-  /** A hook that failed behind a stream is none of the stream's. */
+  /** Ends the span of a failed stream. A hook that failed after a stream is not an error of the stream. */
   #endFailed(ending: LoopEvents["run-end"] | undefined): void {
     const failed = this.#failed;
     this.#failed = undefined;
@@ -158,7 +158,7 @@ export class RunTrace implements RunObserver {
     return this.#known.byName.get(name);
   }
 
-  /** The end of a call whose beginning was live is so, too. */
+  /** Ends the span of a call. A call with a live start also has a live end. */
   endTool(event: LoopEvents["tool-end"]): void {
     this.#tools.get(event.callId)?.end(event);
     this.#tools.delete(event.callId);
@@ -169,7 +169,7 @@ export class RunTrace implements RunObserver {
     return inside === undefined ? execute() : context.with(inside, execute);
   }
 
-  /** Below the span that is active in the call, if there is one: the tool may have made spans of its own. */
+  /** Uses the active span in the call as the parent, if there is one, because the tool may have created spans. */
   nest({ callId, name }: ToolContext): StartObserving {
     const { tracing } = this.#place;
     const active = context.active();
@@ -188,7 +188,7 @@ export class RunTrace implements RunObserver {
   }
 
   end(event: LoopEvents["run-end"]): void {
-    // All of it was recalled.
+    // Everything was replayed.
     if (this.#begun === undefined) return;
     this.#endFailed(event);
     const { status, reason } = event;
@@ -211,7 +211,7 @@ export class RunTrace implements RunObserver {
     this.#ports.instruments.runDuration((performance.now() - this.#startedAt) / 1_000, dimensions);
   }
 
-  /** A run that broke, as where its journal threw, has told of no end. */
+  /** Ends a run that broke, for example because its journal threw. It has no end event. */
   #break(error: unknown): void {
     this.#errorType = thrownType(error);
     this.#span.set({ ...errorFacts(this.#errorType), [own.broken]: true });
@@ -223,7 +223,7 @@ export class RunTrace implements RunObserver {
     this.#span.fail(content.describe(content.keep("error", () => message)));
   }
 
-  /** Spans that were never ended. */
+  /** Ends all remaining spans. */
   #endOpen(errorType: string): void {
     this.#endFailed(undefined);
     this.#chat?.abandon(errorType);
@@ -231,7 +231,7 @@ export class RunTrace implements RunObserver {
   }
 }
 
-/** Endings that are a stream's own. */
+/** Endings that belong to a stream. */
 const streamEndings: ReadonlySet<string> = new Set(["provider-error", "stream-idle", "first-chunk", "wall-clock"]);
 
 function toStreamError(end: LoopEvents["iteration-end"], ending: LoopEvents["run-end"] | undefined): StreamError | undefined {

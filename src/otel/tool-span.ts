@@ -1,4 +1,4 @@
-// The span of one call, from its first event to its last, whether it ran or was refused.
+// The span of one call, from its first event to its last, for a call that ran or was refused.
 
 import { type Context, SpanKind } from "@opentelemetry/api";
 import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../core/entry-kit.ts";
@@ -7,21 +7,21 @@ import { errorFacts, genAi, operations, own } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";
 
-/** The place of a call. */
+/** The context of a call's span. */
 export interface ToolPlace {
   readonly ports: TracePorts;
   readonly parent: Context;
   readonly agentName: string | undefined;
-  /** Undefined where the model made the name up. */
+  /** Undefined if the model invented the name. */
   readonly definition: ToolDefinition | undefined;
 }
 
-/** One call. */
+/** The span of one call. */
 export class ToolSpan {
   readonly #span: LiveSpan;
   readonly #place: ToolPlace;
   readonly #startedAt = performance.now();
-  /** A refused call has not run, and one that took over what a discarded attempt had started does not run again. */
+  /** False for a refused call, and for one that took over the outcome of a discarded attempt's call. */
   #hasRun = false;
 
   constructor({ callId, name, index, args, iteration }: LoopEvents["tool-start"], place: ToolPlace) {
@@ -38,13 +38,13 @@ export class ToolSpan {
       [own.iteration]: iteration,
       [own.toolIndex]: index,
     };
-    // A name that the model made up is no name for a span.
+    // A name that the model invented must not become a span name.
     const spanName = definition === undefined ? operations.call : `${operations.call} ${name}`;
     this.#span = ports.start(spanName, { kind: SpanKind.INTERNAL, attributes }, parent);
     this.#span.set({ [genAi.toolCallArguments]: content.write(content.keep("tool-arguments", () => args)) });
   }
 
-  /** In which the call runs. */
+  /** The context in which the call runs. */
   get context(): Context {
     this.#hasRun = true;
     return this.#span.context;
@@ -69,7 +69,7 @@ export class ToolSpan {
     ports.instruments.toolDuration(seconds, { ...dimensions, ...error });
   }
 
-  /** Ends the span of a call that nobody says the end of, because its run broke. */
+  /** Ends the span of a call without an end event, because its run broke. */
   abandon(errorType: string): void {
     this.#span.set({ ...errorFacts(errorType), [own.toolExecuted]: this.#hasRun });
     this.#span.fail(undefined);
@@ -77,7 +77,7 @@ export class ToolSpan {
   }
 }
 
-/** Why a call failed, as far as it may be told. */
+/** Returns the reason of a failed call, if it may be recorded. */
 function reasonOf(kept: Json | undefined): Json | undefined {
   return isRecord(kept) ? kept["reason"] : undefined;
 }

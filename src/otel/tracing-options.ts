@@ -4,26 +4,26 @@ import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetr
 import { checkFields, type Checks, is, isRecord, type Json } from "../core/entry-kit.ts";
 
 /**
- * The kinds of content: texts of models and users, what goes into tools and comes out of them, and what the errors of streams and runs say,
- * which is a string. What a failed call says is in its result.
+ * The kinds of content: texts of models and users, arguments and results of tools, and messages of stream and run errors (a
+ * string). The error of a failed call is in its result.
  */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
 
-/** The destination and the content of spans and metrics. */
+/** The options of `withTracing`. */
 export interface TracingOptions {
-  /** Makes the spans. Default: that of `tracerProvider`, else of the global provider as it is when the run begins. */
+  /** Creates the spans. Default: the tracer of `tracerProvider`, else of the global provider when the run begins. */
   readonly tracer?: Tracer | undefined;
   readonly tracerProvider?: TracerProvider | undefined;
-  /** Makes the metrics. Default: that of `meterProvider`, else of the global provider as it is when the run begins. */
+  /** Creates the metrics. Default: the meter of `meterProvider`, else of the global provider when the run begins. */
   readonly meter?: Meter | undefined;
   readonly meterProvider?: MeterProvider | undefined;
-  /** The name of the agent; part of the span's name and a dimension of metrics, so keep to few names. Default none. */
+  /** The name of the agent. It is part of the span's name and a dimension of metrics, so use few different names. Default none. */
   readonly agentName?: string | undefined;
-  /** Records messages, system text, arguments, results, and what errors say. Default false. */
+  /** Records messages, system text, arguments, results, and error messages. Default false. */
   readonly captureContent?: boolean | undefined;
   /**
-   * Changes content before it is recorded; undefined leaves it out, and so does a throw. It is given a copy. Behind it, credentials are
-   * taken out of all texts. Default: content stays as it is.
+   * Changes content before it is recorded. Gets a copy. Content is omitted if it returns undefined or throws. Credentials are
+   * then removed from all texts. Default: content is not changed.
    */
   readonly redact?: ((content: Json, kind: ContentKind) => Json | undefined) | undefined;
 }

@@ -1,4 +1,4 @@
-// Spans and metrics of a run, by OpenTelemetry's conventions for generative AI.
+// Spans and metrics of a run, according to OpenTelemetry's conventions for generative AI.
 
 import { context } from "@opentelemetry/api";
 import type { LoopOptions } from "../core/entry-kit.ts";
@@ -7,15 +7,15 @@ import { heardEvents, RunTrace } from "./run-trace.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
 /**
- * Gives the options of a run that is traced: `invoke_agent {agentName}` for the run, and below it `chat {model}` for each stream and
- * `execute_tool {tool}` for each call; below a call, the runs inside it. The run's span is a child of the span that is active when the
- * run begins. Streams and tools run inside their spans, so that those of HTTP clients and of your own code hang below them. Steps that
- * are recalled from a journal make no spans. Without a tracer provider nothing is recorded.
+ * Returns options whose run is traced. The run has the span `invoke_agent {agentName}`. Below it are `chat {model}` for each
+ * stream and `execute_tool {tool}` for each call, and below a call the runs inside it. The parent of the run's span is the active
+ * span when the run begins. Streams and tools run inside their spans, so that spans of HTTP clients and of your own code become
+ * children. Replayed steps have no spans. Without a tracer provider nothing is recorded.
  *
- * No text is recorded unless `captureContent` is true: neither of messages, nor of arguments, results and errors.
+ * No text of messages, arguments, results or errors is recorded unless `captureContent` is true.
  *
- * Everything else is as without: listeners, results, and what is refused, which the run itself does. Throws LoopError "invalid-option"
- * or "unknown-option" for `tracing`.
+ * Listeners and results do not change, and invalid options are still rejected by the run itself. Throws LoopError
+ * "invalid-option" or "unknown-option" for `tracing`.
  *
  * Names: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai.
  *

@@ -1,4 +1,4 @@
-// The usage of one iteration's requests together, and the models that answered them.
+// The total usage of one iteration's requests, and the models that answered them.
 
 import {
   addUsage,
@@ -17,20 +17,20 @@ import {
 
 type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 
-/** Sums what is said of one request after another. Tokens of another answerer, or of an attempt that was taken back, are counted apart. */
+/** Adds up the usage of consecutive requests. Tokens of another model, or of a discarded attempt, are counted separately. */
 export class Account {
-  /** Of the requests before this one. */
+  /** Usage of the requests before this one. */
   #before: Usage = noUsage;
-  /** Of this one, as far as it has said. */
+  /** Reported usage of this request. */
   #now: Usage | undefined;
-  /** An estimate of those that have ended without saying so. */
+  /** Estimated usage of ended requests that did not report any. */
   #unsaid: Usage = noUsage;
-  /** Whether anything was said in this iteration. */
+  /** True if any usage was reported in this iteration. */
   #isSaid = false;
   #request: ModelRequest | undefined;
   /** The answer as far as it was read. */
   #read = "";
-  /** Whether there were thoughts in this iteration, and whether there were in this request. */
+  /** True if there was reasoning in this iteration, and in this request. */
   #hasThoughts = false;
   #thinks = false;
   readonly #told: ModelChunk[] = [];
@@ -47,7 +47,7 @@ export class Account {
     return this.#now === undefined ? [...this.#spent] : [...this.#spent, this.#toSpending(this.#now)];
   }
 
-  /** A request begins. One behind another is told as its attempt goes on: so it has the time of a first chunk once more. */
+  /** Begins a request. A further request starts the same attempt again, which gives it the time limit of a first chunk. */
   begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
     this.#endRequest();
@@ -61,7 +61,7 @@ export class Account {
     return this.#takeTold();
   }
 
-  /** Notes what a chunk says. Gives what is to be said in its place; undefined where it is handed on as it is, as nearly all are. */
+  /** Records a chunk. Returns the chunks to send instead; undefined for most chunks, which are passed on unchanged. */
   note(chunk: ModelChunk): readonly ModelChunk[] | undefined {
     const { type } = chunk;
     if (type === "attempt-start") return this.#start(chunk);
@@ -74,7 +74,7 @@ export class Account {
     return type === "reasoning-delta" ? this.#think(chunk) : undefined;
   }
 
-  /** Thoughts of one request are parted from those of the requests before. */
+  /** Separates the reasoning of a request from that of earlier requests. */
   #think(chunk: ChunkOf<"reasoning-delta">): readonly ModelChunk[] | undefined {
     if (chunk.text === "" || this.#thinks) return undefined;
     const isFirst = !this.#hasThoughts;
@@ -83,12 +83,12 @@ export class Account {
     return isFirst ? undefined : [{ type: "reasoning-delta", text: "\n\n" }, chunk];
   }
 
-  /** A request is given up before its end, and says no more of what it has used: that is estimated. */
+  /** Estimates the usage of a request that is closed before its end, because it reports no more. */
   close(): ModelChunk {
     return this.#use(this.#estimate());
   }
 
-  /** A request has ended. Beside one that says what it has used, one that does not would pass for free: it is estimated. */
+  /** Ends a request. If other requests reported usage and this one did not, it is estimated; otherwise it would count as free. */
   end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];
     if (this.#isSaid) return [this.close()];
@@ -96,12 +96,12 @@ export class Account {
     return [];
   }
 
-  /** A request has failed. One that had begun to answer, and does not say what that took, is estimated. */
+  /** Estimates the usage of a failed request that had begun to answer and reported none. */
   fail(): readonly ModelChunk[] {
     return this.#now === undefined && this.#read !== "" ? [this.close()] : [];
   }
 
-  /** From another answerer on tokens are counted anew, and at its prices. */
+  /** Starts a new count at another provider or model, with its prices. */
   #start(chunk: ChunkOf<"attempt-start">): readonly ModelChunk[] {
     const { provider, model } = this.#answerer;
     const isAnother = provider !== chunk.provider || model !== chunk.model;
@@ -120,7 +120,7 @@ export class Account {
     return [...last, ...this.#takeTold()];
   }
 
-  /** The usage of ended requests that was not reported yet. */
+  /** Reports the estimated usage of ended requests. */
   #settle(): readonly ModelChunk[] {
     return this.#unsaid.totalTokens > 0 ? [this.#use(this.#now ?? noUsage)] : [];
   }
@@ -154,7 +154,7 @@ export class Account {
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 
-  /** The usage of a request: its input if that was not reported, and at least the output that was read. */
+  /** Estimates the usage of a request: its input if that was not reported, and at least the output that was read. */
   #estimate(): Usage {
     const said = this.#now ?? noUsage;
     const { system = "", messages = [] } = this.#request ?? {};
@@ -164,7 +164,7 @@ export class Account {
   }
 }
 
-/** The tokens of an image do not follow from its bytes. */
+/** The tokens of an image do not depend on its bytes. */
 function withoutBytes(key: string, value: unknown): unknown {
   return key === "data" ? undefined : value;
 }

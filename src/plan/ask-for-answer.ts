@@ -1,4 +1,4 @@
-// Asks for the answer, without tools, and puts the conversation into words for a model that cannot call tools.
+// Requests the answer, without tools, and converts the conversation to text for a model without tool calling.
 
 import {
   type AssistantMessage,
@@ -19,14 +19,14 @@ import { type Asking, readChunks } from "./read-chunks.ts";
 interface Answering {
   readonly conversation: readonly Message[];
   readonly rounds: PlanRounds;
-  /** The plan that asked for the answer, where one did. */
+  /** The plan that requested the answer, if there was one. */
   readonly plan: MadePlan | undefined;
-  /** Whether it goes on with the turn at the end of the conversation. */
+  /** True if it continues the message at the end of the conversation. */
   readonly goesOn: boolean;
   readonly extraInstruction: string;
 }
 
-/** Asks for the answer. The model has no tools: calls that it makes up are not handed on. */
+/** Requests the answer. The model has no tools, and calls that it invents are not passed on. */
 export async function* askForAnswer(
   asking: Asking,
   request: ModelRequest,
@@ -45,7 +45,7 @@ export async function* askForAnswer(
   }
 }
 
-/** The results of the tools come after the words of the user, before a message that goes on. */
+/** Adds the results of the tools after the user's messages, before a message that is continued. */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);
@@ -54,7 +54,10 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
   return joinUserMessages([...conversation.slice(0, end), results, ...conversation.slice(end)]);
 }
 
-/** The text of one attempt. Provider metadata wait for its end: those of an answer with calls in it would be sent back with the calls. */
+/**
+ * The content of one attempt. Provider metadata are held until its end, because those of an answer with calls would send the
+ * calls back.
+ */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
   #hasCalls = false;
@@ -64,7 +67,7 @@ class AnswerDraft {
     return this.#hasCalls ? [] : this.#providerMetadata;
   }
 
-  /** Whether a chunk is handed on at once. */
+  /** Returns true if a chunk is passed on at once. */
   take(chunk: ModelChunk): boolean {
     const { type } = chunk;
     if (type === "text-delta" || type === "refusal-delta") this.#hasText ||= chunk.text.trim() !== "";
@@ -74,7 +77,7 @@ class AnswerDraft {
     return !isCall && type !== "provider-metadata";
   }
 
-  /** How it ended: an answer of nothing but calls is none. */
+  /** Returns the end of an answer. An answer with only calls is an error. */
   toEnd(finish: Extract<ModelChunk, { type: "finish" }>): ModelChunk {
     const isDone = finish.reason === "tool-calls" || finish.reason === "stop";
     if (!isDone || !this.#hasCalls || this.#hasText) return finish;
@@ -86,8 +89,8 @@ class AnswerDraft {
 }
 
 /**
- * The conversation without calls. What tools gave before the run stands where it was given; what they gave since is left out, for it is
- * shown apart.
+ * Returns the conversation without calls. Results from before the run stay in their place. Results of this run are omitted,
+ * because they are shown separately.
  */
 export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
   const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));
@@ -104,7 +107,7 @@ function callIdsOf({ content }: AssistantMessage): readonly string[] {
   return content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
 }
 
-/** The text of a message, if any. The provider's own parts stay only if nothing was taken out. */
+/** Returns the text of a message, if any. Provider metadata is kept only if nothing was removed. */
 function spoken({ role, content, providerMetadata }: AssistantMessage): readonly AssistantMessage[] {
   const said = content.filter((part) => part.type !== "tool-call");
   const own = said.length === content.length ? (providerMetadata ?? []).filter(({ item }) => !isPlanMetadata(item)) : [];
@@ -112,7 +115,7 @@ function spoken({ role, content, providerMetadata }: AssistantMessage): readonly
   return said.length === 0 ? [] : [{ role, content: said }];
 }
 
-/** The request of the user in this run, in words: the last message before it, and all since. */
+/** Returns the user's request in this run as text: the last messages before the run, and all since. */
 export function userInputOf({ messages, given }: RequestTranscript): string {
   let first = given;
   while (first > 0 && messages[first - 1]?.role !== "user") first -= 1;
@@ -121,7 +124,7 @@ export function userInputOf({ messages, given }: RequestTranscript): string {
   return said.join("\n\n");
 }
 
-/** Records as a message: by their purposes; a purpose that comes again is numbered. */
+/** Converts records to a message, by purpose. Repeated purposes are numbered. */
 export function toResults(records: readonly PlanRecord[], extra_instruction?: string): UserMessage {
   const results = new Map<string, Json>();
   const copies = new Map<string, number>();
@@ -137,7 +140,7 @@ export function toResults(records: readonly PlanRecord[], extra_instruction?: st
   return { role: "user", content: JSON.stringify({ action_results, extra_instruction }, undefined, 2) };
 }
 
-/** Messages of the user that follow each other as one: many a model of text takes turns only. */
+/** Joins consecutive messages of the user, because many text models require alternating roles. */
 export function joinUserMessages(messages: readonly Message[]): readonly Message[] {
   return groupByRole(messages).flatMap((group): readonly Message[] => {
     const said = group.flatMap((message) => (message.role === "user" ? [message.content] : []));

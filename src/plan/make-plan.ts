@@ -1,4 +1,4 @@
-// Makes the plan of one iteration: a model writes it, or a function of the caller does. An unreadable plan is asked for again.
+// Makes the plan of one iteration, with a model or with a function of the caller. An unreadable plan is requested again.
 
 import {
   type FinishReason,
@@ -21,15 +21,15 @@ import type { Planner, PlannerInput, PlannerPrompt } from "./planner-prompt.ts";
 /** How a planning request ended. */
 type PlanEnd =
   | { readonly kind: "plan"; readonly read: DecisionRead; readonly text: string }
-  /** The model did not plan: the iteration ends with what it said in place of a plan. */
+  /** The model did not plan. The iteration ends with its output instead of a plan. */
   | { readonly kind: "ended"; readonly chunks: readonly ModelChunk[] };
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** In place of what is hidden and empty: whoever guards the stream has its turn with each chunk. */
+/** Replaces hidden and empty content, so that the guard of the stream sees each chunk. */
 const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** Asks for a plan. Yields what bills and listeners are to know of it; a plan itself is not text. */
+/** Requests a plan. Yields its usage and other chunks for listeners; the plan itself is not text. */
 async function* askForPlan(
   asking: Asking,
   request: ModelRequest,
@@ -51,7 +51,7 @@ async function* askForPlan(
   return draft.end();
 }
 
-/** The parts of an assistant message that nobody hears, and the facts for bills and listeners. */
+/** True for chunks that are hidden because they are part of the plan. */
 const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   "text-delta": true,
   "refusal-delta": true,
@@ -69,7 +69,10 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   error: false,
 };
 
-/** Endings before which no plan was whole for sure. With any other one the model did not plan, and the iteration ends so. */
+/**
+ * Finish reasons after which a plan is certainly incomplete. With any other one, the model did not plan, and the iteration ends
+ * with it.
+ */
 const problems: { readonly [Reason in FinishReason]?: string } = {
   length: "The plan was cut off at the limit of tokens.",
   paused: "The plan was cut off.",
@@ -85,12 +88,12 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** Whether nothing that may still come could make anything run. */
+  /** True if nothing that may still come could make a tool run. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }
 
-  /** Whether a chunk is the plan's alone. */
+  /** Returns true if a chunk belongs only to the plan. */
   take(chunk: ModelChunk): boolean {
     if (chunk.type === "text-delta") {
       this.#text += chunk.text;
@@ -107,12 +110,12 @@ class PlanDraft {
     if (reason === "stop" || reason === "tool-calls") return this.#toPlan();
     const problem = problems[reason];
     if (problem !== undefined) return this.#toProblem(problem);
-    // Models of text decline in words.
+    // Text models refuse in plain text.
     const refusal = reason === "refusal" && this.#refusal === "" ? this.#text : this.#refusal;
     return { kind: "ended", chunks: refusal === "" ? [finish] : [{ type: "refusal-delta", text: refusal }, finish] };
   }
 
-  /** A plan that says so runs nothing, whatever else is in it. */
+  /** Returns a plan that runs nothing, whatever else it contains. */
   toResponse(): PlanEnd {
     return { kind: "plan", read: readDecision({ next_action: "response" }), text: this.#text };
   }
@@ -128,7 +131,7 @@ class PlanDraft {
   }
 }
 
-/** How plans are made. */
+/** The settings of planning. */
 export interface PlanSettings {
   readonly prompt: (input: PlannerInput) => PlannerPrompt;
   readonly planner: Planner | undefined;
@@ -139,13 +142,13 @@ export interface PlanSettings {
 /** The inputs of a plan. */
 interface Planning extends PlanSettings {
   readonly input: PlannerInput;
-  /** The one tool that may be used, where there is one. */
+  /** The only tool that may be used, if `toolChoice` names one. */
   readonly chosen: string | undefined;
 }
 
 type Chunks<End> = AsyncGenerator<ModelChunk, End, undefined>;
 
-/** Makes a plan, however often it takes to ask for it. "ended" where the stream is over without one. */
+/** Makes a plan, with retries. Returns "ended" if the stream is over without one. */
 export async function* makePlan(asking: Asking, request: ModelRequest, planning: Planning): Chunks<MadePlan | "ended"> {
   const { planner, input, chosen, planRetries, closesEarly } = planning;
   if (planner !== undefined) return yield* callPlanner(asking, planner, { input, chosen });
@@ -171,19 +174,19 @@ export async function* makePlan(asking: Asking, request: ModelRequest, planning:
       yield noPlan(`The model gave no plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
       return "ended";
     }
-    // Only the last one: a model that writes much and no plan would be sent all of it, again and again.
+    // Only the last complaint: otherwise a long text without a plan would be sent again and again.
     complaint = toComplaint(text, problem);
   }
 }
 
-/** A plan for another tool than the one that was chosen is none. */
+/** A plan with another tool than the chosen one is invalid. */
 function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   if (chosen === undefined || read.kind === "invalid") return read;
   const isChosen = read.decision.execution_commands.every(({ tool_name }) => tool_name === chosen);
   return isChosen ? read : { kind: "invalid", problem: `No other tool than "${chosen}" may be used now.` };
 }
 
-/** A prompt that is not there would be sent as "undefined". */
+/** Checks the prompt: a missing one would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
   if (isThenable(made)) Promise.resolve(made).catch(() => {});
@@ -206,7 +209,7 @@ function toComplaint(text: string, problem: string): readonly Message[] {
   return text.trim() === "" ? [note] : [{ role: "assistant", content: [{ type: "text", text }] }, note];
 }
 
-/** A planner of the caller's own. What it throws ends the iteration as an error of the provider. */
+/** Calls the caller's own planner. Its errors end the iteration as a provider error. */
 async function* callPlanner(
   { call, exit }: Asking,
   planner: Planner,

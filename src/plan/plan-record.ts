@@ -1,4 +1,5 @@
-// The outcomes of the commands of all plans, read from the transcript. Planners and answering models see these; nothing else is kept.
+// The outcomes of the commands of all plans, read from the transcript. Planners and answering models see these; there is no other
+// state.
 
 import {
   type AssistantMessage,
@@ -20,57 +21,57 @@ import {
 } from "../core/entry-kit.ts";
 import type { PlanDecision } from "./read-decision.ts";
 
-/** One command of a plan, and what came of it. */
+/** One command of a plan, with its outcome. */
 export interface PlanRecord {
   readonly purpose: string;
   readonly tool_name: string;
-  /** The arguments that the tool got: where an approval has edited them, the edited ones. */
+  /** The arguments of the tool, as edited by an approval if there was one. */
   readonly kwargs: Json;
   readonly todo_suggestion: string;
   readonly next: string;
-  /** Whether the call did what it was to do, by its outcome. */
+  /** True if the outcome of the call is a success. */
   readonly success: boolean;
-  /** The result of the tool; null if the call failed. With content beside it: `{ result, content }`, with media as a note. */
+  /** The result of the tool; null if the call failed. With content: `{ result, content }`, with media as a note. */
   readonly result: Json;
-  /** Why the call failed; empty where it did not. */
+  /** Why the call failed; empty if it did not. */
   readonly error: string;
 }
 
-/** The place of a run. */
+/** The progress of a run. */
 export interface PlanRounds {
-  /** Of all calls of this run. */
+  /** Records of all calls of this run. */
   readonly donePlans: readonly PlanRecord[];
-  /** Of the round before this one only. */
+  /** Records of the round before this one only. */
   readonly lastRoundRecords: readonly PlanRecord[];
-  /** Plans of this run that had commands. */
+  /** The number of plans of this run that had commands. */
   readonly roundIndex: number;
 }
 
-/** By which a plan is known among the provider metadata of a turn. */
+/** Identifies a plan in the provider metadata of a message. */
 const planType = "turnwright.plan";
 
-/** A plan that was made. */
+/** A finished plan. */
 export interface MadePlan {
   readonly decision: PlanDecision;
-  /** The text of the planner; empty if a function planned. */
+  /** The text of the planning model; empty if a function planned. */
   readonly text: string;
 }
 
-/** A plan as a part of the provider metadata of its turn. */
+/** Makes a part of the provider metadata from a plan. */
 export function toPlanMetadata({ decision, text }: MadePlan): ModelChunk {
   const { next_action, execution_commands } = decision;
   const commands = execution_commands.map(({ purpose, todo_suggestion, next }) => ({ purpose, todo_suggestion, next }));
   return { type: "provider-metadata", item: { type: planType, next_action, commands, text } };
 }
 
-/** Whether a part of the provider metadata is a plan, and so nothing that a model could read. */
+/** True if a part of the provider metadata is a plan, and therefore not for a model. */
 export function isPlanMetadata(item: Json): boolean {
   return isRecord(item) && item["type"] === planType;
 }
 
 /**
- * The records of a run, in the order of its calls: what its plans asked for, and what came of it. Equal records stay. For runs over
- * `withPlanner`; turns of a conversation before the run are left out.
+ * Returns the records of a run, in the order of its calls: the commands of its plans, and their outcomes. Equal records are kept.
+ * For runs with `withPlanner`; messages before the run are ignored.
  *
  * @example console.table(planLogs(result).map(({ purpose, success }) => ({ purpose, success })));
  */
@@ -81,7 +82,7 @@ export function planLogs({ messages, streamResults }: Pick<LoopResult, "messages
   );
 }
 
-/** Folds the part of a transcript that is the run's own. */
+/** Reads the rounds from the run's own part of a transcript. */
 export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
   const turns = turnsOf(messages.slice(given));
   const rounds = turns.filter(({ plan }) => plan !== undefined);
@@ -92,9 +93,9 @@ export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
   };
 }
 
-/** A turn that called tools. */
+/** An assistant message with calls. */
 interface CallingTurn {
-  /** The plan that asked for the calls, where one did. */
+  /** The plan of the calls, if there was one. */
   readonly plan: UnknownRecord | undefined;
   readonly callIds: readonly string[];
   readonly records: readonly PlanRecord[];
@@ -109,12 +110,12 @@ function turnsOf(messages: readonly Message[]): readonly CallingTurn[] {
   });
 }
 
-/** The records of one turn, from it and the message after it. Every iteration reads them all again, so they are made once. */
+/** Returns the records of one message and the tool message after it. Cached, because every iteration reads all of them. */
 export function recordsOf(turn: AssistantMessage, answers: Message | undefined): readonly PlanRecord[] {
   return answers?.role === "tool" ? recordsWith(turn)(answers) : toRecords(turn, []);
 }
 
-/** Remembered for both messages: a turn may get other results later. */
+/** Cached by both messages, because an assistant message may get other results later. */
 const recordsWith = memoize((turn: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(turn, results)));
 
 function toRecords(turn: AssistantMessage, results: readonly ToolResultPart[]): readonly PlanRecord[] {
@@ -161,7 +162,7 @@ function toNote(part: ContentPart): string {
   return part.type === "text" ? part.text : `[${part.type} of type ${part.mediaType}, which cannot be shown here]`;
 }
 
-/** The text that the model would read of a failure: its reason, if that says all. */
+/** Returns the text of a failure: its reason, if that says everything. */
 function errorOf(result: Json): string {
   if (typeof result === "string") return result;
   if (!isRecord(result)) return JSON.stringify(result);

@@ -1,4 +1,4 @@
-// Reads a plan while a model writes it: finds the object in the text and reports its action as soon as it is known.
+// Reads a plan during its stream: finds the object in the text, and reports its action as soon as it is known.
 
 import { cutText, isRecord, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
 import { isPlan, planFields, saysResponse } from "./read-decision.ts";
@@ -6,16 +6,16 @@ import { isPlan, planFields, saysResponse } from "./read-decision.ts";
 const begin = "<think>";
 const end = "</think>";
 
-/** Leaves out what stands in such tags at the beginning of a text that comes in pieces. */
+/** Removes a block with such tags at the beginning of a streamed text. */
 export class ThoughtFilter {
   #state: "before" | "inside" | "behind" = "before";
-  /** The characters of a tag. */
+  /** The characters of an incomplete tag. */
   #held = "";
 
-  /** Returns the part of a piece, and of the text held back before it, that is not thought. Blanks before it are dropped. */
+  /** Returns the part of a fragment, and of the text held back before it, that is not reasoning. Leading blanks are dropped. */
   take(piece: string): string {
     if (this.#state === "behind") return piece;
-    // A model may repeat blanks for ever: they are not held, or each piece would take longer than the one before.
+    // Blanks are not held back: with endless blanks, each fragment would take longer than the one before.
     this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
       if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";
@@ -36,43 +36,43 @@ export class ThoughtFilter {
 
 const blank = /\s/;
 
-/** The characters at which a string may end, or go on otherwise than it reads. */
+/** Characters that end a string or begin an escape. */
 const special = /["\\]/g;
 
-/** The text before an object that is meant and not only spoken of: nothing but blanks, or a fence. */
+/** The text before an object that is a plan and not quoted in prose: only blanks, or a fence. */
 const opening = /(?:^|```\w*)$/;
 
-/** Longer strings at the top of an object are no action and no name of a field. */
+/** Longer top-level strings cannot be an action or a field name. */
 const longest = 64;
 
-/** How much of the text before an object is looked at. */
+/** How much of the text before an object is kept. */
 const longestLead = 32;
 
-/** Finds the first object of a text that is a plan. Each character is looked at once. */
+/** Finds the first object of a text that is a plan. Reads each character once. */
 export class PlanScanner {
-  /** The object that is open, in pieces and without trailing commas. */
+  /** The fragments of the open object, without trailing commas. */
   #pieces: string[] = [];
-  /** The offset of the next piece in the text at hand. */
+  /** The offset of the next fragment in the current text. */
   #from = 0;
   /** The open brackets, innermost last. */
   #open: ("{" | "[")[] = [];
   #isInString = false;
   #isEscaped = false;
-  /** The beginning of the string that is open, or was last, at the top of the object. */
+  /** The beginning of the current or last top-level string. */
   #string = "";
-  /** Whether a comma stands before what comes next. It is left out before the end of a list. */
+  /** True if the next value follows a comma, which is removed at the end of a list. */
   #hasComma = false;
-  /** The name of the field at the top whose value is read. */
+  /** The current top-level field. */
   #key: string | undefined;
-  /** An object that may be the action: it is, if nothing more follows. */
+  /** A string that may be the action: it is if nothing more follows. */
   #candidate: string | undefined;
   /** The end of the text before the first object, without blanks. */
   #lead = "";
   #objects = 0;
-  /** The fault of the last object that was not a plan. */
-  /** Put into words once somebody asks: a model may write any number of broken objects, and redacting a message takes long. */
+  /** The problem of the last object that was not a plan. */
+  /** Described on demand: a model may write any number of broken objects, and redacting a message takes long. */
   #fault: { readonly thrown?: unknown } | undefined;
-  /** Behind the plan: whether a brace has been opened there, and whether something stands in it as in an object. */
+  /** After the plan: true if a brace was opened, and if it contains something like an object. */
   #hasBrace = false;
   #hasMore = false;
   #action: string | undefined;
@@ -90,19 +90,19 @@ export class PlanScanner {
     if (this.#open.length > 0) this.#keep(text, text.length);
   }
 
-  /** Whether it is known that nothing is to run: `next_action` is "response", and the first one counts where there are several. */
+  /** True if nothing is to run: `next_action` is "response". Of several, the first counts. */
   get isResponse(): boolean {
     return saysResponse(this.#action);
   }
 
-  /** Whether the object that was begun last is the first one, and behind nothing but blanks or a fence. */
+  /** True if the latest object is the first one, with only blanks or a fence before it. */
   get isLeading(): boolean {
     return this.#objects === 1 && opening.test(this.#lead);
   }
 
-  /** Why there is no plan, or not one. */
+  /** Returns why there is no plan, or more than one. */
   get problem(): string | undefined {
-    // One of them may be quoted, and nobody can tell which.
+    // One of them may be a quote, and it is unknown which.
     if (this.#hasMore) return "There is more than one plan.";
     if (this.plan !== undefined) return undefined;
     return this.#open.length > 0 ? "The plan was cut off." : wordFault(this.#fault);
@@ -124,7 +124,7 @@ export class PlanScanner {
     return at + 1;
   }
 
-  /** A second object need not be whole to make the first one doubtful. */
+  /** Looks for a second object. It need not be complete to make the first one doubtful. */
   #lookBehind(text: string, from: number): number {
     if (this.#hasMore) return text.length;
     if (!this.#hasBrace) {
@@ -163,7 +163,7 @@ export class PlanScanner {
     const isClosing = character === "}" || character === "]";
     if (this.#hasComma && !isClosing) {
       this.#keep(text, at);
-      // Two commas are no JSON, and stay.
+      // Two commas are invalid JSON, and are kept.
       this.#pieces.push(",");
     }
     this.#hasComma = character === ",";
@@ -182,7 +182,7 @@ export class PlanScanner {
     this.#from = end;
   }
 
-  /** The effect of a character at the top of the object on its fields. */
+  /** Updates the fields of the object for a top-level character. */
   #noteField(character: string): void {
     if (character === ":") this.#key = this.#string;
     else if (character === "," || character === "}") {
@@ -203,7 +203,7 @@ export class PlanScanner {
     if (this.plan === undefined) this.#action = undefined;
   }
 
-  /** Braces in prose are no plan. */
+  /** Tries to read an object. Braces in prose are not a plan. */
   #read(text: string): void {
     try {
       const value: unknown = JSON.parse(text);

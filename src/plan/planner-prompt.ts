@@ -3,9 +3,9 @@
 import type { Json, Message, ToolDefinition } from "../core/entry-kit.ts";
 import type { PlanRounds } from "./plan-record.ts";
 
-/** A run as a planner sees it. */
+/** The state of a run for a planner. */
 export interface PlannerInput extends PlanRounds {
-  /** The request of the user in this run, in words. */
+  /** The user's request in this run, as text. */
   readonly userInput: string;
   readonly extraRequirement?: string | undefined;
   readonly availableTools: readonly ToolDefinition[];
@@ -16,31 +16,31 @@ export interface PlannerInput extends PlanRounds {
   readonly conversation: readonly Message[];
 }
 
-/** The inputs of a planning function. */
+/** The second argument of a planning function. */
 export interface PlannerPorts {
-  /** Fires when the iteration is cut. */
+  /** Fires when the iteration is cancelled. */
   readonly signal: AbortSignal;
-  /** Says that it still works: else it must answer within `timeouts.firstChunkMs`. */
+  /** Reports that the function is still working. Without it, it must return within `timeouts.firstChunkMs`. */
   heartbeat(): void;
 }
 
 /** Plans one round. */
 export type Planner = (input: PlannerInput, ports: PlannerPorts) => PlannerAnswer | PromiseLike<PlannerAnswer>;
 
-/** A plan in any of its forms. One without commands asks for the answer. */
+/** A plan in any of its forms. A plan without commands requests the answer. */
 export interface PlannerAnswer {
-  /** "execute" or "response"; else it is inferred from whether there are commands. */
+  /** "execute" or "response". Default: depends on whether there are commands. */
   readonly next_action?: string | undefined;
   readonly execution_commands?: readonly PlannerCommand[] | undefined;
-  /** Read where `execution_commands` has none. */
+  /** Used if `execution_commands` is empty. */
   readonly tool_commands?: readonly PlannerCommand[] | undefined;
-  /** Read where neither list has one. */
+  /** Used if both lists are empty. */
   readonly tool_command?: PlannerCommand | undefined;
-  /** False: nothing runs. */
+  /** Set to `false` to run nothing. */
   readonly use_tool?: boolean | undefined;
 }
 
-/** A call that a planning function asks for. */
+/** A call in the plan of a planning function. */
 export interface PlannerCommand {
   readonly tool_name: string;
   /** Default {}. */
@@ -52,9 +52,9 @@ export interface PlannerCommand {
 
 /** The two texts that make the model plan. */
 export interface PlannerPrompt {
-  /** The model's role and the form of its answer; comes after the system text of the run. */
+  /** The model's role and the format of its answer. Added after the system text of the run. */
   readonly system: string;
-  /** The task; comes after the conversation, as a message of the user. */
+  /** The task. Added after the conversation, as a message of the user. */
   readonly user: string;
 }
 
@@ -81,7 +81,7 @@ Write "next_action" first; it is "execute" or "response".
   command failed, read its error and change what was wrong, or go on without it.
 - Tools that are not in available_tools do not exist.`;
 
-/** The prompt of `withPlanner`: a system text that says how to plan, and the state of the task as JSON. */
+/** The default prompt of `withPlanner`: a system text with instructions for planning, and the state of the task as JSON. */
 export function plannerPrompt(input: PlannerInput): PlannerPrompt {
   const state = {
     user_input: input.userInput,

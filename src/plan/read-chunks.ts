@@ -1,4 +1,5 @@
-// Reads one request after another inside a stream, in such a way that whoever leaves the stream leaves the request too, deaf or not.
+// Reads consecutive requests inside one stream. Leaving the stream also leaves the current request, even if it ignores its
+// signal.
 
 import {
   type AttemptSpending,
@@ -11,12 +12,12 @@ import {
 } from "../core/entry-kit.ts";
 import type { Account } from "./account.ts";
 
-/** How a stream made of others is left. */
+/** Lets a combined stream be left. */
 export class Exit {
   #isLeft = false;
   #leave: () => void = () => {};
 
-  /** Ends what is waited for now, and all that is waited for later. */
+  /** Ends the current wait, and all later ones. */
   leave(): void {
     this.#isLeft = true;
     this.#leave();
@@ -26,7 +27,7 @@ export class Exit {
     if (this.#isLeft) throw givenUp();
   }
 
-  /** Settles as `work` does, or rejects when the stream is left. One at a time. */
+  /** Settles like `work`, or rejects when the stream is left. One wait at a time. */
   until<T>(work: T | PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#leave = () => reject(givenUp());
@@ -40,7 +41,7 @@ function givenUp(): DOMException {
   return new DOMException("The stream was given up.", "AbortError");
 }
 
-/** The means to read a request. */
+/** The inputs for reading a request. */
 export interface Asking {
   readonly provider: Provider;
   readonly call: ModelCall;
@@ -48,7 +49,7 @@ export interface Asking {
   readonly account: Account;
 }
 
-/** The chunks of one request. Whoever stops reading closes it at once, and waits for nobody. */
+/** Yields the chunks of one request. If the reader stops, the request is closed at once, without waiting for it. */
 export async function* readChunks(
   { provider, call, exit, account }: Asking,
   request: ModelRequest,
@@ -57,7 +58,7 @@ export async function* readChunks(
   const before = account.spendings;
   call.signal.throwIfAborted();
   exit.throwIfLeft();
-  // Of its own, because it may be given up while the iteration goes on.
+  // A separate signal, because the request may be given up while the iteration goes on.
   const own = followSignal(call.signal);
   let isOpen = true;
   let hasFinished = false;
@@ -87,24 +88,24 @@ export async function* readChunks(
   }
 }
 
-/** Bound by hand, because a call may be of a class. */
+/** Binds the methods explicitly, because a call may be an instance of a class. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;
   return { signal, heartbeat: (state) => call.heartbeat(state), mayAsk, iteration, clock, timeouts };
 }
 
-/** Whether the limits of the run leave another request in this iteration. */
+/** True if the limits of the run allow another request in this iteration. */
 export function mayAskOn({ call, account }: Asking): boolean {
   return call.mayAsk?.(account.spendings) !== false;
 }
 
-/** Closes a stream, and neither waits for it nor minds what it says to that. */
+/** Closes a stream without waiting for it. Its errors are ignored. */
 function abandon(chunks: AsyncIterator<ModelChunk> | undefined): void {
   new Promise((resolve) => resolve(chunks?.return?.())).catch(() => {});
 }
 
-/** A stream that can be left while it waits: leaving a generator waits until it has something to say. */
+/** Makes a stream that can be left while it waits. Leaving a plain generator would wait for its next value. */
 export function leavable(
   open: (exit: Exit) => AsyncGenerator<ModelChunk, void, undefined>,
 ): AsyncIterableIterator<ModelChunk, void> {

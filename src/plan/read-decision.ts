@@ -1,10 +1,10 @@
-// Reads a planner's answer in one form: compatible forms are brought into it, and an answer that fits none is refused with
-// the reasons. Written in the part of zod that zod 3 and zod 4 have in common, so that either may be installed.
+// Reads a planner's answer. Compatible forms are normalized, and an answer without a valid form is rejected with the reasons.
+// Uses the common subset of zod 3 and zod 4, so that either may be installed.
 
 import { z } from "zod";
 import { describeValue, isRecord, parseToolArguments, toJson, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
 
-/** One call that a plan asks for, and why. */
+/** One call of a plan, with its purpose. */
 export interface PlanCommand {
   readonly purpose: string;
   readonly tool_name: string;
@@ -17,23 +17,23 @@ export interface PlanCommand {
 /** The next action. */
 export interface PlanDecision {
   readonly next_action: "execute" | "response";
-  /** The commands to run; empty if the answer is next. */
+  /** The commands to run; empty if the answer follows. */
   readonly execution_commands: readonly PlanCommand[];
 }
 
-/** A decision, or what is wrong with what was given as one. */
+/** A decision, or why the value is invalid. */
 export type DecisionRead =
   | { readonly kind: "decision"; readonly decision: PlanDecision }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** A text; not every model fills in what it has nothing to say about. */
+/** A text, with a default, because models often omit fields. */
 const text = z
   .string()
   .trim()
   .nullish()
   .transform((given) => given ?? "");
 
-/** Arguments as an object of plain data, also where a model wrote them as text. A key "__proto__" stays data. */
+/** Arguments as an object of plain data, also if a model wrote them as text. A key "__proto__" stays data. */
 const kwargs = z
   .unknown()
   .default({})
@@ -48,7 +48,7 @@ const kwargs = z
     }
   });
 
-/** A command that says something, and not what to call, was meant otherwise: to leave it out would be to guess. */
+/** A command with fields but without a tool name is an error: dropping it would be a guess. */
 const named = z.custom<unknown>(
   (value) => !isRecord(value) || Object.hasOwn(value, "tool_name") || Object.keys(value).length === 0,
   'must have a "tool_name"',
@@ -82,9 +82,9 @@ function toKwargs(value: unknown): unknown {
 const response: DecisionRead = { kind: "decision", decision: { next_action: "response", execution_commands: [] } };
 
 /**
- * Reads a decision. Of `execution_commands`, `tool_commands` and `tool_command` the first that holds anything counts. Names and texts are
- * trimmed; commands whose tool's name is blank are no commands. Commands run whatever the action, unless it is "response" or `use_tool`
- * says no.
+ * Reads a decision. Of `execution_commands`, `tool_commands` and `tool_command`, the first that is not empty is used. Names and
+ * texts are trimmed; commands with a blank tool name are ignored. Commands run with any action, unless it is "response" or
+ * `use_tool` is false.
  *
  * @example readDecision({ tool_command: { tool_name: "add", tool_kwargs: { a: 1 } } }) // next_action: "execute"
  */
@@ -101,15 +101,15 @@ export function readDecision(value: unknown): DecisionRead {
   return runs.length === 0 ? response : { kind: "decision", decision: { next_action: "execute", execution_commands: runs } };
 }
 
-/** Fields by which an object is known as a plan. */
+/** Fields that identify an object as a plan. */
 export const planFields = ["next_action", "execution_commands", "tool_commands", "tool_command", "use_tool"] as const;
 
-/** Whether an object has one of the fields of a plan. */
+/** True if an object has one of the fields of a plan. */
 export function isPlan(value: UnknownRecord): boolean {
   return planFields.some((field) => Object.hasOwn(value, field));
 }
 
-/** More would only be sent to the model and paid for. */
+/** Most issues in a complaint, because each is sent to the model and paid for. */
 const mostIssues = 5;
 
 function describeIssues({ issues }: z.ZodError): string {
@@ -118,7 +118,7 @@ function describeIssues({ issues }: z.ZodError): string {
   return `This is no plan: ${[...lines, ...more].join(" ")}`;
 }
 
-/** Whether an action is "response", whatever its case and the blanks around it. */
+/** True if an action is "response", in any case and with blanks around it. */
 export function saysResponse(action: unknown): boolean {
   return typeof action === "string" && action.trim().toLowerCase() === "response";
 }

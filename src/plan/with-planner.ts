@@ -1,4 +1,5 @@
-// A provider that lets any text model use tools: it asks for a plan, turns the plan into the calls of an iteration, and asks for the answer.
+// A provider that lets any text model use tools: it requests a plan, turns the plan into the calls of an iteration, and requests
+// the answer.
 
 import {
   assertProvider,
@@ -28,19 +29,19 @@ interface IterationSettings extends PlanSettings {
   readonly extraInstruction: string;
 }
 
-/** In place of an answer that the run cannot pay for. It ends with the limit as its reason. */
+/** Sent instead of an answer that the run's limits do not allow. The run ends with the limit as its reason. */
 const noAnswer: ModelChunk = {
   type: "error",
   error: providerError("no-output", "The model planned to answer, and the limits of the run leave no request for the answer."),
 };
 
-/** Streams an iteration. Rounds are looked at before the plan, so that the last one is followed by the answer alone. */
+/** Streams an iteration. The rounds are counted before the plan, so that the last round is followed only by the answer. */
 async function* streamIteration(
   asking: Asking,
   request: ModelRequest,
   settings: IterationSettings,
 ): AsyncGenerator<ModelChunk, void, undefined> {
-  // A call without a run has no earlier round.
+  // A request outside a run has no earlier rounds.
   const transcript = request.transcript ?? { messages: request.messages, given: request.messages.length };
   const conversation = conversationOf(request.messages, transcript);
   const rounds = foldRounds(transcript);
@@ -48,11 +49,11 @@ async function* streamIteration(
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;
-  // The request holds the results of the tools: a planner inside that found them again would send them twice.
+  // Without the transcript: the request contains the results of the tools, and an inner planner would add them again.
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
   const makeInput = (): PlannerInput => {
-    // A copy of the records: whoever plans by them changes nothing that has happened.
+    // A copy of the records, so that changes by a planner do not affect them.
     const { donePlans, lastRoundRecords, roundIndex } = structuredClone(rounds);
     const { system } = request;
     return {
@@ -76,12 +77,12 @@ async function* streamIteration(
   else yield* askForAnswer(asking, asked, { conversation, rounds, plan, goesOn, extraInstruction });
 }
 
-/** The one tool that may be used, where there is one. */
+/** Returns the only tool that may be used, if `toolChoice` names one. */
 function chosenTool({ toolChoice }: ModelRequest): string | undefined {
   return typeof toolChoice === "object" ? toolChoice.name : undefined;
 }
 
-/** The commands that may be planned. */
+/** Returns the tools that a plan may use. */
 function toolsOf(request: ModelRequest): readonly ToolDefinition[] {
   const { tools, toolChoice } = request;
   if (toolChoice === "none") return [];
@@ -89,7 +90,7 @@ function toolsOf(request: ModelRequest): readonly ToolDefinition[] {
   return chosen === undefined ? tools : tools.filter(({ name }) => name === chosen);
 }
 
-/** The commands as the calls of this iteration. */
+/** Converts the commands to the calls of this iteration. */
 function* toCalls(plan: MadePlan): Generator<ModelChunk, void, undefined> {
   yield toPlanMetadata(plan);
   for (const [index, { tool_name, tool_kwargs }] of plan.decision.execution_commands.entries()) {
@@ -98,23 +99,23 @@ function* toCalls(plan: MadePlan): Generator<ModelChunk, void, undefined> {
   yield { type: "finish", reason: "tool-calls" };
 }
 
-/** How `withPlanner` plans. */
+/** The options of `withPlanner`. */
 export interface PlannerOptions {
-  /** Rounds that may run tools, for each run. Then the answer is asked for without a plan. Default 5. */
+  /** Most rounds that may run tools, per run. After them, the answer is requested without a plan. Default 5. */
   readonly maxRounds?: number | undefined;
-  /** False: every request goes to the provider as it is. Default true. */
+  /** Set to `false` to pass every request to the provider unchanged. Default true. */
   readonly enabled?: boolean | undefined;
-  /** Instructions for the planner besides the request of the user. */
+  /** Instructions for the planner, in addition to the user's request. */
   readonly extraRequirement?: string | undefined;
   /** Instructions for the answering model about the results of the tools. Default: to answer from them. */
   readonly extraInstruction?: string | undefined;
-  /** Instructions for the planning model. Default `plannerPrompt`. */
+  /** Returns the instructions for the planning model. Default `plannerPrompt`. */
   readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;
-  /** Plans in place of the model. */
+  /** Plans instead of the model. */
   readonly planner?: Planner | undefined;
-  /** How often a model is asked again whose plan cannot be read, in each iteration. Default 2. */
+  /** How often an unreadable plan is requested again, per iteration. Default 2. */
   readonly planRetries?: number | undefined;
-  /** Whether a plan is read no further than to "response". Default true. */
+  /** True if the stream of a plan is closed once it says "response". Default true. */
   readonly closesEarly?: boolean | undefined;
 }
 
@@ -129,23 +130,23 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** The options about planning by the model. */
+/** Options that only apply if the model plans. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
   "action_results holds what tools gave for this task, by what they were asked for. Answer the user from it. Where it holds an error, or not what was asked for, say so; do not claim anything that is not there.";
 
 /**
- * Makes a provider of one whose model cannot call tools. Each iteration asks the model for a plan, `{ next_action, execution_commands }`; the
- * commands of the plan are the calls of the iteration, with all gates, approvals, limits and records of the run. A plan that says "response",
- * or has nothing to run, is followed by a request for the answer in the same iteration, with what the tools gave. The wrapper keeps no state:
- * each request reads the rounds so far from the transcript, so that a run is resumed like every other.
+ * Makes a provider from one whose model cannot call tools. Each iteration requests a plan, `{ next_action, execution_commands }`.
+ * The commands of the plan become the calls of the iteration, with all gates, approvals, limits and records of the run. After a
+ * plan with "response", or without commands, the answer is requested in the same iteration, with the results of the tools. The
+ * wrapper keeps no state: each request reads the rounds so far from the transcript, so that a run is resumed like any other.
  *
- * The plan is a part of the provider metadata of its turn, and never text. `planLogs(result)` gives what was planned and what came of it. A plan that
- * cannot be read is asked for again, then ends the iteration with an error, "no-output". The tokens of a plan that is closed early are
- * estimated where the service has not said them.
+ * The plan is part of the provider metadata of its message, and never text. `planLogs(result)` returns the plans and their
+ * outcomes. An unreadable plan is requested again, and finally ends the iteration with the error "no-output". The tokens of a
+ * plan that is closed early are estimated if the service did not report them.
  *
- * Throws LoopError "invalid-option" or "unknown-option" at once where an argument is wrong.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
  * @example
  * const provider = withPlanner(openaiChat({ client, model: "a-model-without-tools" }), { maxRounds: 3 });

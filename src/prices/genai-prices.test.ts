@@ -8,12 +8,12 @@ function tokens(inputTokens: number, outputTokens: number, parts: Partial<Usage>
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, ...parts };
 }
 
-/** A day in the past: what the catalogue says of it stays. */
+/** A date in the past, whose prices do not change any more. */
 const date = new Date("2026-01-01T12:00:00Z");
 const thousand = tokens(1_000, 1_000);
 
 describe("genaiPrices", () => {
-  // The prices of the catalogue in USD for a million tokens stand behind each row, which was worked out by hand.
+  // The comments list the catalogue's prices in USD per million tokens. The expected costs were computed by hand.
   it.for<[what: string, provider: string, model: string, usage: Usage, costUSD: number]>([
     // in 1.25, read 0.125, out 10
     ["input and output", "openai", "gpt-5", tokens(10_000, 2_000), 0.0125 + 0.02],
@@ -35,7 +35,7 @@ describe("genaiPrices", () => {
       0.003 + 0.0018 + 0.01125 + 0.015,
     ],
     ["a dated model", "anthropic", "claude-sonnet-4-5-20250929", tokens(10_000, 1_000), 0.03 + 0.015],
-    // the same up to 200,000 tokens of input; in 6, out 22.5 above
+    // The same up to 200,000 tokens of input; above, in 6, out 22.5.
     ["a prompt at the edge of a tier", "anthropic", "claude-sonnet-4-5", tokens(200_000, 1_000), 0.6 + 0.015],
     ["a prompt beyond it", "anthropic", "claude-sonnet-4-5", tokens(250_000, 1_000), 1.5 + 0.0225],
     // in 2, out 8, reasoning 3
@@ -46,7 +46,7 @@ describe("genaiPrices", () => {
       tokens(1_000, 1_000, { reasoningTokens: 400 }),
       0.002 + 0.0048 + 0.0012,
     ],
-    // in 1, out 1, and 0.012 a request
+    // in 1, out 1, and 0.012 per request
     ["what a request costs by itself", "perplexity", "sonar", tokens(1_000, 1_000), 0.012 + 0.001 + 0.001],
     // in 30, out 60, no price for cached tokens
     ["cached tokens without a discount", "openai", "gpt-4", tokens(1_000, 1_000, { cachedInputTokens: 500 }), 0.03 + 0.06],
@@ -102,7 +102,7 @@ describe("genaiPrices", () => {
   });
 
   it.for<[day: string, costUSD: number]>([
-    // in 10, out 40; from the tenth of June in 2, out 8
+    // in 10, out 40; from 10 June on in 2, out 8
     ["2025-05-01", 0.05],
     ["2025-07-01", 0.01],
   ])("takes the prices of %s", ([day, costUSD]) => {

@@ -11,16 +11,19 @@ import {
 } from "../core/entry-kit.ts";
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 
-/** Whose prices count, and which. */
+/** The options of `genaiPrices`. */
 export interface GenaiPricesOptions {
   /**
-   * The provider whose prices count, whatever the provider of an iteration calls itself: a `gen_ai.provider.name`, or a provider's id in the
-   * catalogue. For proxies and the like. Default: the iteration's own.
+   * The provider to price by, for any provider of an iteration: a `gen_ai.provider.name`, or an id in the catalogue. Useful for
+   * proxies. Default: the iteration's own.
    */
   readonly provider?: string | undefined;
-  /** The model whose prices count, whatever an iteration calls its own. For deployments with a name of their own. Default: the iteration's own. */
+  /**
+   * The model to price by, for any model of an iteration. Useful for deployments with a name of their own. Default: the
+   * iteration's own.
+   */
   readonly model?: string | undefined;
-  /** The day whose prices count. Default: the time of the iteration. */
+  /** The date of the prices. Default: the time of the iteration. */
   readonly date?: Date | undefined;
 }
 
@@ -30,20 +33,20 @@ const checks: Checks<GenaiPricesOptions> = {
   date: ["a valid Date", (value) => value instanceof Date && !Number.isNaN(value.getTime())],
 };
 
-/** Throws LoopError `invalid-option` or `unknown-option`. A provider that is misspelt would have no price at all. */
+/** Throws LoopError `invalid-option` or `unknown-option`. A misspelt provider is rejected, because it would have no prices. */
 function checkPriceOptions(options: GenaiPricesOptions): GenaiPricesOptions {
   checkFields("options", options, checks);
   const { provider, model, date } = options;
   if (provider !== undefined && !hasProvider(toCatalogueId(provider))) {
     throw invalidOption("provider", checks.provider[0], provider);
   }
-  // A copy: later changes by the caller to the date have no effect.
+  // A copy, so that later changes of the date by the caller have no effect.
   return { provider, model, date: date === undefined ? undefined : new Date(date) };
 }
 
 /**
- * Ids of the catalogue by the well-known values of `gen_ai.provider.name`, where these differ (OpenTelemetry's conventions for
- * generative AI). The catalogue would take "azure.ai.openai" for OpenAI itself, and does not know "x_ai".
+ * Catalogue ids for well-known values of `gen_ai.provider.name` that differ from them (OpenTelemetry's conventions for generative
+ * AI). The catalogue would treat "azure.ai.openai" as OpenAI itself, and does not know "x_ai".
  */
 const idByName: ReadonlyMap<string, string> = new Map([
   ["aws.bedrock", "aws"],
@@ -57,18 +60,18 @@ const idByName: ReadonlyMap<string, string> = new Map([
   ["x_ai", "x-ai"],
 ]);
 
-/** The id under which the catalogue has a provider, if it has it. */
+/** Returns the catalogue's id of a provider, if it has one. */
 function toCatalogueId(name: string): string {
   const id = name.trim().toLowerCase();
   return idByName.get(id) ?? id;
 }
 
-/** Whether the catalogue has a provider of exactly this id: by itself it is content with a likeness. */
+/** True if the catalogue has a provider with exactly this id. The catalogue itself also accepts similar ids. */
 function hasProvider(id: string): boolean {
   return findProvider({ providerId: id })?.id === id;
 }
 
-/** Which price is asked for. */
+/** The price to look up. */
 interface PriceQuestion {
   /** The provider's id in the catalogue. */
   readonly providerId: string;
@@ -76,17 +79,20 @@ interface PriceQuestion {
   readonly date: Date;
 }
 
-/** USD for one iteration; undefined where the catalogue lacks the provider, the model, or the price of tokens that were used. */
+/** Returns USD for one iteration; undefined if the catalogue lacks the provider, the model, or the price of tokens that were used. */
 function priceOf(usage: Usage, { providerId, model, date }: PriceQuestion): number | undefined {
   const found = calcPrice(toCounts(usage), model, { providerId, timestamp: date });
   if (found === null || found.provider.id !== providerId) return undefined;
   const { input_mtok: input, output_mtok: output } = found.model_price;
-  // A price that is not there counts as 0 in the catalogue.
+  // The catalogue counts a missing price as 0.
   if ((usage.inputTokens > 0 && input === undefined) || (usage.outputTokens > 0 && output === undefined)) return undefined;
   return found.total_price;
 }
 
-/** Both count cached tokens as part of the input, and reasoning as part of the output. The catalogue throws for a part above its whole. */
+/**
+ * Converts the counts. Both formats include cached tokens in the input and reasoning in the output. The catalogue throws for a
+ * part larger than its whole.
+ */
 function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
   const usage = reconcileUsage(said);
   return {
@@ -99,14 +105,14 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
 }
 
 /**
- * Makes a `pricing` for runs out of the catalogue that `@pydantic/genai-prices` brings along: list prices of many providers' models,
- * with cache reads and writes, tiers of long prompts, and prices that change with the date. Nothing is fetched, unless you call
- * `updatePrices` of that package.
+ * Makes a `pricing` from the catalogue in `@pydantic/genai-prices`: list prices of many providers' models, with cache reads and
+ * writes, tiers for long prompts, and prices that change with the date. Nothing is fetched, unless you call `updatePrices` of
+ * that package.
  *
- * A model that the catalogue does not have costs `undefined`, never 0; so does one without a price for tokens that were used. A
- * provider is looked up by its exact id, so that a server that only speaks another one's wire is not priced like that one: say
- * `provider` where it is to be. A part that is larger than its whole, such as more cached tokens than input, is priced beside it.
- * Counts that are no counts throw; within a run listeners hear of that as `listener-error`, and the cost is unknown.
+ * A model that is not in the catalogue costs `undefined`, never 0. So does a model without a price for tokens that were used. A
+ * provider is looked up by its exact id, so that a compatible server is not priced like the service it imitates; set `provider`
+ * to change that. A part that is larger than its whole, such as more cached tokens than input, is added to it. Invalid counts
+ * throw. Within a run, listeners then get a `listener-error`, and the cost is unknown.
  *
  * Throws LoopError "invalid-option" or "unknown-option".
  *

@@ -1,4 +1,4 @@
-// The testing kit refuses what it cannot play or run, where the test writes it.
+// The testing kit rejects invalid scripts and tools when the test creates them.
 
 import { describe, expect, it } from "vitest";
 import { defineTool } from "../core/tools/define-tool.ts";

@@ -1,4 +1,4 @@
-// The parts of a scripted turn: what each plays, how it fails, and how it waits.
+// The parts of a scripted message: their chunks, failures and waits.
 
 import { describe, expect, it } from "vitest";
 import { play, request, setUp } from "../../test/testing/play.ts";

@@ -1,4 +1,4 @@
-// The parts of a scripted message: one function for each thing that a model, its service or the network may do.
+// The parts of a scripted message: one function for each action of a model, its service or the network.
 
 import {
   checkFields,
@@ -12,7 +12,7 @@ import {
   type Usage,
 } from "../core/entry-kit.ts";
 
-/** Throws a TypeError unless the first argument of a maker is a string; `example` shows how to call it. */
+/** Throws a TypeError unless the first argument of a maker is a string. `example` shows a correct call. */
 function checkWord(value: unknown, maker: string, { what, example }: { readonly what: string; readonly example: string }): void {
   if (typeof value === "string") return;
   throw new TypeError(`${maker}() takes ${what} first, a string, but got ${describeValue(value)}. Write ${example}.`);
@@ -71,12 +71,12 @@ function describeMisuse(part: unknown): string {
   return `is ${describeValue(part)}, but must be a part or an array of parts. ${makers}`;
 }
 
-/** One piece of a scripted message. */
+/** One part of a scripted message. */
 export type MockPart =
-  // what the model says
+  // Output of the model.
   | { readonly kind: "chunks"; readonly chunks: readonly ModelChunk[] }
   | MockCall
-  // what the service and the network do
+  // Behaviour of the service and the network.
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "stall"; readonly ignoreSignal: boolean }
   | { readonly kind: "heartbeat" }
@@ -88,7 +88,7 @@ export interface MockCall {
   readonly kind: "call";
   readonly name: string;
   readonly id: string | undefined;
-  /** The arguments as the model writes them, piece by piece. */
+  /** The arguments as the model writes them, in fragments. */
   readonly argsText: string;
   readonly fragments: readonly string[];
 }
@@ -96,23 +96,23 @@ export interface MockCall {
 /** The parts of a scripted message: one, or several in order. */
 export type MockMessage = MockPart | readonly MockPart[];
 
-/** In how many deltas a text comes. */
+/** How many deltas a text has. */
 export interface TextOptions {
-  /** At most one for each character. Default 1. */
+  /** At most one per character. Default 1. */
   readonly chunks?: number | undefined;
 }
 
-/** How a scripted call comes. */
+/** The options of a scripted call. */
 export interface CallOptions {
-  /** The id that the provider gives the call. Default none, as with providers that give none. */
+  /** The provider's id of the call. Default none, as for providers without ids. */
   readonly id?: string | undefined;
-  /** In how many deltas the arguments come, at most one for each character; 0 sends the finished call alone. Default 1. */
+  /** How many deltas the arguments have, at most one per character. 0 sends only the finished call. Default 1. */
   readonly fragments?: number | undefined;
-  /** The arguments as text, in place of `args`: for what is not JSON. */
+  /** The arguments as text, instead of `args`: for text that is not JSON. */
   readonly rawArgs?: string | undefined;
 }
 
-/** Facts of a failure, such as an SDK puts on its errors. */
+/** The fields of a failure, as on errors of an SDK. */
 export interface FailureFacts {
   readonly message?: string | undefined;
   readonly name?: string | undefined;
@@ -124,7 +124,7 @@ export interface FailureFacts {
 }
 
 /**
- * The model says `text`, in one delta or in `chunks` deltas of nearly equal length.
+ * The model writes `said`, in one delta or in `chunks` deltas of nearly equal length.
  *
  * @example
  * createMockProvider([text("Hello", { chunks: 3 })]); // "H", "el", "lo"
@@ -134,21 +134,21 @@ export function text(said: string, options: TextOptions = {}): MockPart {
   return chunksOf("text-delta", said, options);
 }
 
-/** The model thinks aloud. Options as for `text`. */
+/** The model reasons. Options as for `text`. */
 export function reasoning(thought: string, options: TextOptions = {}): MockPart {
   checkWord(thought, "reasoning", { what: "the words", example: 'reasoning("Hm.")' });
   return chunksOf("reasoning-delta", thought, options);
 }
 
-/** The model declines, in words that stream beside its text. Options as for `text`. The finish reason is yours to set. */
+/** The model refuses, in text that streams separately from its answer. Options as for `text`. Set the finish reason yourself. */
 export function refusal(said: string, options: TextOptions = {}): MockPart {
   checkWord(said, "refusal", { what: "the words", example: 'refusal("No.")' });
   return chunksOf("refusal-delta", said, options);
 }
 
 /**
- * The model calls a tool. `args` is any JSON, `{}` unless given; each playing parses it anew, so that no two calls share it.
- * With `rawArgs` the call carries that text: one that is not JSON comes with `problem: "malformed"`, an empty one means `{}`.
+ * The model calls a tool. `args` is any JSON, default `{}`. Each use parses it again, so that no two calls share it. With
+ * `rawArgs` the call has that text: text that is not JSON comes with `problem: "malformed"`, and an empty text means `{}`.
  *
  * @example
  * toolCall("get_weather", { city: "Oslo" }, { id: "call_1", fragments: 4 });
@@ -161,7 +161,7 @@ export function toolCall(name: string, args: Json = {}, options: CallOptions = {
   return { kind: "call", name, id, argsText, fragments: fragments === 0 ? [] : piecesOf(argsText, fragments) };
 }
 
-/** The service reports tokens. `totalTokens` is the sum unless given. A snapshot, the default, replaces what came before. */
+/** The service reports tokens. `totalTokens` defaults to the sum. A snapshot, the default, replaces earlier counts. */
 export function usage(tokens: Omit<Usage, "totalTokens"> & Partial<Usage>, mode: "snapshot" | "delta" = "snapshot"): MockPart {
   const totalTokens = tokens.totalTokens ?? tokens.inputTokens + tokens.outputTokens;
   return chunk({ type: "usage", usage: { ...tokens, totalTokens }, mode });
@@ -172,17 +172,20 @@ export function details(added: string): MockPart {
   return chunk({ type: "details", text: added });
 }
 
-/** The model hands over a thought log. */
+/** The model sends a thought log. */
 export function thoughtLog(payload: unknown): MockPart {
   return chunk({ type: "thought-log", payload });
 }
 
-/** The service sends a part of its own kind, which has to come back verbatim in the next request. */
+/** The service sends a part of the provider metadata, which must come back verbatim in the next request. */
 export function providerMetadata(item: Json): MockPart {
   return chunk({ type: "provider-metadata", item });
 }
 
-/** The model ends its message for `reason`. `token` is where a "continue" goes on. Without a finish a message ends as its parts suggest. */
+/**
+ * The model ends its message for `reason`. `token` is the point at which a "continue" continuation goes on. A message without a
+ * finish ends according to its parts.
+ */
 export function finish(
   reason: FinishReason,
   options: { readonly token?: string | undefined; readonly raw?: string | undefined } = {},
@@ -190,28 +193,28 @@ export function finish(
   return chunk({ type: "finish", reason, ...options });
 }
 
-/** Any chunk as it is, also one that no service would send. */
+/** Any chunk, unchanged, even an invalid one. */
 export function chunk(verbatim: ModelChunk): MockPart {
   return { kind: "chunks", chunks: [verbatim] };
 }
 
-/** Waits `ms` milliseconds on the clock of the call. When the signal fires first, the stream rejects with the signal's reason. */
+/** Waits `ms` milliseconds on the clock of the call. If the signal fires first, the stream rejects with the signal's reason. */
 export function wait(ms: number): MockPart {
   return { kind: "wait", ms };
 }
 
-/** Goes silent: the stream rejects when the signal fires and never otherwise; with `ignoreSignal` it does not even then. */
+/** Goes silent: the stream rejects only when the signal fires. With `ignoreSignal`, not even then. */
 export function stall(options: { readonly ignoreSignal?: boolean | undefined } = {}): MockPart {
   return { kind: "stall", ignoreSignal: options.ignoreSignal ?? false };
 }
 
-/** Says that the stream is alive, without a chunk. */
+/** Sends a heartbeat, without a chunk. */
 export function heartbeat(): MockPart {
   return { kind: "heartbeat" };
 }
 
 /**
- * The stream throws: the error as it is, or one made of the facts, as an SDK would.
+ * The stream throws: the given error, or one made from the facts, as an SDK would.
  *
  * @example
  * fail({ status: 429, message: "Too many requests", headers: { "retry-after": "2" } });
@@ -228,7 +231,7 @@ export function failInBand(error: ProviderError): MockPart {
   return chunk({ type: "error", error });
 }
 
-/** The connection closes cleanly before the model was done: no finish, no error. */
+/** The connection closes before the model is done: no finish, no error. */
 export function endEarly(): MockPart {
   return { kind: "end-early" };
 }
@@ -237,7 +240,7 @@ function chunksOf(type: "text-delta" | "reasoning-delta" | "refusal-delta", said
   return { kind: "chunks", chunks: piecesOf(said, chunks).map((piece) => ({ type, text: piece })) };
 }
 
-/** Cuts a text into nearly equal pieces, never inside a character. */
+/** Cuts a text into nearly equal parts, without splitting a character. */
 function piecesOf(whole: string, count: number): string[] {
   if (!Number.isInteger(count) || count < 1) throw new RangeError(`A text comes in 1 piece or more, not in ${count}.`);
   if (count === 1) return [whole];

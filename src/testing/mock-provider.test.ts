@@ -1,4 +1,4 @@
-// The mock provider: how it counts tokens that a turn leaves out, what it records, and what scripts it takes.
+// The mock provider: estimated tokens, recorded requests, and valid scripts.
 
 import { describe, expect, it } from "vitest";
 import { play, request, setUp } from "../../test/testing/play.ts";

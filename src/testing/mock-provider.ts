@@ -13,7 +13,7 @@ import {
 import { checkScript, checkMockMessage, type MockCall, type MockPart, type MockMessage } from "./mock-parts.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** Estimates one iteration at four characters a token, of what was sent and of what was scripted. */
+/** Estimates the usage of one iteration at four characters per token, from the request and the script. */
 function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage {
   const inputTokens = Math.ceil(
     (sum(request.messages, lengthOf) + sum(request.tools, lengthOf) + (request.system ?? "").length) / 4,
@@ -22,7 +22,7 @@ function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }
 
-/** A long run measures each message and each definition once. */
+/** Cached, so that a long run measures each message and each definition once. */
 const lengthOf = memoize((item: object) => JSON.stringify(item).length);
 
 function spokenLengthOf(part: MockPart): number {
@@ -40,10 +40,10 @@ function sum<T>(items: readonly T[], measure: (item: T) => number): number {
   return total;
 }
 
-/** The messages in order, or a function that makes the message for a request; `index` counts requests from 0. */
+/** The messages in order, or a function that returns the message for a request. `index` counts requests from 0. */
 export type MockScript = readonly MockMessage[] | ((request: ModelRequest, index: number) => MockMessage | undefined);
 
-/** How a mock provider presents itself, and what it keeps. */
+/** The identity of a mock provider, and its recording. */
 export interface MockOptions {
   /** Default "mock". */
   readonly id?: string | undefined;
@@ -51,31 +51,34 @@ export interface MockOptions {
   readonly model?: string | undefined;
   /** Default none. */
   readonly family?: string | undefined;
-  /** Whether messages without a usage of their own report an estimate. Default true. */
+  /** True if messages without a usage part report an estimate. Default true. */
   readonly usage?: boolean | undefined;
-  /** Whether requests are kept. Message it off for runs of thousands of iterations, each of which would keep a copy of its history. Default true. */
+  /**
+   * True if requests are recorded. Turn it off for runs of thousands of iterations, because each request keeps a copy of its
+   * history. Default true.
+   */
   readonly record?: boolean | undefined;
 }
 
-/** A scripted provider, and what it has seen. */
+/** A scripted provider, with its recorded requests. */
 export interface MockProvider extends Provider {
-  /** Every request in order, each as it was when it came; later changes of the transcript do not show. */
+  /** All requests in order, each as it was when it came. Later changes of the transcript do not affect them. */
   readonly requests: readonly ModelRequest[];
-  /** How many requests came. */
+  /** The number of requests. */
   readonly calls: number;
-  /** How many streams are being read right now: 0 after a run that left none behind. */
+  /** The number of streams that are being read: 0 after a run that has closed all of its streams. */
   readonly active: number;
 }
 
 /**
  * Makes a provider that plays `messages`, one for each request.
  *
- * A message that says nothing of its end finishes with "tool-calls" where it has a tool call, else with "stop"; before the finish
- * comes an estimate of its tokens. A request beyond the last message throws an Error that names its index. The signal of the call
- * is looked at in `wait` and `stall` only.
+ * A message without a finish ends with "tool-calls" if it has a tool call, else with "stop". Before the finish it reports an
+ * estimate of its tokens. A request beyond the last message throws an Error with its index. The signal of the call only affects
+ * `wait` and `stall`.
  *
- * An array starts at message 0 in each provider that is made of it, also for a run that is resumed in a new process. Script such runs with a
- * function of the request. Throws a TypeError at once for a script that cannot be played.
+ * An array starts at message 0 in each provider that is made from it, also for a run that is resumed in a new process. Use a
+ * function of the request to script such runs. Throws a TypeError for an invalid script.
  *
  * @example
  * const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }), [reasoning("Cold."), text("Take a coat.")]]);
@@ -128,7 +131,7 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
   };
 }
 
-/** Lists are live views of what changes later. */
+/** Copies a request, because its lists are live views. */
 function copyOf(request: ModelRequest): ModelRequest {
   const { messages, tools, transcript } = request;
   const copy = { ...request, messages: [...messages], tools: [...tools] };
@@ -145,7 +148,7 @@ function partsOf(messages: MockScript, request: ModelRequest, index: number): re
   throw new Error(`The mock provider was asked for message ${index} (counted from 0), but ${scripted}.`);
 }
 
-/** Adds the finish and the tokens that the script leaves to the mock. Tokens come before the first finish. */
+/** Adds the finish and the usage if the script has none. The usage comes before the first finish. */
 function endMessage(parts: readonly MockPart[], request: ModelRequest | undefined): readonly MockPart[] {
   const says =
     (type: ModelChunk["type"]) =>
@@ -171,7 +174,7 @@ function chunksOfCall(call: MockCall, key: string): readonly ModelChunk[] {
   return [{ type: "call-start", key, id, name }, ...deltas, ready];
 }
 
-/** Lets happen what is not a chunk. */
+/** Performs a part without chunks. */
 function undergo(part: Exclude<MockPart, { kind: "chunks" | "call" | "end-early" }>, call: ModelCall): Promise<void> | void {
   switch (part.kind) {
     case "wait":

@@ -1,10 +1,10 @@
-// The replies that the services behind a provider have to play for the conformance suite, as data from which a server or a script is made.
+// The replies that a service must play for the conformance suite of providers, as data for a server or a script.
 
 import { assertNever, type Json, type ToolDefinition } from "../core/entry-kit.ts";
 import { endEarly, fail, type MockPart, stall, text, toolCall, usage } from "./mock-parts.ts";
 import { createMockProvider, type MockProvider } from "./mock-provider.ts";
 
-/** One situation that a provider has to cope with. */
+/** A situation that a provider must handle. */
 export interface ProviderScenario {
   readonly name:
     | "text"
@@ -16,7 +16,7 @@ export interface ProviderScenario {
     | "unauthorized"
     | "rate-limited"
     | "server-failure";
-  /** The user message of every request in this scenario, unique, so that one server can tell scenarios apart. */
+  /** The user message of every request in this scenario. It is unique, so that one server can distinguish the scenarios. */
   readonly prompt: string;
   /** The replies of the service: the first request gets the first reply, and so on. */
   readonly replies: readonly ScenarioReply[];
@@ -26,19 +26,19 @@ export interface ProviderScenario {
 export type ScenarioReply =
   | {
       readonly kind: "turn";
-      /** Sent first, in several pieces where the wire has them. May be empty. */
+      /** Sent first, in several deltas if the API has them. May be empty. */
       readonly text: string;
       /** Sent after the text, in this order. */
       readonly calls: readonly ScenarioCall[];
-      /** Reported in the wire's own words where the turn is finished; the suite expects exactly these sums. */
+      /** Reported in the format of the API if the message is finished. The suite expects exactly these sums. */
       readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
-      /** `finished`: with the wire's terminal marker. `silent`: nothing more, connection open. `cut`: connection closed, no marker. */
+      /** `finished`: with the API's terminal marker. `silent`: nothing more, connection open. `cut`: connection closed, no marker. */
       readonly ending: "finished" | "silent" | "cut";
     }
-  /** An HTTP error in place of a stream. */
+  /** An HTTP error instead of a stream. */
   | { readonly kind: "failure"; readonly status: number };
 
-/** A call that the model makes. */
+/** A call of the model. */
 export interface ScenarioCall {
   readonly name: string;
   readonly args: Json;
@@ -63,7 +63,7 @@ function turn(facts: {
   return { kind: "turn", text: facts.text ?? "", calls: facts.calls ?? [], usage: usual, ending: facts.ending ?? "finished" };
 }
 
-/** Every scenario by its name: one that is missing does not compile. */
+/** All scenarios by name: a missing one does not compile. */
 export const providerScenarios: { readonly [Name in ProviderScenario["name"]]: ProviderScenario & { readonly name: Name } } = {
   text: { name: "text", prompt: "Say something with an umlaut.", replies: [turn({ text: "Grüße aus Tromsø, 你好!" })] },
   "tool-call": { name: "tool-call", prompt: "What is the weather in Oslo?", replies: [turn({ calls: [oslo] })] },
@@ -81,7 +81,7 @@ export const providerScenarios: { readonly [Name in ProviderScenario["name"]]: P
 };
 
 /**
- * Makes a mock provider that plays a scenario: for the suite over a wrapper, and as an example of what a server has to do.
+ * Makes a mock provider that plays a scenario: for testing a wrapper with the suite, and as an example of a server's behaviour.
  *
  * @example
  * providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });

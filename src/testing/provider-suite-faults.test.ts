@@ -1,4 +1,4 @@
-// The provider suite over broken providers: each fails exactly the checks that are about its fault.
+// The provider suite with broken providers: each fails exactly the checks for its fault.
 
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
@@ -202,7 +202,7 @@ describe("providerSuite over a provider", () => {
           try {
             yield* stream(request, call);
           } catch {
-            // Swallowed: that is its fault.
+            // Swallows the error: that is its fault.
           }
         },
       Object.fromEntries(

@@ -1,4 +1,4 @@
-// The provider suite: the mock provider passes it, sound variants of it too, and it tidies up after itself.
+// The provider suite: the mock provider and sound variants of it pass, and the suite cleans up after itself.
 
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";

@@ -1,4 +1,4 @@
-// The conformance suite for providers: what the loop relies on, whatever the wire behind it.
+// The conformance suite for providers: everything that the loop relies on, for any API.
 
 import {
   type AssistantPart,
@@ -39,14 +39,14 @@ import {
   within,
 } from "./suite-check.ts";
 
-/** A provider wired to something that plays one scenario. */
+/** A provider that is connected to a server or a script with one scenario. */
 export interface ProviderFixture {
   readonly provider: Provider;
-  /** Called after the check, whatever became of it. */
+  /** Called after the check, whether it passed or not. */
   close?(): unknown;
 }
 
-/** How the suite gets its providers. Its clock also goes to the provider, as the clock of each call. */
+/** How the suite creates its providers. Its clock also becomes the clock of each call. */
 export interface ProviderSuiteSetup extends Patience {
   /** Makes a provider for one check. Its client must not retry by itself. */
   create(scenario: ProviderScenario): ProviderFixture | PromiseLike<ProviderFixture>;
@@ -64,11 +64,12 @@ interface Bench {
 type Check = readonly [title: string, scenario: ProviderScenario, run: (bench: Bench) => Promise<void>];
 
 /**
- * The checks for a provider: `setup.create` wires the provider to a server, or a script, that plays the scenario it is given.
+ * Returns the checks for a provider. `setup.create` connects the provider to a server, or a script, that plays the given
+ * scenario.
  *
- * Registers nothing by itself: loop over the checks with the test runner of your choice. A check that fails rejects with an
- * Error that says what the provider did. The check for listeners also fails where the vendor's SDK leaves its own on the
- * signal: hand such an SDK a signal of the adapter's own.
+ * Registers nothing by itself: loop over the checks with any test runner. A check that fails rejects with an Error that describes
+ * what the provider did. The check of listeners also fails if the vendor's SDK leaves its own listeners on the signal; pass such
+ * an SDK a separate signal.
  *
  * @example
  * for (const { title, run } of providerSuite({ create: (scenario) => startServer(scenario) })) it(title, run);
@@ -131,7 +132,7 @@ function read({ provider, call, patience }: Bench, request: ModelRequest): Promi
   );
 }
 
-/** The `index`-th reply of the service. */
+/** Returns a reply of the service, by index. */
 function replyOf({ scenario }: Bench, index = 0): Extract<ScenarioReply, { kind: "turn" }> {
   const reply = scenario.replies[index];
   check(reply?.kind === "turn", `The scenario "${scenario.name}" has no turn ${index}.`);
@@ -210,7 +211,7 @@ async function readUnchanged(bench: Bench, request: ModelRequest): Promise<Readi
   return reading;
 }
 
-/** The request after the calls of a first reading were answered, as the loop makes it. */
+/** Makes the request after the calls of a first stream were answered, like the loop. */
 function followUp({ provider }: Bench, request: ModelRequest, reading: Reading): ModelRequest {
   const content: AssistantPart[] = [];
   const results: ToolResultPart[] = [];
@@ -228,7 +229,7 @@ function followUp({ provider }: Bench, request: ModelRequest, reading: Reading):
   return { ...request, messages: [...request.messages, turn, { role: "tool", results }], iteration: 1 };
 }
 
-/** Opens a stream and reads to its first text. */
+/** Opens a stream and reads up to its first text. */
 async function openStream(bench: Bench): Promise<AsyncIterator<ModelChunk>> {
   const { provider, call, patience } = bench;
   const iterator = provider.stream(requestOf(bench), call)[Symbol.asyncIterator]();

@@ -1,4 +1,4 @@
-// Recording events: order, completeness, the outline, and leaving the emitter as it was.
+// Recording events: order, completeness, the outline, and restoring the emitter.
 
 import { EventEmitter } from "eventemitter3";
 import { describe, expect, it } from "vitest";
@@ -57,7 +57,7 @@ const samples: LoopEvents = {
   "listener-error": { ...base, event: "run-start", error: { name: "Error", message: "boom" } },
 };
 
-/** Emits as the loop does: the payload without its type. */
+/** Emits like the loop: the payload without its type. */
 function emit(emitter: LoopEmitter, ...events: readonly LoopEvent[]): void {
   for (const { type, ...event } of events) Reflect.apply(emitter.emit, emitter, [type, event]);
 }

@@ -6,25 +6,25 @@ import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent } f
 /** Each event with its type, by that type. */
 export type EventsByType = { readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type] };
 
-/** The events that came so far. */
+/** The recorded events so far. */
 export interface EventRecording {
-  /** Hand it to the loop as `events`. */
+  /** Pass it to the loop as `events`. */
   readonly emitter: LoopEmitter;
   /** In the order in which they came, as `streamToolLoop` yields them. */
   readonly events: readonly LoopEvent[];
-  /** The names of all events, in order. */
+  /** Returns the names of all events, in order. */
   types(): LoopEventType[];
-  /** The events of one type, in order. */
+  /** Returns the events of one type, in order. */
   of<Type extends LoopEventType>(type: Type): EventsByType[Type][];
-  /** A tree to read and to snapshot: one line an event, indented by run and iteration, neighbouring deltas joined. */
+  /** Returns a readable tree for snapshots: one line per event, indented by run and iteration, with consecutive deltas joined. */
   outline(): string;
-  /** Takes the listeners off the emitter; what was recorded stays. */
+  /** Removes the listeners from the emitter. Recorded events are kept. */
   stop(): void;
 }
 
 /**
- * Records the events of an emitter, or of a new one. With `types` it listens to those only, which also spares the loop the
- * making of the others.
+ * Records the events of an emitter, or of a new one. With `types` it listens to those only, so that the loop does not build the
+ * others.
  *
  * @example
  * const recording = recordEvents();
@@ -59,15 +59,15 @@ function isOfType<Type extends LoopEventType>(event: LoopEvent, type: Type): eve
   return event.type === type;
 }
 
-/** Listens to one event; returns what takes the listener off again. */
+/** Listens to one event. Returns a function that removes the listener. */
 function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEvent) => void): () => void {
-  // The compiler cannot see that the payload belongs to this very type.
+  // The compiler cannot see that the payload belongs to this type.
   const listener = (event: LoopEvents[LoopEventType]): void => take({ type, ...event } as LoopEvent);
   emitter.on(type, listener);
   return () => void emitter.off(type, listener);
 }
 
-/** The text of a line after the event's name. One entry for each event: a new one without an entry does not compile. */
+/** The text of a line after the event's name. One entry per event: a new event without an entry does not compile. */
 const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
   "run-start": () => [],
   "run-end": ({ status, reason }) => [status, reason.kind],
@@ -96,14 +96,14 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "listener-error": ({ event, error }) => [event, JSON.stringify(error.message)],
 };
 
-/** The name of every event there is. */
+/** The names of all events. */
 const eventTypes: readonly LoopEventType[] = Object.keys(facts).filter(isEventType);
 
 function isEventType(name: string): name is LoopEventType {
   return Object.hasOwn(facts, name);
 }
 
-/** One line for each event, indented by the runs and iterations that are open. Deltas that follow each other are one line. */
+/** One line per event, indented by open runs and iterations. Consecutive deltas are one line. */
 function outlineEvents(events: readonly LoopEvent[]): string {
   const lines: string[] = [];
   let depth = 0;
@@ -119,7 +119,7 @@ function lineOf<Type extends LoopEventType>(event: { readonly type: Type } & Loo
   return [event.type, ...facts[event.type](event), ...(event.replayed === true ? ["(replayed)"] : [])].join(" ");
 }
 
-/** Joins the texts of neighbours of one type, run, iteration and source. */
+/** Joins the texts of consecutive deltas with the same type, run, iteration and source. */
 function mergeDeltas(events: readonly LoopEvent[]): readonly LoopEvent[] {
   const merged: LoopEvent[] = [];
   for (const event of events) {

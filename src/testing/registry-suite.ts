@@ -1,4 +1,4 @@
-// The conformance suite for tool registries: what the loop relies on, wherever the tools live.
+// The conformance suite for tool registries: everything that the loop relies on, for tools from any source.
 
 import {
   isRecord,
@@ -17,19 +17,19 @@ import {
 import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 import { createToolContext } from "./run-tool.ts";
 
-/** A registry that offers the tools of the suite. */
+/** A registry with the tools of the suite. */
 export interface RegistryFixture {
   readonly registry: ToolRegistry;
-  /** Called after the check, whatever became of it. */
+  /** Called after the check, whether it passed or not. */
   close?(): unknown;
 }
 
-/** How the suite gets its registries. */
+/** How the suite creates its registries. */
 export interface RegistrySuiteSetup extends Patience {
   /**
-   * Makes a registry for one check, of the given tools or, where tools live elsewhere, of others that do the same under the
-   * same names: "echo" gives back `{ text }`, "break" fails with the message "out of order", "hold" goes on until its signal
-   * fires and then ends at once.
+   * Makes a registry for one check, from the given tools. If tools live elsewhere, use others with the same names and behaviour:
+   * "echo" returns `{ text }`, "break" fails with the message "out of order", and "hold" runs until its signal fires and then
+   * ends at once.
    */
   create(tools: readonly Tool[]): RegistryFixture | PromiseLike<RegistryFixture>;
 }
@@ -40,7 +40,7 @@ interface Bench {
   readonly patience: Patience;
 }
 
-/** A schema by hand, so that the kit needs no schema library. */
+/** Written by hand, so that the kit needs no schema library. */
 const echoSchema: StandardSchema<{ text: string }> = {
   "~standard": {
     version: 1,
@@ -86,8 +86,8 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 }
 
 /**
- * The checks for a tool registry. Registers nothing by itself: loop over the checks with the test runner of your choice. A
- * registry without `validate`, or whose `validate` says that it has not looked, passes the checks of validation.
+ * Returns the checks for a tool registry. Registers nothing by itself: loop over the checks with any test runner. A registry
+ * without `validate`, or with one that returns unchecked values, passes the checks of validation.
  *
  * @example
  * for (const { title, run } of registrySuite({ create: (tools) => ({ registry: createToolRegistry(tools) }) })) it(title, run);
@@ -120,7 +120,7 @@ async function runCheck(setup: RegistrySuiteSetup, run: (bench: Bench) => Promis
   }
 }
 
-/** Runs a tool and reads its end as the loop does: a throw, a rejection and a failed result are all failures. */
+/** Runs a tool and reads its end like the loop: a throw, a rejection and a failed result are all failures. */
 async function execute({ registry, abort, patience }: Bench, name: string, args: unknown): Promise<ToolEnding["outcome"]> {
   const context: ToolContext = createToolContext({ name, signal: abort.signal, heartbeat: () => {}, progress: () => {} });
   const running = (async () => registry.executeTool(name, args, context))();
@@ -179,7 +179,7 @@ async function checkFailure(bench: Bench): Promise<void> {
   );
 }
 
-/** The names that every object inherits are names that a model may make up. */
+/** Includes the names that every object inherits, because a model may use them. */
 async function checkUnknown(bench: Bench): Promise<void> {
   for (const name of ["no_such_tool", "__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const { kind } = await execute(bench, name, {});
@@ -205,7 +205,7 @@ async function checkFitting(bench: Bench): Promise<void> {
   );
 }
 
-/** Validates arguments of "echo"; undefined where nobody has looked at them. */
+/** Validates arguments of "echo"; undefined if they were not checked. */
 async function validate({ registry, patience }: Bench, args: unknown): Promise<Validation | undefined> {
   if (registry.validate === undefined) return undefined;
   try {
@@ -222,7 +222,7 @@ async function checkSignal(bench: Bench): Promise<void> {
   const running = execute(bench, "hold", {}).finally(() => {
     isOver = true;
   });
-  // The tool may live in another process, and is to be running when the signal fires.
+  // The tool may be in another process, and has to be running when the signal fires.
   await new Promise<void>((resolve) => void clock.setTimeout(resolve, 20));
   check(!isOver, 'The tool "hold" ended before its signal fired.');
   bench.abort.abort(new DOMException("Enough.", "AbortError"));

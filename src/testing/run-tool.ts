@@ -1,4 +1,4 @@
-// Runs one call of one tool with everything that the loop does around it, and no loop.
+// Runs one call of one tool with everything that the loop does around it, but without a loop.
 
 import {
   CancelScope,
@@ -31,7 +31,7 @@ export type CallFields = "name" | "signal" | "heartbeat" | "progress";
 export type ToolContextOverrides = {
   readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext[Field] | undefined;
 } & {
-  /** The model of nested runs, in place of the one that they name; without a `stream` only what the tool reads of it. */
+  /** The provider of nested runs, which replaces the one that they name. Without a `stream`, only the fields that the tool reads. */
   readonly provider?: ToolContext["provider"] | Provider | undefined;
 };
 
@@ -51,7 +51,7 @@ const noProvider: Provider = {
   },
 };
 
-/** A nested run, whose model is the test's if it has one. */
+/** Runs a nested run, with the test's provider if there is one. */
 function runNested(
   options: NestedLoopOptions,
   { provider, clock, context }: ToolContextOverrides & { readonly clock?: Clock | undefined },
@@ -60,7 +60,7 @@ function runNested(
   return runToolLoop({ clock, context, ...options, provider: given ?? options.provider ?? noProvider });
 }
 
-/** Makes a context of the call's own fields and of defaults. The fields of `own` are read when the tool reads them. */
+/** Makes a context from the call's own fields and defaults. The fields of `own` are read when the tool reads them. */
 export function createToolContext(own: Pick<ToolContext, CallFields>, overrides: ToolContextOverrides = {}): ToolContext {
   const { iteration = 0, session = {}, provider = mock } = overrides;
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)) as Partial<ToolContext>;
@@ -89,17 +89,17 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
   };
 }
 
-/** Settings of a test for one call: the fields of the tool's context, and time and cancellation. */
+/** The settings of a test for one call: fields of the tool's context, and time and cancellation. */
 export type RunToolOverrides = ToolContextOverrides & {
-  /** Default: the platform's. */
+  /** Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
   /** Cancels the call as an aborted run does. */
   readonly signal?: AbortSignal | undefined;
-  /** As for `runToolLoop`; `toolMs` and `hookMs` are those that matter. */
+  /** As for `runToolLoop`. Only `toolMs` and `hookMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
-  /** Hears what the tool hands to `context.progress`. */
+  /** Called with each value that the tool passes to `context.progress`. */
   readonly onProgress?: ((data: unknown) => void) | undefined;
-  /** Hears the `metadata` of the tool's result. */
+  /** Called with the `metadata` of the tool's result. */
   readonly onMetadata?: ((metadata: unknown) => void) | undefined;
 };
 
@@ -128,14 +128,15 @@ const overrideChecks: Checks<RunToolOverrides> = {
 };
 
 /**
- * Runs one call of one tool as the loop would: arguments through its schema, the tool under its time limit and its signal, its
- * answer as an outcome. A tool that throws, hangs or returns nonsense is an outcome too, never a rejection.
+ * Runs one call of one tool as the loop would: validates the arguments, runs the tool with its time limit and its signal, and
+ * resolves to the outcome. A tool that throws, hangs or returns an invalid value also gives an outcome, never a rejection.
  *
- * Nobody is asked for approval: `needsApproval` does not apply. The nested run of an agent tool uses `overrides.provider`, else the provider
- * that its `prepare` gives.
+ * There is no approval: `needsApproval` does not apply. The nested run of an agent tool uses `overrides.provider`, else the
+ * provider that its `prepare` returns.
  *
- * `args` are what a model might send, JSON of any shape; absent they are `{}`. Rejects with a LoopError "invalid-tool",
- * "invalid-schema", "unknown-option" or "invalid-option" for a tool or an override that is none, and with a TypeError where `args` is not JSON.
+ * `args` are the arguments from a model, JSON of any shape; default `{}`. Rejects with a LoopError "invalid-tool",
+ * "invalid-schema", "unknown-option" or "invalid-option" for an invalid tool or override, and with a TypeError if `args` is not
+ * JSON.
  *
  * @example
  * expect(await runTool(weather, { city: "Oslo" })).toMatchObject({ kind: "completed", data: { celsius: 7 } });
@@ -165,7 +166,7 @@ export async function runTool(tool: Tool, args: unknown = {}, overrides: RunTool
       contextFor: ({ name }, deadline) => {
         const heartbeat = (): void => deadline.heartbeat();
         const progress = (data: unknown): void => {
-          // As in the loop: what a call says after it was left behind reaches nobody.
+          // As in the loop: progress is dropped once the loop no longer waits for the call.
           if (deadline.isOver) return;
           heartbeat();
           onProgress?.(data);

@@ -1,4 +1,4 @@
-// Shared by the conformance suites: plain assertions that any test runner can run, each with a time limit.
+// Shared by the conformance suites: plain assertions for any test runner, each with a time limit.
 
 import {
   addUsage,
@@ -15,14 +15,14 @@ import {
   stableJson,
 } from "../core/entry-kit.ts";
 
-/** A finished call, and its arguments as they streamed. */
+/** A finished call, and its streamed arguments. */
 interface CallReading {
   readonly key: string;
   readonly id: string | undefined;
   readonly name: string;
   readonly args: unknown;
   readonly problem: string | undefined;
-  /** All argument deltas of its key; empty where there were none. */
+  /** All argument deltas of its key; empty if there were none. */
   readonly streamedArgs: string;
 }
 
@@ -33,7 +33,7 @@ export interface Reading {
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** Reads a stream to its end. What it throws is part of the reading. */
+/** Reads a stream to its end. Its error is part of the reading. */
 export async function readStream(open: () => AsyncIterable<ModelChunk>): Promise<Reading> {
   const chunks: ModelChunk[] = [];
   try {
@@ -45,7 +45,7 @@ export async function readStream(open: () => AsyncIterable<ModelChunk>): Promise
   return { chunks, failure: reported === undefined ? undefined : { error: reported.error } };
 }
 
-/** The chunks of one type, in order. */
+/** Returns the chunks of one type, in order. */
 function chunksOf<Type extends ModelChunk["type"]>(
   chunks: readonly ModelChunk[],
   type: Type,
@@ -53,14 +53,14 @@ function chunksOf<Type extends ModelChunk["type"]>(
   return chunks.filter((chunk): chunk is Extract<ModelChunk, { type: Type }> => chunk.type === type);
 }
 
-/** All text of a reading. */
+/** Returns all text of a reading. */
 export function textOf({ chunks }: Reading): string {
   return chunksOf(chunks, "text-delta")
     .map((chunk) => chunk.text)
     .join("");
 }
 
-/** All finished calls of a reading, in order. */
+/** Returns all finished calls of a reading, in order. */
 export function callsOf({ chunks }: Reading): CallReading[] {
   const deltas = chunksOf(chunks, "call-args-delta");
   return chunksOf(chunks, "call-ready").map(({ key, id, name, args, problem }) => {
@@ -72,12 +72,12 @@ export function callsOf({ chunks }: Reading): CallReading[] {
   });
 }
 
-/** All provider metadata of a reading, in order. */
+/** Returns all provider metadata of a reading, in order. */
 export function metadataOf({ chunks }: Reading): Json[] {
   return chunksOf(chunks, "provider-metadata").map((chunk) => chunk.item);
 }
 
-/** The tokens that a reading adds up to, or undefined where none were reported. */
+/** Returns the total usage of a reading, or undefined if none was reported. */
 export function usageOf({ chunks }: Reading): Usage | undefined {
   let total: Usage | undefined;
   for (const { usage, mode } of chunksOf(chunks, "usage"))
@@ -85,7 +85,7 @@ export function usageOf({ chunks }: Reading): Usage | undefined {
   return total;
 }
 
-/** Throws unless the stream ended well, with exactly one finish as its last chunk; returns the reason of the finish. */
+/** Throws unless the stream ended normally, with exactly one finish as its last chunk. Returns the finish reason. */
 export function checkFinished(reading: Reading): string {
   const { chunks, failure } = reading;
   check(failure === undefined, `The stream failed: ${toPlainError(failure?.error).message}`);
@@ -96,16 +96,16 @@ export function checkFinished(reading: Reading): string {
   return last.reason;
 }
 
-/** One check of a suite. `run` resolves where it holds and rejects with an Error that says what does not. */
+/** One check of a suite. `run` resolves if it passes, and rejects with an Error that describes the failure. */
 export interface SuiteCheck {
-  /** A fact in the present tense; unique in its suite. */
+  /** A statement in the present tense; unique in its suite. */
   readonly title: string;
   run(): Promise<void>;
 }
 
-/** How long a check waits for anything foreign. */
+/** How long a check waits for outside code. */
 export interface Patience {
-  /** Default: the platform's. */
+  /** Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
   /** Longest single wait in milliseconds. Default 2,000. */
   readonly withinMs?: number | undefined;
@@ -117,7 +117,7 @@ const setupChecks: { readonly [field: string]: Check } = {
   withinMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
 };
 
-/** Throws LoopError "unknown-option" or "invalid-option" for the setup of a suite that has no `create`, or a field that no suite knows. */
+/** Throws LoopError "unknown-option" or "invalid-option" if the setup of a suite has no `create`, or an unknown field. */
 export function checkSetup(setup: Patience & { readonly create: unknown }): void {
   checkFields("setup", setup, setupChecks);
   if (setup.create === undefined) throw invalidOption("setup.create", is.fn[0], undefined);
@@ -128,7 +128,7 @@ export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message);
 }
 
-/** Waits for `work`; rejects with `complaint` when it takes too long. */
+/** Waits for `work`. Rejects with `complaint` if it takes too long. */
 export async function within<T>(work: PromiseLike<T>, complaint: string, patience: Patience): Promise<T> {
   const { clock = systemClock, withinMs = 2_000 } = patience;
   let timer: unknown;
@@ -142,7 +142,7 @@ export async function within<T>(work: PromiseLike<T>, complaint: string, patienc
   }
 }
 
-/** Fails unless both values are the same as JSON. */
+/** Fails unless both values are equal as JSON. */
 export function checkSame(actual: unknown, expected: unknown, what: string): void {
   const [is, must] = [stableJson(actual), stableJson(expected)];
   check(is === must, `${what} must be ${must}, but is ${is}.`);
@@ -153,7 +153,7 @@ export function checkDistinct(names: readonly string[], what: string): void {
   check(new Set(names).size === names.length, `The calls of a turn must have different ${what}s, but have ${names.join(", ")}.`);
 }
 
-/** Fails if the model is said to have finished. */
+/** Fails if the stream has a finish. */
 export function checkUnfinished({ chunks }: Reading): void {
   check(chunksOf(chunks, "finish").length === 0, 'The stream has a "finish" chunk although the model did not finish.');
 }

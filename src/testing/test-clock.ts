@@ -2,13 +2,16 @@
 
 import type { Clock } from "../core/entry-kit.ts";
 
-/** A clock that a test moves by hand. Timers fire in the order of their due times, those of equal time in the order of their making. */
+/**
+ * A clock that a test moves by hand. Timers fire in the order of their due times; timers with the same due time fire in the order
+ * in which they were set.
+ */
 export interface TestClock extends Clock {
-  /** How many timers are set and have not fired: 0 after a run that left nothing behind. */
+  /** The number of timers that are set and have not fired: 0 after a run that left none. */
   readonly pending: number;
-  /** Lets everything go on that waits for neither a timer nor the network. Time stands still. */
+  /** Runs everything that waits for neither a timer nor the network. Time stands still. */
   flush(): Promise<void>;
-  /** Moves time on by `ms` and fires every timer that falls due, also those that are set on the way. */
+  /** Moves time on by `ms` and fires every due timer, including those that are set meanwhile. */
   advance(ms: number): Promise<void>;
   /** Moves time on to the last timer, until none is left. Timers of `Infinity` stay. */
   runAll(): Promise<void>;
@@ -19,23 +22,23 @@ interface Timer {
   fire(): void;
 }
 
-/** More timers than any test needs: past this, something sets its timer again for ever. */
+/** More timers than any test needs. Beyond this, something sets its timer again forever. */
 const mostTimers = 100_000;
 
-/** Taken at load time, so that a test runner's fake timers do not stop the draining. */
+/** Read when the module is loaded, so that a test runner's fake timers do not affect it. */
 const hostTurn: (fn: () => void) => unknown = globalThis.setImmediate ?? ((fn) => globalThis.setTimeout(fn, 0));
 
-/** One turn of the host's event loop runs all microtasks and what was queued; a second one what those queued. */
+/** One turn of the event loop runs all microtasks and queued tasks; a second one runs those that they queued. */
 async function drain(): Promise<void> {
   await new Promise<void>((resolve) => hostTurn(resolve));
   await new Promise<void>((resolve) => hostTurn(resolve));
 }
 
 /**
- * Makes a clock that starts at `startMs` (milliseconds, default 0) and moves only when told to.
+ * Makes a clock that starts at `startMs` (milliseconds, default 0) and only moves by its methods.
  *
- * `advance` and `runAll` drain microtasks and queued host work before each timer, so that a timer set by what another one
- * woke fires in its turn. Both reject with what a timer threw, and with an Error after 100,000 timers.
+ * `advance` and `runAll` drain microtasks and queued tasks of the host before each timer, so that a timer that is set meanwhile
+ * fires in its order. Both reject with the error of a timer, and with an Error after 100,000 timers.
  *
  * @example
  * const clock = createTestClock();
@@ -84,7 +87,7 @@ export function createTestClock(startMs = 0): TestClock {
   };
 }
 
-/** Timers come in the order of their making, so that the first of equals is the oldest. */
+/** Timers come in the order in which they were set, so that the first of equals is the oldest. */
 function earliestOf(timers: Iterable<Timer>): Timer | undefined {
   let earliest: Timer | undefined;
   for (const timer of timers) if (earliest === undefined || timer.dueAt < earliest.dueAt) earliest = timer;

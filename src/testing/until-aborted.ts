@@ -1,6 +1,6 @@
 // Waits of a played stream, which end when the signal of the call fires.
 
-/** Waits for what `start` starts; rejects with the signal's reason when it fires first. Leaves neither timer nor listener behind. */
+/** Waits for the work of `start`. Rejects with the signal's reason if it fires first. Leaves neither timer nor listener. */
 export function untilAborted(signal: AbortSignal, start: (done: () => void) => () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

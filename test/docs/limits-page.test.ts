@@ -1,7 +1,7 @@
 // The page on stopping is complete: every limit and every timeout, each with its default.
 
 import { expect, it } from "vitest";
-import { resolveLimits, resolveTimeouts } from "../../src/core/loop/run/resolve-policies.ts";
+import { resolveLimits, resolveTimeouts } from "../../src/core/loop/run/limits.ts";
 import { readPage, readRows, readSection, sorted } from "./read-page.ts";
 
 const page = readPage("docs/guides/stopping-a-run.md");

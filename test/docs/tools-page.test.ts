@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "turnwright";
-import { countsAsError, renderOutcome } from "../../src/core/tools/render-outcome.ts";
+import { countsAsError, renderOutcome } from "../../src/core/tools/outcome-texts.ts";
 import { traits } from "./known-names.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 

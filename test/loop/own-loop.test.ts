@@ -46,7 +46,7 @@ async function runOwnLoop(script: MockScript, tools: readonly Tool[]): Promise<L
     if (next.kind === "end")
       return buildResult(state, { ending: next.ending, runId: "own", journal: memoryJournal(), session: {} });
     if (next.kind === "inbox") applyStep(state, { kind: "inbox", answer: lookAround() });
-    if (next.kind === "close") applyStep(state, { kind: "close", answer: lookAround(), ending: next.ending });
+    if (next.kind === "last-look") applyStep(state, { kind: "last-look", answer: lookAround(), ending: next.ending });
     if (next.kind === "hook") applyStep(state, { kind: "hook", answer: { kind: "continue" } });
     if (next.kind === "model") {
       const request = { messages: state.messages, tools: registry.definitions(), iteration: state.iteration };

@@ -1,5 +1,5 @@
-// The cancellation of a run, and everything that must hear of it. A set of live slots in place of listeners on a signal:
-// joining and leaving costs next to nothing, and nothing can be left behind on the caller's own signal.
+// The cancellation of a run, and everything that must be told of it. A set of slots instead of listeners on a signal: joining and
+// leaving is cheap, and no listener can stay on the caller's signal.
 
 import type { Clock, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -12,33 +12,35 @@ import { toJson } from "../utils/json.ts";
 
 /** Why a run is being ended from outside. */
 export type CancelReason =
-  /** `reason` is what a signal says of it; by default that the run took too long. */
+  /** `reason` is the abort reason of signals. Default: that the run took too long. */
   | { readonly kind: "wall-clock"; readonly limitMs: number; readonly reason?: unknown }
   | { readonly kind: "interrupt"; readonly message: UserMessage }
   | { readonly kind: "stop"; readonly requester?: string | undefined; readonly note?: string | undefined }
   | { readonly kind: "kill" }
   | { readonly kind: "abort"; readonly reason: unknown };
 
-/** Something that is waiting for a foreign thing, and can be told to give up. */
+/** Something that waits for outside code, and can be told to give up. */
 export interface Cancellable {
   cancel(cause: CancelReason): void;
 }
 
-/** A kill outranks a stop, a stop an interrupt, and that the wall clock; of equals the first one stays. */
+/** A kill or an abort outranks a stop, a stop an interrupt, and an interrupt the wall clock. Of equal causes the first one stays. */
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
-/** The live cancellation of one run: make one per run for the ports of the stages. `cancel` ends what waits. */
+/** The live cancellation of one run. Make one per run for the ports of the stages. `cancel` ends everything that waits. */
 export class CancelScope {
   readonly #slots = new Set<Cancellable>();
   #cause: CancelReason | undefined;
-  /** The wall clock, where it struck before or during an interrupt. */
+  /** The wall-clock cause, if it came before or during an interrupt. */
   #outranked: CancelReason | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
   readonly #outer: CancelScope | undefined;
 
-  /** @param outer of the run around this one, whose wall clock holds for this one too */
+  /**
+   * @param outer of the run around this one, whose wall clock holds for this one too
+   */
   constructor(outer?: CancelScope) {
     this.#outer = outer;
   }
@@ -48,12 +50,12 @@ export class CancelScope {
     return this.#cause;
   }
 
-  /** How many slots are waiting; 0 after a run. */
+  /** The number of waiting slots; 0 after a run. */
   get size(): number {
     return this.#slots.size;
   }
 
-  /** Whether the wall clock has started. */
+  /** True once the wall clock has started. */
   get hasWallClock(): boolean {
     return this.#stopTimer !== undefined;
   }
@@ -66,7 +68,7 @@ export class CancelScope {
     this.#slots.delete(slot);
   }
 
-  /** Tells every slot, unless a cause of equal or higher rank has come before. */
+  /** Cancels every slot, unless a cause of equal or higher rank came before. */
   cancel(cause: CancelReason): void {
     if (this.#cause !== undefined && rank[this.#cause.kind] >= rank[cause.kind]) {
       if (cause.kind === "wall-clock") this.#outranked = cause;
@@ -77,12 +79,12 @@ export class CancelScope {
     for (const slot of [...this.#slots]) slot.cancel(cause);
   }
 
-  /** Takes an interrupt back: it came too late to end the run. */
+  /** Withdraws an interrupt that came too late to end the run. */
   withdrawInterrupt(): void {
     if (this.#cause?.kind === "interrupt") this.#cause = this.#outranked;
   }
 
-  /** Cancels with "abort" when the signal fires, or has fired; gives what lets the signal go. */
+  /** Cancels with "abort" when the signal fires, or if it has fired. Returns a function that stops following the signal. */
   follow(signal: AbortSignal | undefined): () => void {
     const abort = (): void => this.cancel({ kind: "abort", reason: signal?.reason });
     if (signal?.aborted !== true) return signal === undefined ? () => {} : onAbort(signal, abort);
@@ -90,7 +92,7 @@ export class CancelScope {
     return () => {};
   }
 
-  /** Starts the wall clock, once. It began at `startedAt`, and cancels by its timer or by `checkDeadline`, whichever comes first. */
+  /** Starts the wall clock, once. It counts from `startedAt`, and cancels by its timer or by `checkDeadline`, whichever comes first. */
   startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
     if (limitMs === Number.POSITIVE_INFINITY || this.#stopTimer !== undefined) return;
     this.#wallClockMs = limitMs;
@@ -99,18 +101,18 @@ export class CancelScope {
     this.#stopTimer = () => clock.clearTimeout(timer);
   }
 
-  /** Cancels with "wall-clock" once `now` has reached the deadline: also looked at by streams that never let a timer fire. */
+  /** Cancels with "wall-clock" once `now` has reached the deadline. Also called by streams that never let a timer fire. */
   checkDeadline(now: number): void {
     this.#outer?.checkDeadline(now);
     if (now >= this.#deadlineAt) this.cancel({ kind: "wall-clock", limitMs: this.#wallClockMs });
   }
 
-  /** How long this run, and each around it, may still be active; Infinity before a wall clock has started. */
+  /** Returns how long this run, and each run around it, may still be active. Infinity before a wall clock has started. */
   leftMs(now: number): number {
     return Math.max(0, Math.min(this.#deadlineAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Releases the wall clock's timer, and whatever still waits for something that the run did not come to need. */
+  /** Releases the timer of the wall clock, and all remaining slots. */
   release(): void {
     this.#stopTimer?.();
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
@@ -118,7 +120,7 @@ export class CancelScope {
   }
 }
 
-/** The reason of an aborted signal. */
+/** Returns the reason of the aborted signal. */
 export function abortReasonOf(cause: CancelReason): unknown {
   switch (cause.kind) {
     case "abort":
@@ -136,12 +138,15 @@ export function abortReasonOf(cause: CancelReason): unknown {
   }
 }
 
-/** Whether somebody ended a run, so that nothing waits in it. Its wall clock does not: it is for what works, and nobody does. */
+/**
+ * True if somebody ended a run, so that nothing may wait in it. The wall clock does not count: it limits work, and a waiting run
+ * does none.
+ */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
 }
 
-/** The ending that a cause leads to; plain data. */
+/** Returns the ending of a cause, as plain data. */
 export function endingOfReason(cause: CancelReason): {
   readonly status: "stopped-by-user" | "timeout" | "follow-up-interrupt";
   readonly reason: EndReason;
@@ -162,7 +167,7 @@ export function endingOfReason(cause: CancelReason): {
   }
 }
 
-/** A signal's own reason as plain data: errors as PlainError, anything else as JSON. */
+/** Converts the reason of a signal to plain data: errors to PlainError, anything else to JSON. */
 function toAbortReason(reason: unknown): PlainError | Json {
   try {
     if (reason instanceof Error) return toPlainError(reason);

@@ -6,7 +6,7 @@ import { type CancelReason, CancelScope } from "./cancel-scope.ts";
 const none = Number.POSITIVE_INFINITY;
 const never = new Promise<never>(() => {});
 const withProperty = (name: string, value: unknown): object => Object.defineProperty({}, name, { value });
-/** A promise of another kind. */
+/** A promise of another library. */
 const thenable = (then: (resolve: (value: unknown) => void) => void): PromiseLike<unknown> =>
   withProperty("then", then) as PromiseLike<unknown>;
 const stop: CancelReason = { kind: "stop" };

@@ -1,5 +1,5 @@
-// Races one foreign promise against a time limit and the run's cancellation. Everything foreign is awaited through here; this is
-// the only caller of p-timeout.
+// Races one promise of outside code against a time limit and the run's cancellation. All waiting for outside code goes through
+// here. This is the only caller of p-timeout.
 
 import pTimeout from "p-timeout";
 import { LazySignal } from "./signals.ts";
@@ -13,7 +13,7 @@ export type Raced<T> =
   | { readonly kind: "expired"; readonly limitMs: number }
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
-/** Time and cancellation, as a race needs them. */
+/** The clock and the cancellation of a race. */
 export interface DeadlinePorts {
   readonly clock: Clock;
   readonly scope: CancelScope;
@@ -24,17 +24,17 @@ export interface DeadlineLimits {
   readonly limitMs: number;
   /** Longest silence between two heartbeats. */
   readonly idleMs?: number | undefined;
-  /** How long the work may go on after a stop or at the wall clock; a kill or an abort leaves it at once. Default 0. */
+  /** How long the work may go on after a stop or the wall clock. A kill or an abort does not wait. Default 0. */
   readonly settleMs?: number | undefined;
 }
 
-/** The platform's timers, as p-timeout wants them. */
+/** The timers of the platform, in the form of p-timeout. */
 interface CustomTimers {
   setTimeout: typeof globalThis.setTimeout;
   clearTimeout: typeof globalThis.clearTimeout;
 }
 
-/** One deadline, from its making on. Its signal fires when the race is lost. */
+/** One deadline, which starts when it is created. Its signal fires when the race is lost. */
 export class Deadline implements Cancellable {
   readonly #ports: DeadlinePorts;
   readonly #limits: DeadlineLimits;
@@ -54,17 +54,17 @@ export class Deadline implements Cancellable {
     this.#lastSign = this.#startedAt;
   }
 
-  /** Fires when the work is given up. */
+  /** Fires when the race stops waiting for the work. */
   get signal(): AbortSignal {
     return this.#lazySignal().signal;
   }
 
-  /** Says that the work is alive: extends `idleMs`. */
+  /** Reports that the work is alive; restarts `idleMs`. */
   heartbeat(): void {
     this.#lastSign = this.#ports.clock.now();
   }
 
-  /** Silence does not count until `work` is over: it has limits of its own. */
+  /** Suspends `idleMs` until `work` is over, because `work` has limits of its own. */
   holdWhile(work: PromiseLike<unknown>): void {
     this.#holds += 1;
     const letGo = (): void => {
@@ -78,12 +78,12 @@ export class Deadline implements Cancellable {
     return this.#ports.clock.now() - this.#startedAt;
   }
 
-  /** Notes that the work has ended, where it needed no race. */
+  /** Marks the work as ended, if it needed no race. */
   end(): void {
     this.#over = true;
   }
 
-  /** True once the work has ended or was given up. */
+  /** True once the work has ended, or the race stopped waiting for it. */
   get isOver(): boolean {
     return this.#over;
   }
@@ -92,12 +92,12 @@ export class Deadline implements Cancellable {
     return this.#limits.limitMs;
   }
 
-  /** True once the time is up, also where no timer could fire because the work held the thread. */
+  /** True once the time is up, even if the work blocked the thread and no timer could fire. */
   get expired(): boolean {
     return this.#expired || this.elapsedMs() >= this.#limits.limitMs;
   }
 
-  /** Waits for `work`; never rejects. `onLate` hears how work that was given up ended after all. */
+  /** Waits for `work`; never rejects. `onLate` is called when work ends after the race stopped waiting for it. */
   async race<T>(work: PromiseLike<T>, onLate?: (success: boolean) => void): Promise<Raced<T>> {
     const { scope } = this.#ports;
     let ended: Raced<T> | undefined;
@@ -112,7 +112,7 @@ export class Deadline implements Cancellable {
         if (this.#over || cause !== undefined) onLate?.(raced.kind === "value");
         end(cause === undefined ? raced : { kind: "cancelled", cause });
       };
-      // A foreign thenable may throw from `then`, or answer twice.
+      // A thenable of outside code may throw from `then`, or call back twice.
       try {
         Promise.resolve(work).then(
           (value) => settle({ kind: "value", value }),
@@ -125,7 +125,7 @@ export class Deadline implements Cancellable {
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);
     try {
-      // A promise that is already kept is heard of in one tick, and needs no timer.
+      // A promise that is settled already is noticed in one tick, and needs no timer.
       await Promise.resolve();
       return ended ?? (await this.#raceTime(outcome));
     } finally {
@@ -137,19 +137,19 @@ export class Deadline implements Cancellable {
 
   #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
     const { limitMs } = this.#limits;
-    // From the making on: what the work took of the thread before it answered a promise counts too.
+    // Counts from the creation of the deadline, because the work may have blocked the thread before it returned a promise.
     const milliseconds = Math.max(1, limitMs - this.elapsedMs());
     return pTimeout(outcome, { milliseconds, fallback: () => this.#expire(limitMs), customTimers: this.#timers() });
   }
 
-  /** Gives the work up: at once on a kill or an abort, else after `settleMs`. */
+  /** Stops waiting for the work: at once on a kill or an abort, else after `settleMs`. */
   cancel(cause: CancelReason): void {
     const { settleMs = 0 } = this.#limits;
     const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;
     this.#lazySignal().abort(() => abortReasonOf(cause));
     const giveUp = (): void => this.#settle?.({ kind: "cancelled", cause });
     if (atOnce) giveUp();
-    // Only the first one sets it: a stop after the wall clock grants no second grace.
+    // Only the first cause starts this timer: a stop after the wall clock grants no second grace period.
     else if (settleMs !== Number.POSITIVE_INFINITY) this.#settleTimer ??= this.#ports.clock.setTimeout(giveUp, settleMs);
   }
 
@@ -169,7 +169,7 @@ export class Deadline implements Cancellable {
     return { kind: "expired", limitMs };
   }
 
-  /** p-timeout arms one timer; where silence counts too, a second one rolls beside it. */
+  /** p-timeout arms one timer. If silence is limited too, a second one runs for it. */
   #timers(): CustomTimers {
     const { clock } = this.#ports;
     const idle = this.#watchSilence();
@@ -198,7 +198,7 @@ export class Deadline implements Cancellable {
   }
 }
 
-/** The longest time that a timer can be set to, in milliseconds; above it timers fire at once. */
+/** The longest delay of a timer, in milliseconds. Timers with a longer delay fire at once. */
 export const longestTimerMs: number = 2 ** 31 - 1;
 
 /** The platform's clock. */
@@ -208,7 +208,7 @@ export const systemClock: Clock = {
   clearTimeout: (handle) => clearTimeout(handle as ReturnType<typeof setTimeout>),
 };
 
-/** Rings once when the latest due time has come. Shared by the streams of a run, one after the other. */
+/** Fires once when the latest due time has come. Shared by the streams of a run, one after the other. */
 export class IdleTimer {
   readonly #clock: Clock;
   #dueAt = Number.POSITIVE_INFINITY;
@@ -220,19 +220,19 @@ export class IdleTimer {
     this.#clock = clock;
   }
 
-  /** Rings at `dueAt` in place of what was set before. `Infinity` never rings. */
+  /** Fires at `dueAt`, which replaces an earlier one. `Infinity` never fires. */
   set(dueAt: number, ring: () => void): void {
     this.#dueAt = dueAt;
     this.#ring = ring;
     if (dueAt < this.#armedFor) this.#arm();
   }
 
-  /** Forgets what was set; the timer may stay until `stop`. */
+  /** Cancels the due time. The timer may stay until `stop`. */
   silence(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Forgets what was set and releases the timer. */
+  /** Cancels the due time and releases the timer. */
   stop(): void {
     this.silence();
     if (this.#armedFor === Number.POSITIVE_INFINITY) return;
@@ -255,14 +255,14 @@ export class IdleTimer {
   };
 }
 
-/** How many items without content may follow each other before the host gets a turn. */
+/** Most consecutive items without content before the event loop gets a turn. */
 const most = 256;
 
-/** Counts the items without content in a row. A stream of them that never waits would stop every timer of the process. */
+/** Counts consecutive items without content. A stream of them that never waits would block every timer of the process. */
 export class Lull {
   #count = 0;
 
-  /** A promise of one turn of the host's event loop, once in a while. Undefined if there is nothing to wait for. */
+  /** Returns a promise of one turn of the event loop once in a while, else undefined. */
   note(hasContent: boolean): Promise<void> | undefined {
     this.#count = hasContent ? 0 : this.#count + 1;
     if (this.#count < most) return undefined;

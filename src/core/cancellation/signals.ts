@@ -1,4 +1,4 @@
-// Abort signals: made when somebody asks for them, and listened to once.
+// Abort signals that are created on demand, with one listener each.
 
 import { dropPromise } from "../utils/promises.ts";
 
@@ -10,9 +10,9 @@ interface Waiting {
 
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
-/** Calls `call` when the signal fires, until the returned function lets go. The signal keeps a listener only while somebody waits. */
+/** Calls `call` when the signal fires, until the returned function is called. The signal has a listener only while somebody waits. */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
-  // Its own function, so that one caller may wait twice.
+  // A function of its own, so that one caller may wait twice.
   const own = (): void => call();
   const known = waiting.get(signal) ?? listen(signal);
   known.calls.add(own);
@@ -31,22 +31,22 @@ function listen(signal: AbortSignal): Waiting {
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Waiting = { calls, tell };
-  // First, because a signal of the caller's own may throw.
+  // First, because a signal of the caller may throw.
   dropPromise(signal.addEventListener("abort", tell));
   waiting.set(signal, made);
   return made;
 }
 
-/** A signal of the caller's own that cannot be let go harms no run: what it calls later does nothing. */
+/** Errors are ignored: a late call of a listener that cannot be removed has no effect. */
 function letGo(signal: AbortSignal, tell: () => void): void {
   try {
     dropPromise(signal.removeEventListener("abort", tell));
   } catch {
-    // As above.
+    // A signal of the caller may be anything.
   }
 }
 
-/** A waiter that throws harms no other: its error is reported as that of a listener of its own would be. */
+/** Calls one waiter. If it throws, the others are still called, and its error is reported like that of a separate listener. */
 function callAlone(call: () => void): void {
   try {
     call();
@@ -62,7 +62,7 @@ export class LazySignal {
   #controller: AbortController | undefined;
   #reason: (() => unknown) | undefined;
 
-  /** The signal; already aborted where `abort` came first. */
+  /** The signal, created on first use; already aborted if `abort` came first. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -71,7 +71,7 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
-  /** Fires the signal once. `reason` is only asked where somebody holds the signal. */
+  /** Fires the signal once. `reason` is only called if somebody holds the signal. */
   abort(reason: () => unknown): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -79,14 +79,14 @@ export class LazySignal {
   }
 }
 
-/** A signal that does what another one does until it is released, and can be aborted by itself. */
+/** A signal that follows another one until it is released, and can also be aborted by itself. */
 export interface FollowingSignal {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
   release(): void;
 }
 
-/** SDKs never take their listeners off the signal that they are given: they get one of their own. */
+/** Makes a signal for an SDK, because SDKs never remove their listeners from the signal that they get. */
 export function followSignal(signal: AbortSignal): FollowingSignal {
   const own = new AbortController();
   const abort = (): void => own.abort(signal.reason);
@@ -99,10 +99,10 @@ export function followSignal(signal: AbortSignal): FollowingSignal {
   };
 }
 
-/** A method of such an emitter, which the loop calls last of all. By a name that every copy of this package has in common. */
+/** The method of a watching emitter, which the loop calls last. All copies of the package use the same name. */
 const method = "turnwright.run-closed";
 
-/** An emitter that wants to know. */
+/** An emitter that is told when a run is closed. */
 export interface RunWatcher {
   readonly [method]: (run: ClosedRun) => void;
 }
@@ -110,16 +110,16 @@ export interface RunWatcher {
 /** A run that is over. */
 export interface ClosedRun {
   readonly runId: string;
-  /** Set where it did not end, but broke. */
+  /** Set if the run broke instead of ending. */
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** Tells an emitter, if it wants to know. What it throws disturbs nobody: the run is over. */
+/** Tells an emitter that a run is closed, if it has the method. Its errors are ignored, because the run is over. */
 export function tellClosed(emitter: object | undefined, run: ClosedRun): void {
   try {
     const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);
     if (typeof tell === "function") dropPromise(Reflect.apply(tell, emitter, [run]));
   } catch {
-    // An emitter of the caller's own may throw whatever is asked of it.
+    // An emitter of the caller may throw on any access.
   }
 }

@@ -1,4 +1,4 @@
-// Checks of options: what is wrong, then what to do.
+// Checks of options, with messages that say what is wrong and what is expected.
 
 import { longestTimerMs } from "../cancellation/deadline.ts";
 import { describeValue } from "../utils/texts.ts";
@@ -7,20 +7,20 @@ import { nearestName } from "../utils/tool-arguments.ts";
 import { LoopError } from "./loop-error.ts";
 import { type Replacement, replacementOf } from "./other-words.ts";
 
-/** The range of a number, both ends included. */
+/** The range of a number, including both ends. */
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
-  /** Whether it need not be whole. Default false. */
+  /** True if it need not be whole. Default false. */
   readonly fraction?: boolean | undefined;
-  /** Whether Infinity, for none, is in it. Default true. */
+  /** False if Infinity, which means no limit, is not allowed. Default true. */
   readonly infinite?: false | undefined;
 }
 
 /** The rule for time limits, in milliseconds. */
 export const timeLimit: { readonly min: number; readonly max: number } = { min: 1, max: longestTimerMs };
 
-/** Whether a value is a number within a rule. */
+/** True if a value is a number within a rule. */
 export function isWithin(
   value: unknown,
   { min, max = Number.MAX_SAFE_INTEGER, fraction, infinite }: NumberRule,
@@ -29,27 +29,25 @@ export function isWithin(
   return (Number.isInteger(value) || fraction === true) && typeof value === "number" && value >= min && value <= max;
 }
 
-/** The rule in words. */
+/** Describes a rule in words. */
 export function describeRule({ min, max, fraction, infinite }: NumberRule): string {
   const number = fraction === true ? "a number" : "a whole number";
   const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
   return `${number} ${range}${infinite === false ? "" : ", or Infinity"}`;
 }
 
-/** The rule for a time limit, if this value breaks it. */
+/** Returns the rule for time limits in words if the value breaks it. */
 export function findTimeoutProblem(value: unknown): string | undefined {
   return isWithin(value, timeLimit) ? undefined : describeRule(timeLimit);
 }
 
-/** The rule for a field in words, and its check. */
+/** The expected value in words, and the check. */
 export type Check = readonly [expected: string, fits: (value: unknown) => boolean];
 
-/** One check for each field: a new field without one does not compile. */
+/** One check per field: a new field without a check does not compile. */
 export type Checks<T> = { readonly [Key in keyof Required<T>]: Check };
 
-/** Whether a value is a function. */
 export const isFunction = (value: unknown): boolean => typeof value === "function";
-/** Whether a value is a text. */
 export const isText = (value: unknown): value is string => typeof value === "string";
 
 /** Checks for common options: texts, names, flags, functions, objects. */
@@ -62,7 +60,7 @@ export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" |
   object: ["an object", isRecord],
 };
 
-/** A number within bounds. */
+/** Makes a check for a number within bounds. */
 export function numberWithin(rule: NumberRule): Check {
   return [describeRule(rule), (value) => isWithin(value, rule)];
 }
@@ -73,7 +71,7 @@ export function oneOf(...values: readonly unknown[]): Check {
   return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => values.includes(value)];
 }
 
-/** The group of the fields that stand at the top. */
+/** The group of the top-level fields. */
 const top = "options";
 
 /** Throws LoopError "unknown-option" or "invalid-option" if a field of `value` is unknown or fails its check. Absent fields pass. */
@@ -96,8 +94,8 @@ export function checkRequired<Options extends object>(
 }
 
 /**
- * Throws LoopError "invalid-option" where a field that is needed is not there, and no other field can be a misspelling of it: that says
- * more than what came in its place.
+ * Throws LoopError "invalid-option" if a required field is missing and no other field can be a misspelling of it. If one can, the
+ * later error about that field says more.
  */
 export function checkNeeded(
   group: string,
@@ -109,7 +107,7 @@ export function checkNeeded(
   if (!isMisspelt) throw invalidOption(pathOf(group, name), check[0], undefined);
 }
 
-/** Throws LoopError "invalid-option" where not exactly one of two fields is given. */
+/** Throws LoopError "invalid-option" unless exactly one of two fields is given. */
 export function checkEither(group: string, value: object, names: readonly [string, string]): void {
   const given = names.filter((name) => Reflect.get(value, name) !== undefined).length;
   if (given === 1) return;
@@ -121,12 +119,12 @@ export function checkEither(group: string, value: object, names: readonly [strin
   });
 }
 
-/** Makes the LoopError "invalid-option". It names the kind of what was received, never the content. */
+/** Makes the LoopError "invalid-option". It names the type of the received value, never the content. */
 export function invalidOption(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
   return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }
 
-/** An option that does not exist, with the known one that was probably meant. */
+/** Makes the LoopError for an unknown option, with the known one that was probably meant. */
 export function unknownOption(name: string, group: string, known: readonly string[]): LoopError<"unknown-option"> {
   const { nearest = nearestName(name, known), instead }: Partial<Replacement> = replacementOf(name, known) ?? {};
   return new LoopError("unknown-option", {

@@ -1,4 +1,4 @@
-// What is read from the errors of SDKs, as far as it shows in a provider error.
+// The parts of SDK errors that appear in a provider error.
 
 import OpenAI from "openai";
 import { afterEach, describe, expect, it, vi } from "vitest";

@@ -1,5 +1,5 @@
-// Reads the error of any SDK: status, codes, the service's own words, how long to wait. Any field may be missing, of another type, or a
-// getter that throws.
+// Reads the error of any SDK: status, codes, the message of the service, the time to wait. Any field may be missing, of another
+// type, or a getter that throws.
 
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { parseJson } from "../utils/json.ts";
@@ -8,22 +8,22 @@ import { cutText } from "../utils/texts.ts";
 
 /** The facts of one error. */
 export interface ErrorFacts {
-  /** The message of the service, else that of the error. Credentials are not yet removed. */
+  /** The message of the service, else that of the error. It may still contain credentials. */
   readonly message: string;
   /** HTTP status. */
   readonly status: number | undefined;
-  /** Every code, type and name on the way down the causes and into the error body, in lower case. */
+  /** All codes, types and names in the error, its causes and its body, in lower case. */
   readonly words: ReadonlySet<string>;
-  /** Messages on the way down, outermost first. */
+  /** All messages in the error, its causes and its body, outermost first. */
   readonly messages: readonly string[];
   readonly retryAfterMs: number | undefined;
-  /** Whether the service allows another try (header `x-should-retry`, sent by OpenAI and Anthropic). */
+  /** True or false if the service allows or forbids a retry (header `x-should-retry`, sent by OpenAI and Anthropic). */
   readonly shouldRetry: boolean | undefined;
 }
 
 const deepest = 4;
 
-/** The beginning of a message is enough to classify it. The body in front of which an SDK puts a status is read whole. */
+/** Longest part of a message that is read to classify it. A body after a status in a message is read completely. */
 const longestRead = 10_000;
 
 interface Draft {
@@ -36,7 +36,7 @@ interface Draft {
   said: string | undefined;
 }
 
-/** Reads an error of any kind. Throws only what the error's own getters throw. */
+/** Reads an error of any kind. Throws only if a getter of the error throws. */
 export function readErrorFacts(thrown: unknown): ErrorFacts {
   const draft: Draft = {
     status: undefined,
@@ -59,7 +59,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
   };
 }
 
-/** An error, then its body, then its causes. The error's own facts win. */
+/** Reads an error, then its body, then its causes. Earlier facts take precedence. */
 function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   readWords(error, draft);
   readResponse(error, draft);
@@ -71,14 +71,14 @@ function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   if (isRecord(cause) && depth < deepest) readError(cause, draft, depth + 1);
 }
 
-/** SDKs put status and headers on the error, under one name or another, or on a response that hangs on it. */
+/** Reads status and headers. SDKs put them on the error, under different names, or on its response. */
 function readResponse(error: UnknownRecord, draft: Draft): void {
   const response: UnknownRecord = isRecord(error.response) ? error.response : {};
   draft.headers ??= error.headers ?? error.responseHeaders ?? response.headers;
   draft.status ??= toStatus(error.status) ?? toStatus(error.statusCode) ?? toStatus(response.status);
 }
 
-/** The body of an answer: `{ error: { message, type, code } }`, or what is inside, or an array of one. */
+/** Reads a response body: `{ error: { message, type, code } }`, the inner object alone, or an array with one such object. */
 function readBody(body: unknown, draft: Draft, depth: number): void {
   const fields: unknown = Array.isArray(body) ? body[0] : body;
   if (typeof fields === "string") return say(fields, draft);
@@ -97,13 +97,16 @@ function say(text: string, draft: Draft): void {
   draft.messages.push(draft.said);
 }
 
-/** A class that does not set `name`, such as those of openai, is still known by its constructor. */
+/** A class that does not set `name`, such as those of openai, is identified by its constructor. */
 function readWords({ name, code, type, status, constructor }: UnknownRecord, { words }: Draft): void {
   const className = name === "Error" && typeof constructor === "function" ? constructor.name : undefined;
   for (const word of [name, code, type, status, className]) if (typeof word === "string") words.add(word.toLowerCase());
 }
 
-/** Several SDKs put the whole body into the message, with or without the status before it: `429 {…}`, `got status: UNAVAILABLE. {…}`. */
+/**
+ * Finds the body in a message. Several SDKs put it there, with or without the status before it: `429 {…}`, `got status:
+ * UNAVAILABLE. {…}`.
+ */
 function parseBody(message: string): unknown {
   const start = /^(?:\d{3}\s{1,4}|got status: \w{1,64}\. )?(?=[{[])/.exec(message)?.[0].length;
   if (start === undefined) return undefined;
@@ -111,7 +114,7 @@ function parseBody(message: string): unknown {
   return parseJson(text) ?? readCutBody(text);
 }
 
-/** The fields of a body that ends too early; those of the innermost object are the last ones. */
+/** Reads the fields of a truncated body. Those of the innermost object come last. */
 function readCutBody(text: string): unknown {
   const fields: { [field: string]: unknown } = {};
   for (const [, field = "", value = ""] of text.slice(0, longestBody).matchAll(saidField)) fields[field] = parseJson(value);
@@ -126,14 +129,14 @@ function toStatus(value: unknown): number | undefined {
   return typeof status === "number" && Number.isInteger(status) && status >= 100 && status <= 599 ? status : undefined;
 }
 
-/** A proxy's error page is not worth showing: its title is. */
+/** Shortens the HTML error page of a proxy to its title. */
 function pageTitle(message: string): string {
   if (!/<(?:!doctype|html|head|body)\b/i.test(message)) return message;
   const title = /<title[^>]{0,100}>\s{0,100}([^<]{1,200})/i.exec(message)?.[1]?.trim();
   return title === undefined || title === "" ? "The server sent an HTML page." : `The server sent an HTML page: ${title}`;
 }
 
-/** `retry-after-ms`, else `retry-after` in seconds or as a date, which is compared with the server's own `date`. */
+/** Reads `retry-after-ms`, else `retry-after` in seconds or as a date. A date is compared with the `date` header of the server. */
 function readRetryAfter(headers: unknown): number | undefined {
   const ms = toNumber(headerOf(headers, "retry-after-ms"));
   if (ms !== undefined) return ms;
@@ -144,19 +147,19 @@ function readRetryAfter(headers: unknown): number | undefined {
   return until === undefined ? undefined : Math.max(0, until - (toDate(headerOf(headers, "date")) ?? Date.now()));
 }
 
-/** The number that a header begins with: one that was sent several times is a list. */
+/** Reads the number at the start of a header. A header that was sent several times is a list. */
 function toNumber(header: string | undefined): number | undefined {
   const digits = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(?:,|$)/.exec(header ?? "")?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** A date as HTTP writes it, in milliseconds. Date.parse takes any number for one: "-5" is a day in May. */
+/** Parses an HTTP date, in milliseconds. Date.parse alone accepts numbers: "-5" is a day in May. */
 function toDate(header: string | undefined): number | undefined {
   const date = Date.parse(/^\s*([A-Z][a-z]{2,8},? [^,]{10,30})/.exec(header ?? "")?.[1] ?? "");
   return Number.isNaN(date) ? undefined : date;
 }
 
-/** Google's RetryInfo, such as `{ retryDelay: "34s" }` among the details of an error body. */
+/** Reads Google's RetryInfo, such as `{ retryDelay: "34s" }` in the details of an error body. */
 function readRetryDelay(details: unknown): number | undefined {
   if (!Array.isArray(details)) return undefined;
   const info: unknown = details.find((detail: unknown) => isRecord(detail) && typeof detail.retryDelay === "string");
@@ -169,7 +172,7 @@ function readShouldRetry(headers: unknown): boolean | undefined {
   return said === "true" ? true : said === "false" ? false : undefined;
 }
 
-/** A header of a Headers object, a Map, or a plain object whose keys may be written in any case. Of several values the first. */
+/** Reads a header of a Headers object, a Map, or a plain object with keys in any case. Of several values it returns the first. */
 function headerOf(headers: unknown, name: string): string | undefined {
   if (!isRecord(headers)) return undefined;
   const found: unknown =

@@ -1,4 +1,4 @@
-// Says in words how a run ended.
+// Describes in words how a run ended.
 
 import type { CostUnknownWhy, EndReason, LoopStatus } from "../types/termination.ts";
 import { quote } from "../utils/texts.ts";
@@ -6,7 +6,7 @@ import type { LoopResult } from "../types/loop-result.ts";
 import { hasBrand, isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 
-/** The reasons that a limit of cost gives. */
+/** The reasons of cost limits. */
 type CostReason = Extract<EndReason, { readonly kind: "max-cost" | "cost-unknown" }>;
 
 const because: { readonly [Why in CostUnknownWhy]: string } = {
@@ -15,7 +15,7 @@ const because: { readonly [Why in CostUnknownWhy]: string } = {
   "pricing-failed": ', because "pricing" threw or gave no number of 0 or more (see the event listener-error)',
 };
 
-/** Reads on behind a colon. */
+/** Describes a cost reason. The text follows a colon. */
 export function describeCost(reason: CostReason): string {
   if (reason.kind === "max-cost") {
     const { limitUSD, spentUSD, expectedUSD } = reason;
@@ -33,18 +33,18 @@ function round(usd: number): number {
   return Number(usd.toPrecision(6));
 }
 
-/** How a run can end that did not complete: every `reason.kind` but those of status "completed". */
+/** The ways to end without completing: every `reason.kind` except those of status "completed". */
 export type EndedKind = Exclude<
   EndReason["kind"],
   "answered" | "end-turn" | "pre-tool-text" | "stop-condition" | "length" | "refusal" | "content-filter"
 >;
 
-/** The reasons of some kinds, with the facts that they bring. */
+/** The reasons of some kinds, with their details. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
 type Words = { readonly [Kind in EndedKind]: (reason: ReasonOf<Kind>) => string };
 
-/** One for each kind, each read behind a colon: a kind without words does not compile. */
+/** One text per kind; each follows a colon. A kind without a text does not compile. */
 const words: Words = {
   "provider-error": ({ error }) => `the model failed with ${error.code}: ${error.message}`,
   "malformed-call": () => "the model called a tool without a name",
@@ -75,7 +75,7 @@ const words: Words = {
 };
 
 /**
- * Says how a run ended: its status, its reason, and what that means.
+ * Describes how a run ended: its status, its reason, and their meaning.
  *
  * @example describeEnding(result); // "The run ended as timeout (max-iterations): the limit of 10 iterations is reached."
  */
@@ -86,7 +86,7 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
   return said.endsWith(".") ? said : `${said}.`;
 }
 
-/** False also of kinds that only another version of the package has. */
+/** Also false for kinds that only another version of the package has. */
 function isEnded(reason: EndReason): reason is ReasonOf<EndedKind> {
   return Object.hasOwn(words, reason.kind);
 }
@@ -99,25 +99,25 @@ function behind(text: unknown): string {
   return typeof text === "string" && text !== "" ? `: ${tidy(text)}` : "";
 }
 
-/** Texts of a caller may be long or hold a credential. Errors have been cleaned already. */
+/** Shortens texts of a caller and removes credentials. Errors are clean already. */
 function tidy(text: string): string {
   return toPlainError(text).message;
 }
 
-/** The result of a run that ended in some ways. */
+/** The result of a run that ended for one of these reasons. */
 export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { readonly reason: ReasonOf<Kind> };
 
-/** Shared by every copy of the package, so that the guard works across ESM and CommonJS. */
+/** Shared by all copies of the package, so that the guard works across ESM and CommonJS. */
 const brand = Symbol.for("turnwright.LoopEndedError");
 
 /**
- * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. Nothing is lost: `result` holds all that was said, done
- * and spent. It is left out where the error is printed or made JSON of. Ask `isLoopEndedError` rather than `instanceof`, which fails
- * where two copies of the package are loaded.
+ * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. `result` is the whole result. It is not enumerable,
+ * so it is omitted when the error is printed or converted to JSON. Use `isLoopEndedError` instead of `instanceof`, which fails if
+ * two copies of the package are loaded.
  */
 export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
   override readonly name: string = "LoopEndedError";
-  /** The whole result; its text is what was said before the end. */
+  /** The whole result. Its `text` is the last text before the end. */
   declare readonly result: EndedResult<Kind>;
 
   constructor(result: EndedResult<Kind>) {
@@ -126,55 +126,55 @@ export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
-  /** Coarsely how the run ended. */
+  /** The coarse ending of the run. */
   get status(): LoopStatus {
     return this.result.status;
   }
 
-  /** Exactly how the run ended. */
+  /** The exact ending of the run. */
   get reason(): ReasonOf<Kind> {
     return this.result.reason;
   }
 
-  /** In short: without the transcript, which may be large and private. */
+  /** Omits the transcript, which may be large and private. */
   toJSON(): { readonly [field: string]: string } {
     const { name, message, status, reason, result } = this;
     return { name, message, status, kind: reason.kind, runId: result.runId };
   }
 }
 
-/** The iterations were used up: the iterations of a run, the rounds of tools of `generateWithTools`. */
+/** The iteration limit was reached: `limits.maxIterations`, or `maxIterations` of `generateWithTools`. */
 export class IterationLimitError extends LoopEndedError<"max-iterations"> {
   override readonly name = "IterationLimitError";
 }
 
-/** The limit of cost was reached, or could not be kept because the cost of an iteration is not known. */
+/** The cost limit was reached, or could not be checked because the cost of an iteration is unknown. */
 export class CostLimitError extends LoopEndedError<"max-cost" | "cost-unknown"> {
   override readonly name = "CostLimitError";
 }
 
-/** Somebody ended the run: by a control, by the signal, or in `onIteration`. */
+/** The run was ended by a control, by the signal, or in `onIteration`. */
 export class AbortedError extends LoopEndedError<"stopped" | "killed" | "aborted" | "iteration-abort"> {
   override readonly name = "AbortedError";
 }
 
-/** The model or the way to it failed; `reason.error` says how, and whether another try is worth it. */
+/** The model or the connection to it failed. `reason.error` has the details, and says if a retry may succeed. */
 export class ProviderFailedError extends LoopEndedError<"provider-error"> {
   override readonly name = "ProviderFailedError";
 }
 
-/** Something took too long. */
+/** The model was silent for too long, or the run exceeded its wall clock. */
 export class TimedOutError extends LoopEndedError<"stream-idle" | "first-chunk" | "wall-clock"> {
   override readonly name = "TimedOutError";
 }
 
-/** The run is not over: the same call over `result.journal` goes on. */
+/** The run is not over. The same call with `result.journal` continues it. */
 export class SuspendedError extends LoopEndedError<"drained" | "approval-required"> {
   override readonly name = "SuspendedError";
 }
 
 /**
- * True for a LoopEndedError, of any copy of the package; with kinds, for one whose reason is one of these.
+ * True for a LoopEndedError of any copy of the package. With kinds, true only if its reason is one of them.
  *
  * @example if (isLoopEndedError(error, "provider-error")) console.log(error.reason.error.retryable);
  */

@@ -1,4 +1,5 @@
-// LoopError: its codes, the details of each, and their messages. Thrown for misuse only, before any request: other endings are results.
+// LoopError: its codes, the details of each, and their messages. Thrown only for misuse, before any request. Other endings are
+// results.
 
 import type { PartialResult } from "../types/loop-result.ts";
 import type { ToolChange } from "../types/tool-outcome.ts";
@@ -6,40 +7,40 @@ import { hasBrand } from "../utils/guards.ts";
 import { quote } from "../utils/texts.ts";
 import { describeChange } from "./other-words.ts";
 
-/** Every error the loop throws: its code, and the facts that come with that code. A code without a message does not compile. */
+/** The codes of LoopError with the details of each. A code without a message does not compile. */
 export interface LoopErrorDetails {
-  /** An option the loop cannot run with. `received` says what kind of value came, never its content. */
+  /** An option has an invalid value. `received` describes the type of the value, never its content. */
   readonly "invalid-option": { readonly option: string; readonly expected: string; readonly received: string };
-  /** An option that does not exist, with the one that was probably meant. */
+  /** An option does not exist. `nearest` is the one that was probably meant. */
   readonly "unknown-option": {
     readonly option: string;
     readonly nearest?: string | undefined;
-    /** How to write that, if the name is a word of another library. */
+    /** How to write the option, if the name comes from another library. */
     readonly instead?: string | undefined;
   };
-  /** Two tools of one name. */
+  /** Two tools have the same name. */
   readonly "duplicate-tool": { readonly toolName: string };
-  /** A tool that is not one; `problem` reads on after the tool's name. */
+  /** A tool has an invalid shape. `problem` follows the name of the tool. */
   readonly "invalid-tool": { readonly toolName: string; readonly problem: string };
-  /** An input schema that cannot be shown to a model; `problem` reads on after "The input schema of tool …". */
+  /** An input schema cannot be shown to a model. `problem` follows "The input schema of tool …". */
   readonly "invalid-schema": { readonly toolName: string; readonly problem: string };
-  /** A conversation that cannot be sent; `index` is the 0-based message, and `problem` reads on after it. */
+  /** A conversation cannot be sent. `index` is the 0-based message, and `problem` follows it. */
   readonly "invalid-messages": { readonly index: number; readonly problem: string };
-  /** A control, a run id or a journal in memory that a running loop holds. */
+  /** A control, a run id or an in-memory journal belongs to a running loop. */
   readonly "already-running": { readonly what: "control" | "runId" | "journal"; readonly runId?: string | undefined };
-  /** A nested run below the deepest level that is allowed: `current` runs are around it, and `limit` levels are allowed. */
+  /** A nested run would be too deep: `current` runs are around it, and `limit` levels are allowed. */
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
-  /** A journal of another run; `field` is what differs. */
+  /** The journal belongs to another run. `field` names the difference. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
-  /** A decision about a call that does not wait for one: unknown, or settled. A call inside another one is named by the path to it. */
+  /** A decision names a call that does not wait for one: unknown, or settled. The id of a call inside another one is the path to it. */
   readonly "unknown-decision": {
     readonly call: string;
-    /** The ids of calls that do wait, at most 10. Absent if none was found by then. */
+    /** The ids of calls that do wait, at most 10. Absent if none is known yet. */
     readonly waiting?: readonly string[] | undefined;
   };
   /**
-   * A journal that another writer has: a process, by its id and the name of its machine. `isVisible` is false for a process in another
-   * container or on another machine, of which nobody here can know whether it still runs.
+   * Another process writes the journal, on the machine `host`. `isVisible` is false if that process runs in another container or
+   * on another machine, so that its state cannot be checked.
    */
   readonly "journal-locked": {
     readonly path: string;
@@ -48,39 +49,39 @@ export interface LoopErrorDetails {
     readonly host: string;
     readonly isVisible: boolean;
   };
-  /** A file that cannot be a journal, whatever it says; `problem` reads on after "The journal … is refused:" and says what to do. */
+  /** A file cannot be used as a journal. `problem` follows "The journal … is refused:" and says what to do. */
   readonly "journal-refused": { readonly path: string; readonly problem: string };
   /**
-   * A journal that is not what was written: a line of a file, counted from 1, or the record of a step that cannot have given it.
-   * `problem` reads on after the line or the key.
+   * The journal does not contain what was written: a line of a file, counted from 1, or the impossible record of a step.
+   * `problem` follows the line or the key.
    */
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
     | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
-  /** A step of a loop of the caller's own over a journal that is not open. */
+  /** A loop of the caller ran a step with a journal that is not open. */
   readonly "journal-closed": { readonly path: string };
-  /** A replay that came to a step which is not recorded. */
+  /** A replay reached a step that is not recorded. */
   readonly "journal-incomplete": { readonly key: string };
   /**
-   * A journal that did not answer in time. `ms` is how long the run waited, after it was `ended` from outside where that is there.
-   * `partial` is what the run had until then; it is left out where the error is printed or made JSON of.
+   * The journal did not answer in time. `ms` is how long the run waited; if `ended` is set, it counts from the end from outside.
+   * `partial` is the result so far. It is not enumerable, so it is omitted when the error is printed or converted to JSON.
    */
   readonly "journal-unresponsive": {
     readonly verb: "open" | "close" | "step" | "all" | "replays" | "has";
-    /** The step that was asked for; of several, the first. */
+    /** The requested step; the first, if there were several. */
     readonly key?: string | undefined;
     readonly ms: number;
     readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;
     readonly partial?: PartialResult | undefined;
   };
-  /** A resumed run with recorded calls that their tools no longer take: the names of these tools, and what changed. */
+  /** A resumed run has recorded calls that no longer fit their tools: the names of these tools, and their changes. */
   readonly "tools-changed": { readonly changed: readonly string[]; readonly changes: readonly ToolChange[] };
 }
 
-/** The error in one word that a program can compare. */
+/** The error codes, for comparison in programs. */
 export type LoopErrorCode = keyof LoopErrorDetails;
 
-/** A LoopError of one of some codes, so that comparing `code` tells the type of `details`. */
+/** A LoopError with one of these codes. Comparing `code` narrows the type of `details`. */
 export type LoopErrorOf<Code extends LoopErrorCode> = Code extends LoopErrorCode ? LoopError<Code> : never;
 
 type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
@@ -132,12 +133,12 @@ const messages: Messages = {
     `Recorded calls do not fit their tools any more: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change in "policies.allowToolChange".`,
 };
 
-/** Shared by every copy of the package, so that the guard works across ESM and CommonJS. */
+/** Shared by all copies of the package, so that the guard works across ESM and CommonJS. */
 const brand = Symbol.for("turnwright.LoopError");
 
 /**
- * Thrown for misuse, before any request. `code` says what is wrong and `details` holds the facts. Ask `isLoopError` rather
- * than `instanceof`, which fails where two copies of the package are loaded.
+ * Thrown for misuse, before any request. `code` identifies the error and `details` has the facts. Use `isLoopError` instead of
+ * `instanceof`, which fails if two copies of the package are loaded.
  */
 export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error {
   override readonly name = "LoopError";
@@ -153,7 +154,7 @@ export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error
 }
 
 /**
- * True for a LoopError, of any copy of the package; with a `code`, for one of that code only.
+ * True for a LoopError of any copy of the package. With a `code`, true only for that code.
  *
  * @example if (isLoopError(error, "unknown-option")) console.log(error.details.nearest);
  */

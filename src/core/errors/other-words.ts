@@ -1,4 +1,4 @@
-// Advice about words of other libraries and about tools that changed.
+// Advice about the option names of other libraries, and about tools that changed.
 
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 import { quote } from "../utils/texts.ts";
@@ -6,7 +6,7 @@ import type { UnknownRecord } from "../utils/guards.ts";
 
 type Words = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 
-/** Each reads on after the tool's name; a kind without words does not compile. */
+/** Each text follows the name of the tool. A kind without a text does not compile. */
 const words: Words = {
   removed: () => "is gone",
   "source-changed": ({ values }) => `is another tool of its server${values}`,
@@ -19,16 +19,16 @@ const words: Words = {
   "trait-changed": ({ place }) => `has another value of the trait${place}`,
 };
 
-/** Such as: "pay" has another type in "amount": string, was number. */
+/** Describes a change, for example: "pay" has another type in "amount": string, was number. */
 export function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
   const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
   const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;
   return `${quote(toolName)} ${words[kind]({ place, values: `: ${now}, was ${was}` })}`;
 }
 
-/** The replacement for a word. */
+/** The option that replaces a word of another library. */
 export interface Replacement {
-  /** The option, by its path. */
+  /** The path of the option. */
   readonly nearest: string;
   /** How to write it. */
   readonly instead?: string | undefined;
@@ -55,7 +55,7 @@ const trace: Replacement = { nearest: "events", instead: 'withTracing(options) o
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which counts the first attempt" };
 const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client that you made with your key" };
 
-/** By word; the first whose option is known where the word stands. */
+/** Replacements by word. The first one that exists in the same group is used. */
 const replacements: { readonly [word: string]: readonly Replacement[] } = {
   prompt: [messages],
   input: [messages],
@@ -136,7 +136,7 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
 const bytes = 'data: Buffer.from(bytes).toString("base64")';
 const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
 
-/** The replacement for a part of a message or a result in another library's form, or with bytes. */
+/** Returns advice about a part of a message or a result that has the form of another library, or contains binary data. */
 export function partAdviceOf(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
   if (hasBytes) return `Bytes go as base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
@@ -149,7 +149,7 @@ export function partAdviceOf(part: UnknownRecord): string | undefined {
 
 const experimental = /^(?:experimental|unstable)_/;
 
-/** The replacement for an unknown name, if it is a word of another library. */
+/** Returns the replacement for an unknown name, if it is a word of another library. */
 export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
   const name = word.replace(experimental, "");
   const rows = Object.hasOwn(replacements, name) ? replacements[name] : undefined;

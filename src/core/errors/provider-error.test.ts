@@ -1,4 +1,4 @@
-// How the errors of real SDKs, of fetch in several runtimes, and error objects inside streams are classified.
+// The classification of errors of real SDKs, of fetch in several runtimes, and of error objects inside streams.
 
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";

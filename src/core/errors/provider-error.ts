@@ -1,4 +1,4 @@
-// ProviderError: what went wrong at a model service.
+// ProviderError: errors of a model service.
 
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import { isRecord } from "../utils/guards.ts";
@@ -7,12 +7,12 @@ import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, invalidOption } from "./check-fields.ts";
 
-/** Whether the same request may succeed later, where nothing more is known than the code. */
+/** The default of `retryable` for each code. */
 const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
   "finish-error": true,
   "finish-unknown": false,
-  // It ended well and was paid for: whether to pay again is not for a retry to decide.
+  // The stream ended normally and was paid for. A retry must not decide to pay again.
   "no-output": false,
   auth: false,
   "rate-limit": true,
@@ -25,7 +25,7 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
 
 const longestWaitMs = Number.MAX_SAFE_INTEGER;
 
-/** Whether an error of this code is worth another attempt by default. */
+/** Returns true if an error with this code is retryable by default. */
 export function defaultRetryable(code: ProviderErrorCode): boolean {
   return retryableByCode[code];
 }
@@ -34,16 +34,16 @@ export function defaultRetryable(code: ProviderErrorCode): boolean {
 export interface ProviderErrorFacts {
   /** HTTP status. */
   readonly status?: number | undefined;
-  /** Default: by the code. */
+  /** Default: depends on the code. */
   readonly retryable?: boolean | undefined;
   /** The wait that the service asked for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Anything thrown. */
+  /** Any thrown value. */
   readonly cause?: unknown;
 }
 
 /**
- * Makes a provider error. The message is cut and freed of credentials.
+ * Makes a provider error. The message is shortened, and credentials are removed.
  *
  * @example
  * yield { type: "error", error: providerError("overloaded", "All workers are busy.", { status: 503, retryAfterMs: 2_000 }) };
@@ -56,13 +56,13 @@ export function providerError(code: ProviderErrorCode, message: string, facts: P
     code,
     retryable,
     ...(Number.isFinite(status) ? { status } : {}),
-    // A wait without end stays one that is too long, in a number that JSON can say.
+    // An infinite wait becomes the longest wait that JSON can represent.
     ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs: Math.min(retryAfterMs, longestWaitMs) } : {}),
     ...(cause === undefined || cause === null ? {} : { cause: toPlainError(cause) }),
   };
 }
 
-/** Whether a value says all that a provider error must say. */
+/** Returns true if a value has the required fields of a provider error. */
 export function isProviderError(value: unknown): value is ProviderError {
   return (
     isRecord(value) &&
@@ -74,14 +74,20 @@ export function isProviderError(value: unknown): value is ProviderError {
 }
 
 /**
- * Classifies anything thrown by a provider's SDK, or found as an error object in its stream. Never throws.
+ * Classifies anything that the SDK of a provider throws, or that its stream contains as an error object. Never throws.
  *
- * A value that already is a provider error keeps its facts. Else the first of these that fits decides: a used-up quota or balance
- * (`rate-limit`, not retryable); the HTTP status, where a refused request whose words speak of the context is `context-too-long`, and
- * one whose words speak of the key is `auth`; the service's error type; a failed
- * connection (`network`; an abort counts as one, not retryable); a body that is no JSON (`server`). What is left is `server`
- * and not retryable: it may be a mistake in the program, which repeating does not mend. The header `x-should-retry` outranks
- * all of them on retrying. No header, body or credential gets into the result.
+ * A value that is a provider error already keeps its facts. Otherwise the first match decides:
+ *
+ * - a used-up quota or balance: `rate-limit`, not retryable
+ * - the HTTP status; a rejected request is `context-too-long` if its message is about the context, and `auth` if it is about the
+ *   key
+ * - the error type of the service
+ * - an abort: `network`, not retryable
+ * - a failed connection: `network`
+ * - a body that is not JSON: `server`
+ * - anything else: `server`, not retryable, because it may be a mistake in the program that a retry would repeat
+ *
+ * The header `x-should-retry` takes precedence for `retryable`. The result contains no header, body or credential.
  *
  * @example
  * toProviderError(await failure); // { name: "ProviderError", code: "rate-limit", status: 429, retryable: true, retryAfterMs: 7000, message: "Rate limit reached" }
@@ -128,8 +134,8 @@ function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): b
 }
 
 /**
- * 408 is the server's view of a network failure. 409 is a lock that timed out, which the openai SDK retries as well. 498 is
- * Groq's, 529 Anthropic's "overloaded".
+ * 408 is the server's report of a network failure. 409 is a lock that timed out, which the openai SDK also retries. 498 is sent
+ * by Groq, 529 is Anthropic's "overloaded".
  */
 function codeOfStatus(status: number | undefined): ProviderErrorCode | undefined {
   if (status === undefined || status < 400) return undefined;
@@ -150,7 +156,7 @@ const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
   [529, "overloaded"],
 ]);
 
-/** Error types for streams that fail after their status 200: OpenAI's, Anthropic's and Google's words, in lower case. */
+/** Error types of streams that fail after status 200, in lower case: the words of OpenAI, Anthropic and Google. */
 const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["rate_limit_exceeded", "rate-limit"],
   ["rate_limit_error", "rate-limit"],
@@ -185,16 +191,16 @@ const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["internal", "server"],
 ]);
 
-/** "You exceeded your current quota" is not here: Gemini says it of limits by the minute. */
+/** Does not include "You exceeded your current quota", which Gemini also sends for limits per minute. */
 const usedUpWords = /^(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active|billing_error)$/;
 const usedUpText = /insufficient balance|credit balance is too low/i;
 
 const contextWords = /^(?:context_length_exceeded|exceed_context_size_error|model_context_window_exceeded)$/;
-/** The words of OpenAI, Anthropic, Gemini, Bedrock, xAI, Groq, vLLM and llama.cpp for the same thing. */
+/** Messages about the context length of OpenAI, Anthropic, Gemini, Bedrock, xAI, Groq, vLLM and llama.cpp. */
 const contextText =
   /context[ _](?:length|limit|window|size)|prompt is too long|input is too long|too many (?:input )?tokens|input token count|maximum prompt length|reduce the length of the (?:messages|prompt|input)/i;
 
-/** Google and xAI say so with status 400. */
+/** Messages about an invalid key that Google and xAI send with status 400. */
 const keyWords = /^api_key_invalid$/;
 const keyText = /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i;
 
@@ -203,7 +209,7 @@ const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
 
 const networkWords =
   /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:connreset|connrefused|connaborted|notfound|ai_again|timedout|pipe|hostunreach|hostdown|netunreach|netdown|netreset)|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
-/** The messages of fetch in Node, Chromium, Firefox, Safari, Bun and Deno, and those of the SDKs of openai, anthropic and Google. */
+/** Messages of fetch in Node, Chromium, Firefox, Safari, Bun and Deno, and of the SDKs of openai, anthropic and Google. */
 const networkText =
   /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
 
@@ -211,17 +217,17 @@ function causeOf(thrown: unknown): unknown {
   return isRecord(thrown) ? thrown.cause : undefined;
 }
 
-/** As a check of an option. */
+/** The check of a provider option. */
 export const providerCheck: Check = ['a provider: an object with "id", "model" and "stream"', isProvider];
 
-/** Whether a value has the fields that every provider has. */
+/** True if a value has the fields that every provider has. */
 export function isProvider(value: unknown): value is Provider {
   if (!isRecord(value)) return false;
   const { id, model, stream } = value;
   return typeof id === "string" && typeof model === "string" && typeof stream === "function";
 }
 
-/** Throws LoopError "invalid-option" where an option is no provider. */
+/** Throws LoopError "invalid-option" if an option is not a provider. */
 export function assertProvider(option: string, value: unknown): void {
   if (!isProvider(value)) throw invalidOption(option, providerCheck[0], value);
 }

@@ -1,4 +1,5 @@
-// The default journal: the keys and the answers of the steps, in order. The run holds most of the answers anyway. It can be saved as JSON and read back.
+// The default journal: the keys and results of the steps, in order. The run holds most of the results anyway. It can be saved as
+// JSON and read back.
 
 import type { Journal, Step } from "../types/journal.ts";
 import type { Json } from "../types/json.ts";
@@ -7,7 +8,7 @@ import { describeValue } from "../utils/texts.ts";
 import { isRecord, isThenable } from "../utils/guards.ts";
 import { whenAllReady } from "../utils/promises.ts";
 
-/** The JSON form of a memory journal: step key to answer, in the order of recording. */
+/** The JSON form of a memory journal: from step key to result, in the order of recording. */
 export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };
 
 /** A journal in memory. */
@@ -19,10 +20,11 @@ export interface MemoryJournal extends Journal {
 }
 
 /**
- * Makes a journal that keeps its records in memory: `runToolLoop` takes one when it is given none. Every run can be resumed from it,
- * also elsewhere: save `JSON.stringify(result.journal)`, and hand `memoryJournal(JSON.parse(saved))` to the same call.
+ * Makes a journal that keeps its records in memory, as `runToolLoop` does by default. Any run can be resumed from it, also in
+ * another process: save `JSON.stringify(result.journal)`, and pass `memoryJournal(JSON.parse(saved))` to the same call. In the
+ * same process you can pass the journal itself.
  *
- * The journal itself can be handed on in the same process. Throws LoopError "invalid-option" where `saved` is something else.
+ * Throws LoopError "invalid-option" if `saved` is anything else.
  *
  * @example
  * const first = await runToolLoop(options);
@@ -33,7 +35,7 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
   const keys = Object.keys(steps);
   const answers: unknown[] = Object.values(steps);
   let recalled: ReadonlyMap<string, unknown> = toIndex(keys, answers);
-  // Made for the first question: most runs ask none.
+  // Created on the first call, because most runs never call `has`.
   let known: Set<string> | undefined;
   const has = (key: string): boolean => {
     known ??= new Set(keys);
@@ -46,7 +48,8 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
     return answer;
   };
   const step = <T>({ key, run }: Step<T>): PromiseLike<T> | T => {
-    // Keys are unique in a run, so that what it adds itself is never looked up. The first key again means another run over this journal.
+    // Keys are unique in a run, so records of this run are never looked up. If the first key comes again, another run uses this
+    // journal.
     if (key === keys[0] && recalled.size < keys.length) recalled = toIndex(keys, answers);
     if (recalled.size > 0 && recalled.has(key)) return recalled.get(key) as T;
     const answer = run({});

@@ -1,4 +1,4 @@
-// Starts calls of eager tools while the model still speaks.
+// Starts calls of eager tools while the model is still streaming.
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { whenReady } from "../utils/promises.ts";
@@ -9,7 +9,7 @@ import { type Run, toBatchCall } from "./run/run.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
 
-/** Starts the calls of an iteration early; undefined if something could still veto them. */
+/** Returns the ports that start calls early; undefined if something could still veto them. */
 export function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
   if (!run.visibleTools.hasEager) return undefined;
@@ -33,7 +33,7 @@ function isEager({ visibleTools, registry }: Run, { name }: ToolCall): boolean {
   return eager === true && needsApproval === false && registry.agentOf?.(name) === undefined;
 }
 
-/** A call that may not run is refused with its batch, as any other. */
+/** Starts one prepared call. A call that may not run is refused later, with its batch. */
 function begin(run: Run, prepared: Prepared): ReturnType<EagerPorts["start"]> {
   const { scope, control } = run;
   if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;

@@ -1,4 +1,4 @@
-// The loop in one call, for who has a model, an executor of tools and a question, and wants an answer or an error.
+// The loop as one function that returns an answer or throws: it takes a model, an executor of tools and a question.
 
 import type { LoopHooks, LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -19,30 +19,30 @@ export type GenerateRequest = Pick<LoopOptions, "system" | "modelSettings" | "to
     | { /** One question of a user. */ readonly prompt: string; readonly messages?: undefined }
   );
 
-/** The tools, and the one place where all of them run. */
+/** Describes the tools, and runs all of them in one function. */
 export interface ToolExecutor {
-  /** Their descriptions for the model. */
+  /** The descriptions of the tools for the model. */
   readonly definitions: readonly ToolDefinition[];
-  /** Runs one call; a value or a promise of one. A throw is a failed result that the model reads. The arguments are not validated. */
+  /** Runs one call; returns a value or a promise of one. If it throws, the model reads a failed result. The arguments are not validated. */
   execute(name: string, args: unknown, context: ToolContext): unknown;
 }
 
-/** How much may be done. */
+/** Limits and callbacks of `generateWithTools`. */
 export interface GenerateOptions {
-  /** Most iterations, and so most requests to the model; the calls of the last one run. Default 10. */
+  /** Most iterations, and therefore most requests to the model. The calls of the last one still run. Default 10. */
   readonly maxIterations?: number | undefined;
-  /** Most USD, as `pricing` says. Default none. */
+  /** Most USD, as `pricing` computes it. Default none. */
   readonly maxCostUSD?: number | undefined;
   /** Prices each stream; needed for `maxCostUSD`. */
   readonly pricing?: Pricing | undefined;
-  /** Called after each iteration, with the number of finished iterations; may answer `{ abort: true, reason }`. One that throws ends the run. */
+  /** Called after each iteration, with the number of finished iterations. May return `{ abort: true, reason }`. Throwing ends the run. */
   readonly onIteration?: LoopHooks["onIteration"];
   /** Ends the run at once. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
 const defaultIterations = 10;
-/** The loop looks at it. */
+/** For options that the loop checks itself. */
 const isAnything = (): boolean => true;
 
 const requestChecks: Checks<GenerateRequest> = {
@@ -62,12 +62,18 @@ const optionChecks: Checks<GenerateOptions> = {
 };
 
 /**
- * Asks a model, runs the tools that it calls, and asks again, until there is an answer. Resolves to the result of a run that
- * completed.
+ * Sends the request to a model, runs the tools that it calls, and repeats until there is an answer. Resolves to the result of a
+ * run that completed.
  *
- * Rejects with an IterationLimitError if there is no answer after `maxIterations` iterations, with a CostLimitError where `maxCostUSD` is reached or cannot be kept, with an AbortedError after `abortSignal` or an `abort` of
- * `onIteration`, and for any other ending as `unwrap` throws. Each has the partial result: `error.result`. A tool that throws is none
- * of these: the model reads that it failed. Misuse rejects with a LoopError, before any request.
+ * Rejects with:
+ *
+ * - IterationLimitError if there is no answer after `maxIterations` iterations,
+ * - CostLimitError if `maxCostUSD` is reached, or cannot be checked because a cost is unknown,
+ * - AbortedError after `abortSignal`, or an `abort` of `onIteration`,
+ * - the error that `unwrap` throws for any other ending.
+ *
+ * Each of these has the partial result in `error.result`. A tool that throws does not reject: the model reads that it failed.
+ * Misuse rejects with a LoopError before any request.
  *
  * @example
  * const { text } = await generateWithTools(
@@ -111,7 +117,7 @@ function toConversation(request: GenerateRequest): Pick<LoopOptions, "messages" 
   return { messages: messages ?? [{ role: "user", content: prompt ?? "" }], ...settings };
 }
 
-/** One tool for each definition, so that they are looked at like tools. */
+/** Makes one tool per definition, so that definitions are checked like tools. */
 function toTools(executor: ToolExecutor): readonly Tool[] {
   if (!isRecord(executor) || !Array.isArray(executor.definitions)) {
     throw invalidOption("toolExecutor", 'an object with an array of "definitions" and a function "execute"', executor);

@@ -6,7 +6,7 @@ import { applyStep } from "./state/apply-step.ts";
 import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { createLoopState, type InboxAnswer, type LoopState, type StepResult } from "./state/loop-state.ts";
 import { nextStep } from "./next-step.ts";
-import type { Bounds } from "./run/resolve-policies.ts";
+import type { Bounds } from "./run/limits.ts";
 
 const none = Number.POSITIVE_INFINITY;
 const bounds: Bounds = {
@@ -42,7 +42,7 @@ const timedOut = { status: "timeout", reason: { kind: "stream-idle", limitMs: 5 
 
 const inbox = (answer: Partial<InboxAnswer> = {}): StepResult => ({ kind: "inbox", answer: { now: 0, token: "t", ...answer } });
 const close = (ending: Ending, answer: Partial<InboxAnswer> = {}): StepResult => ({
-  kind: "close",
+  kind: "last-look",
   ending,
   answer: { now: 0, token: "t", ...answer },
 });
@@ -73,10 +73,10 @@ function after(...steps: readonly StepResult[]): LoopState {
   return state;
 }
 
-/** A step in a word: what it does, or which ending it leads to. */
+/** Summarizes a step in one text: its kind, or the ending that it leads to. */
 function wordOf(state: LoopState, more: Partial<Bounds> = {}): string {
   const next = nextStep(state, { ...bounds, ...more });
-  if (next.kind === "close" || next.kind === "end") return `${next.kind} ${next.ending.status} ${next.ending.reason.kind}`;
+  if (next.kind === "last-look" || next.kind === "end") return `${next.kind} ${next.ending.status} ${next.ending.reason.kind}`;
   if (next.kind !== "model") return next.kind;
   return [
     "model",
@@ -90,7 +90,7 @@ function wordOf(state: LoopState, more: Partial<Bounds> = {}): string {
 describe("the next step", () => {
   it.for<[where: string, steps: readonly StepResult[], next: string, bounds?: Partial<Bounds>]>([
     ["at the start", [], "inbox"],
-    // After the inbox: kill or abort, then stop, then the limits in their order.
+    // After the inbox: kill or abort first, then stop, then the limits in their order.
     ["after an inbox", [inbox()], "model"],
     ["after a kill", [inbox({ ended: killed })], "close stopped-by-user killed"],
     ["after an abort", [inbox({ ended: aborted })], "close stopped-by-user aborted"],
@@ -148,7 +148,7 @@ describe("the next step", () => {
       "close completed answered",
     ],
     ["after silence", [inbox(), model(timedOut)], "close timeout stream-idle"],
-    // After a batch: a fatal failure, the error cap, the restarts, the hook, the end of the turn.
+    // After a batch: a fatal failure, the error cap, the restarts, the hook, a result with `endTurn`.
     ["after a batch", [inbox(), calls, batch("completed")], "inbox"],
     ["after a batch, with a hook", [inbox(), calls, batch("completed")], "hook", { asksIteration: true }],
     ["after errors", [inbox(), calls, batch("failed", "timed-out")], "close error tool-error-cap"],
@@ -181,7 +181,7 @@ describe("the next step", () => {
       "close completed end-turn",
       { asksIteration: true },
     ],
-    // At the close only a completed ending gives way.
+    // At the last look, only a completed ending is replaced.
     ["at the close", [inbox(), model({ ...answered, text: "Hi" }), close(answered)], "end completed answered"],
     [
       "at the close, stopped",
@@ -203,7 +203,7 @@ describe("the next step", () => {
       [inbox(), model(timedOut), close(timedOut, { ended: stopped })],
       "end timeout stream-idle",
     ],
-    // Reopened, it goes on like after an inbox.
+    // After a reopen, the run continues as after an inbox.
     [
       "reopened",
       [

@@ -1,5 +1,5 @@
-// Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges. Whether a recorded
-// ending stands is decided in reopen-run.ts, for that needs the journal.
+// Decides what happens next. This function is pure and makes every decision: stages perform effects, and `applyStep` updates the
+// state. One decision is made in run-tool-loop.ts because it needs the journal: if a recorded ending is reopened.
 
 import type { Ending, StreamStatus } from "../types/termination.ts";
 import { assertNever } from "../utils/guards.ts";
@@ -7,38 +7,38 @@ import { findIdenticalCalls, findLoop } from "./state/apply-call.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "./state/loop-state.ts";
 import { isNamed } from "./state/transcript.ts";
-import { isFatal } from "../tools/render-outcome.ts";
-import type { Bounds } from "./run/resolve-policies.ts";
+import { isFatal } from "../tools/outcome-texts.ts";
+import type { Bounds } from "./run/limits.ts";
 import type { PreToolTextPolicy } from "../types/policies.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
 
 /** The next step of the loop. */
 export type NextStep =
-  /** Read the inbox; a new iteration begins, or one that was suspended goes on. */
+  /** Read the inbox. A new iteration begins, or a suspended one goes on. */
   | { readonly kind: "inbox" }
-  /** Put the steered messages into the transcript. */
+  /** Add the steered messages to the transcript. */
   | { readonly kind: "steer" }
-  /** Stream the model; `toolChoice: "none"` where no tool may run any more. */
+  /** Stream the model, with `toolChoice: "none"` if no tool may run any more. */
   | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch" }
-  /** See whether the answer fits its schema, and ask again where it does not and that may be done. */
+  /** Validate the answer against its schema. If it does not fit, ask again if that is allowed. */
   | { readonly kind: "output"; readonly mayAskAgain: boolean }
-  /** Ask `onIteration`. */
+  /** Call `onIteration`. */
   | { readonly kind: "hook" }
   /** Read the inbox a last time before this ending. */
-  | { readonly kind: "close"; readonly ending: Ending }
+  | { readonly kind: "last-look"; readonly ending: Ending }
   | { readonly kind: "end"; readonly ending: Ending };
 
-/** Says what happens next. */
+/** Returns the next step. */
 export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   const { phase } = state;
-  if (phase === "close") return judgeClose(state, bounds);
-  if (phase === "resume") return state.ending === undefined ? { kind: "inbox" } : { kind: "close", ending: state.ending };
+  if (phase === "last-look") return judgeClose(state, bounds);
+  if (phase === "resume") return state.ending === undefined ? { kind: "inbox" } : { kind: "last-look", ending: state.ending };
   const ending = endings[phase](state, bounds);
   return ending === undefined ? following[phase](state, bounds) : beforeEnd(state, bounds, ending);
 }
 
-/** A step that comes before the run can end so. */
+/** Returns the step before an ending: a last look at the inbox, a final answer, or the end itself. */
 function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   const { phase } = state;
   if (ending.status === "suspended") return { kind: "end", ending };
@@ -48,11 +48,11 @@ function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
     if (phase === "inbox" && hasSteered(state)) return { kind: "steer" };
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };
   }
-  return { kind: "close", ending };
+  return { kind: "last-look", ending };
 }
 
-/** Phases that lead to the next step by themselves. The last look before an ending, and what follows a suspension, are judged apart. */
-type Phase = Exclude<LoopState["phase"], "close" | "resume">;
+/** Phases with a fixed next step. `last-look` and `resume` are judged separately. */
+type Phase = Exclude<LoopState["phase"], "last-look" | "resume">;
 type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
 const readInbox: Judge<NextStep> = () => ({ kind: "inbox" });
@@ -62,7 +62,7 @@ const askOn: Judge<NextStep> = ({ toolLimitReached, finalAnswerTo }) =>
     ? { kind: "model", withoutTools: toolLimitReached }
     : { kind: "model", withoutTools: true, finalAnswerTo };
 
-/** The next step after the last one, if the run goes on. */
+/** The next step after each phase, if the run goes on. */
 const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   start: readInbox,
   inbox: (state, bounds) => (hasSteered(state) ? { kind: "steer" } : askModel(state, bounds)),
@@ -76,7 +76,7 @@ const following: { readonly [Done in Phase]: Judge<NextStep> } = {
 
 const noEnding: Judge<undefined> = () => undefined;
 
-/** The ending after the last step, if there is one. */
+/** Finds the ending after each phase, if there is one. */
 const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   start: noEnding,
   inbox: findInboxEnding,
@@ -88,18 +88,18 @@ const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   hook: (state, bounds) => findHookEnding(state) ?? findEndOfTurn(state, bounds),
 };
 
-/** Checked before each iteration, in this order. */
+/** Finds the ending before an iteration. The checks run in this order. */
 function findInboxEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox } = state;
   return findOutsideEnding(lastInbox) ?? findInterrupt(state) ?? findDrain(lastInbox) ?? findLimitEnding(state, bounds);
 }
 
-/** A kill, an abort or a stop. */
+/** The ending of a kill, an abort or a stop. */
 function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
   return inbox?.ended?.status === "stopped-by-user" ? inbox.ended : undefined;
 }
 
-/** A message that was to interrupt does so before the first call of the run. */
+/** An interrupting message ends the run only before the first call. */
 function findInterrupt({ chainStarted, unsent }: LoopState): Ending | undefined {
   const asked = chainStarted ? undefined : unsent.find(({ verb }) => verb === "interrupt");
   if (asked === undefined) return undefined;
@@ -114,7 +114,7 @@ function hasSteered({ unsent }: LoopState): boolean {
   return unsent.some(({ verb }) => verb === "steer");
 }
 
-/** The limits, in this order. */
+/** Finds the limit that ends the run. The checks run in this order. */
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, wallClockMs } = bounds;
   if (state.lastInbox?.ended?.status === "timeout") return state.lastInbox.ended;
@@ -129,7 +129,7 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 
 const none = Number.POSITIVE_INFINITY;
 
-/** Whether one more stream is too much: it is taken to cost what the last one did. */
+/** Finds the spending limit that one more stream would exceed. The next stream is assumed to cost as much as the last one. */
 function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;
   const { maxCostUSD = none, unknownCostEnds = true, maxTokens } = bounds;
@@ -143,7 +143,7 @@ function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefine
   return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
-/** How a stream ends that somebody did not want to hear out. */
+/** Statuses of a stream that was cut off from outside. */
 const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped-by-user", "follow-up-interrupt"]);
 
 function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefined {
@@ -154,13 +154,13 @@ function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefin
   if (state.finalAnswerTo !== undefined && !cutOff.has(status)) return state.finalAnswerTo;
   if (result.stop !== undefined) return { status: "completed", reason: { kind: "stop-condition", ...result.stop } };
   if (status === "tool-calls") return findCallEnding(state, bounds);
-  // Nothing more to say, after something was said.
+  // The model has nothing more to add to earlier text or content.
   const answered = status === "empty-response" && (state.finalText !== "" || state.contentDelivered);
   if (answered) return { status: "completed", reason: { kind: "answered" } };
   return reason === undefined ? undefined : { status, reason };
 }
 
-/** A turn that is not over goes on, as often and as long as it may. */
+/** A paused iteration is continued while the limits allow it. */
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxPauses: limit } = bounds;
   const isOften = state.pauses >= limit;
@@ -170,7 +170,7 @@ function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return ending === undefined ? undefined : (state.finalAnswerTo ?? ending);
 }
 
-/** Calls that are not to run at all. */
+/** Finds the ending of calls that must not run at all. */
 function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefined {
   const loop = loopRule?.action === "stop" ? findLoop(state, loopRule) : undefined;
   if (loop !== undefined) {
@@ -180,7 +180,7 @@ function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefi
   return state.current.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
 }
 
-/** An answer that does not fit ends the run only once it has been asked for often enough. */
+/** An answer that does not fit ends the run only when its retries are used up. */
 function findOutputEnding({ lastOutput, invalidAnswers }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
   switch (lastOutput?.kind) {
     case "valid":
@@ -228,7 +228,7 @@ function findHookEnding({ lastHook }: LoopState): Ending | undefined {
   }
 }
 
-/** A call that restarted the context ends nothing: the model is to answer with what came of it. */
+/** A call that restarted the context never ends the run: the model has to answer with the new context. */
 function findEndOfTurn({ lastBatch, current, streamResults }: LoopState, { preToolText }: Bounds): Ending | undefined {
   const ends = lastBatch.some(
     ({ outcome, restart }) => restart === undefined && outcome.kind === "completed" && outcome.endTurn === true,
@@ -241,13 +241,13 @@ function findEndOfTurn({ lastBatch, current, streamResults }: LoopState, { preTo
   return saidAll ? { status: "completed", reason: { kind: "pre-tool-text" } } : undefined;
 }
 
-/** The last stream asked to be resent. */
+/** True if the last stream has to be continued. */
 function isPaused(state: LoopState): boolean {
   const last = state.streamResults.at(-1);
   return last !== undefined && isUnfinished(last);
 }
 
-/** After the last look at the inbox: the ending stands, something outranks it, or there is one more thing to say to the model. */
+/** Judges the last look at the inbox. The ending stands, something outranks it, or a new message continues the run. */
 function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   const { lastInbox, ending } = state;
   if (ending === undefined) return { kind: "inbox" };
@@ -257,28 +257,28 @@ function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   if (!isReopened || !hasSteered(state)) return { kind: "end", ending };
   const drained = findDrain(lastInbox);
   if (drained !== undefined) return { kind: "end", ending: drained };
-  // Messages for which a limit leaves no iteration come back undelivered: the answer stands.
+  // If a limit leaves no iteration for the messages, they are returned undelivered and the answer stands.
   return findLimitEnding(state, bounds) === undefined ? { kind: "inbox" } : { kind: "end", ending };
 }
 
-/** The model was done. An answer that does not fit is one all the same. */
+/** True if the model was done. Also true for an answer that failed output validation. */
 function isAnswer({ status, reason }: Ending): boolean {
   return status === "completed" || reason.kind === "invalid-output";
 }
 
-/** A stop, a kill or an abort outranks what is complete, and an interrupt; a kill a stop. */
+/** A stop, a kill or an abort outranks an answer and an interrupt; a kill outranks a stop. */
 function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
 }
 
-/** Past the wall clock there is no time left for one, and where one more stream is too much, nothing to pay it with. */
+/** Not after the wall clock, which leaves no time for one, and not if a spending limit leaves no room for one more stream. */
 function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
   if (reason.kind !== "max-iterations" && reason.kind !== "max-tool-calls") return false;
   return findSpendingEnding(state, bounds) === undefined;
 }
 
-/** An iteration and what became of its calls. */
+/** An iteration and the outcomes of its calls. */
 export interface FinishedIteration {
   readonly text: string;
   readonly family: string | undefined;
@@ -289,7 +289,10 @@ export interface FinishedIteration {
   }[];
 }
 
-/** Whether an iteration that said something and whose every call succeeded ends the run. A call that restarted the context asks for more. */
+/**
+ * Returns true if an iteration with text, whose calls all succeeded, ends the run. A call that restarted the context needs
+ * another iteration.
+ */
 export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;
   if (!calls.every(({ outcome, restart }) => outcome.kind === "completed" && restart === undefined)) return false;

@@ -1,8 +1,9 @@
-// One provider stream as a step: what is sent, what listeners hear, and the fold of what came back.
+// One provider stream as a step: the request, its events, and the update of the state.
 
 import type { IterationPlan } from "../types/loop-options.ts";
 import type { CallSummary } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
+import type { Step } from "../types/journal.ts";
 import type { ModelRequest, StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Ending } from "../types/termination.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
@@ -20,7 +21,7 @@ import { prepareCalls } from "./tool-call/prepare-call.ts";
 import { createRequestViews, expose, exposeRecorded, needsBasis, withBasis } from "./stream/visible-tools.ts";
 import { findSpent } from "./stream/eager-calls.ts";
 import { createEagerPorts } from "./eager-start.ts";
-import type { OpenIteration, RequestViews } from "./run/request.ts";
+import type { OpenIteration, RequestViews, VisibleTools } from "./run/request.ts";
 import { eventBase, type Run } from "./run/run.ts";
 import { replayCall, toSpending } from "./tool-call/replay-call.ts";
 import { readProvider } from "./start/start-run.ts";
@@ -28,30 +29,37 @@ import { runStep } from "./run/run-step.ts";
 import { suspensionOf } from "./state/loop-state.ts";
 import { streamKey } from "./state/step-key.ts";
 
-/** How the model is to be asked. */
+/** The options of one model step. */
 interface ModelStep {
-  /** Whether no tool may run any more. */
+  /** True if no tool may run any more. */
   readonly withoutTools: boolean;
-  /** The ending before which the model gets a last word. */
+  /** The ending before which the model gives a final answer. */
   readonly finalAnswerTo?: Ending | undefined;
 }
 
-/** Streams the model once, or replays what it said. */
+/** Streams the model once, or replays the recorded stream. */
 export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { continuation } = state;
-  // A last word is asked for without tools: a run with higher limits asks another question in the same place.
+  // A final answer has a key of its own: a run that is resumed with higher limits sends another request at this position.
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
   const earlier = continuation === 0 ? [] : state.current.calls;
   if (continuation === 0) run.ports.ended.clear();
   run.replayed = true;
   run.prepared = undefined;
-  const body = (): Promise<StreamResult> => {
-    sendStart(run, masked);
-    return streamIteration(run, next).then((result) => (next.finalAnswerTo === undefined ? prepareCalls(run, result) : result));
+  const step: Step<StreamResult> = {
+    key,
+    kind: "model",
+    input: null,
+    run: () => {
+      sendStart(run, masked);
+      const isPlanned = run.options.hooks?.prepareIteration !== undefined;
+      const streamed = isPlanned ? planIteration(run, next) : streamIteration(run, next, {});
+      return streamed.then((result) => (next.finalAnswerTo === undefined ? prepareCalls(run, result) : result));
+    },
   };
-  return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
+  return runStep(step, run, (result, live) => {
     if (!live) {
       run.visibleTools = exposeRecorded(run, result);
       run.toolChoice = result.toolChoice;
@@ -68,48 +76,42 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/** Calls that were started early in a replayed iteration, and the spending on those that the model did not ask for in the end. */
+/** Replays the calls that were started early, and the spending on those that the model did not repeat. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
 }
 
-function streamIteration(run: Run, next: ModelStep): Promise<StreamResult> {
-  const { prepareIteration } = run.options.hooks ?? {};
-  return unlessBroken(run, () => (prepareIteration === undefined ? streamPlanned(run, next, {}) : planIteration(run, next)));
-}
-
-/** A registry of the caller's own may throw when it is asked for its tools: then the iteration has failed, not the run. */
-function unlessBroken(run: Run, stream: () => Promise<StreamResult>): Promise<StreamResult> {
-  try {
-    return stream();
-  } catch (error) {
-    return Promise.resolve(failed(run, "definitions", toPlainError(error)));
-  }
-}
-
-/** Asks the hook what to change. One that fails, or a run that ends meanwhile, is an iteration without a stream. */
-function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
+/** Calls `prepareIteration`. If it fails, or the run ends meanwhile, the iteration ends without a stream. */
+async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   const { options, state } = run;
-  const { tools } = expose(run);
+  const exposed = exposeSafely(run);
+  if ("failed" in exposed) return exposed.failed;
   const view = {
     iteration: state.iteration,
     messages: requestViewsOf(run).sent(),
-    tools,
+    tools: exposed.tools,
     system: options.system,
     modelSettings: options.modelSettings,
     toolChoice: options.toolChoice,
     usage: freezeDeep(state.usage),
   };
-  return askHook(() => options.hooks?.prepareIteration?.(view), toPlan, run).then((answer) => {
-    // The registry is asked again, and may be broken by now.
-    if (answer.kind === "value") return unlessBroken(run, () => streamPlanned(run, next, answer.value));
-    if (answer.kind === "cancelled") return unstreamed(run, endingOfReason(answer.cause));
-    return failed(run, "prepareIteration", answer.error);
-  });
+  const answer = await askHook(() => options.hooks?.prepareIteration?.(view), toPlan, run);
+  if (answer.kind === "value") return streamIteration(run, next, answer.value);
+  if (answer.kind === "cancelled") return unstreamed(run, endingOfReason(answer.cause));
+  return failed(run, "prepareIteration", answer.error);
 }
 
-/** The answer of the hook is checked like an option: one that is not a plan fails the hook. */
+/** Finds the tools to show. A registry that throws when it lists its tools fails the iteration, not the run. */
+function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleTools, "tools"> | { readonly failed: StreamResult } {
+  try {
+    return expose(run, names);
+  } catch (error) {
+    return { failed: failed(run, "definitions", toPlainError(error)) };
+  }
+}
+
+/** Checks the result of the hook like an option. The hook fails if it is not a plan. */
 function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
@@ -117,10 +119,13 @@ function toPlan(answer: unknown): IterationPlan {
   return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
 }
 
-function streamPlanned(run: Run, next: ModelStep, plan: IterationPlan): Promise<StreamResult> {
+/** Streams the model: builds the request and runs stage 1. */
+function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promise<StreamResult> {
   const { options, state, clock, timeouts, scope, alarm, events } = run;
   const { current } = state;
-  const { tools } = expose(run, plan.tools);
+  const exposed = exposeSafely(run, plan.tools);
+  if ("failed" in exposed) return Promise.resolve(exposed.failed);
+  const { tools } = exposed;
   const toolChoice = plan.toolChoice ?? options.toolChoice;
   run.toolChoice = toRestriction(toolChoice);
   const views = requestViewsOf(run);
@@ -149,39 +154,45 @@ function streamPlanned(run: Run, next: ModelStep, plan: IterationPlan): Promise<
     eager: next.withoutTools ? undefined : createEagerPorts(run),
     findSpent: (spent) => findSpent(run, spent),
   });
-  // After a limit has ended the run, a message ends nothing more.
+  // A final answer follows an ending by a limit, so stop conditions no longer apply.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
   return withTerms(run, asked);
 }
 
-/** Adds what a replay has to know of the calls. */
+/** Adds the facts about the calls that a replay needs. */
 function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
   const { toolChoice } = run;
   const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
   return needsBasis(run) ? restricted.then((result) => withBasis(run, result)) : restricted;
 }
 
-/** The part of `toolChoice` that a server or a model may fail to obey. Past `maxToolCalls` calls end as "limit", so that is not part of it. */
+/**
+ * The part of `toolChoice` that a server or a model may ignore. Calls past `maxToolCalls` end as "limit", so `withoutTools` is
+ * not part of it.
+ */
 function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   if (typeof choice === "object") return { name: choice.name };
   return choice === "none" ? choice : undefined;
 }
 
-/** The caller's own text, or the hook's, and behind it what the answer has to look like. */
+/** The system text of the hook or the caller, followed by the description of the answer's schema. */
 function systemOf({ options, features: { output } }: Run, planned?: string): string | undefined {
   const own = planned ?? options.system;
   if (output === undefined) return own;
   return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
 }
 
-/** Brings the view that is sent up to date. It is there once something may be masked: by a policy, or because a tool released results. */
+/** Updates the masked view. The view exists once something may be masked: by a policy, or because a tool released results. */
 function maskOld(run: Run): Masked | undefined {
   if (run.view === undefined && run.state.releases.length > 0) run.view = findMasking(run)?.createView();
   return run.view?.update(run.state);
 }
 
-/** A tool that releases results brings the code that masks them. Looks at the tools as they were shown: a registry may have changed since. */
+/**
+ * A tool that releases results brings the code that masks them. Reads the tools as the model saw them, because a registry may
+ * have changed since.
+ */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }
@@ -195,7 +206,7 @@ function failed(run: Run, hook: string, error: PlainError): StreamResult {
   return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook, error } });
 }
 
-/** An iteration that ended before its stream began. */
+/** The result of an iteration that ended before its stream began. */
 function unstreamed(run: Run, judgement: Judgement): StreamResult {
   const { id, model, family } = run.options.provider;
   const nothing = {
@@ -221,7 +232,7 @@ function sendStart(run: Run, masked: Masked | undefined): void {
   if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 
-/** The text and reasoning of a replayed iteration, in one piece each. */
+/** Emits the text and reasoning of a replayed iteration, each in one piece. */
 function sendReplayed(run: Run, { text, reasoning, calls }: StreamResult, firstIndex: number): void {
   const base = eventBase(run, false);
   const { events } = run;
@@ -240,8 +251,8 @@ function sendLoop(run: Run): void {
 }
 
 /**
- * Tells listeners that the iteration is over: after its batch, where it had one, for the calls belong to it. Recalled where its start was: what
- * it says of usage and cost was spent then, even if calls ran in this execution.
+ * Emits `iteration-end`, after the batch of the iteration if it has one. Marked as replayed if the stream was replayed, even if
+ * its calls ran now: the usage and cost are those of the recorded stream.
  */
 export function endIteration(run: Run, isPaused: boolean): void {
   const { events, openIteration } = run;

@@ -1,11 +1,11 @@
-// The loop: decide, step, fold, until there is an ending.
+// The loop: decide, perform the step, update the state, until there is an ending.
 
 import type { Plain } from "../types/json.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, EndReason } from "../types/termination.ts";
 import { isLoopError } from "../errors/loop-error.ts";
-import { assertNever, isThenable } from "../utils/guards.ts";
+import { isThenable } from "../utils/guards.ts";
 import { dropPromise, whenReady } from "../utils/promises.ts";
 import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { buildResult } from "./result/build-result.ts";
@@ -24,12 +24,13 @@ import { applyStep } from "./state/apply-step.ts";
 import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
 
 /**
- * Drives a model and its tools until there is an answer, or a limit, or somebody ends it. However it ends, it resolves to a result
- * that says how and holds everything that was said, done and spent. With `policies.output` the answer is also a value, `result.output`.
+ * Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. However it ends, the
+ * promise resolves to a result with the status, the transcript, the calls and the usage. With `policies.output` the answer is
+ * also a value, `result.output`.
  *
  * Rejects only for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",
- * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed"; and with what a durable
- * journal itself throws.
+ * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed". Also rejects with
+ * errors that a durable journal throws.
  *
  * @example
  * const result = await runToolLoop({
@@ -40,7 +41,7 @@ import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
  * console.log(result.status, result.reason.kind, result.text);
  */
 export async function runToolLoop<Output = unknown>(options: LoopOptions<Output>): Promise<LoopResult<Plain<Output>>> {
-  // The schema of the options made the output.
+  // The schema in the options produced the output, so it has this type.
   return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>>>;
 }
 
@@ -51,7 +52,7 @@ export function nest(options: LoopOptions, nesting: Nesting): StartedRun {
   return { run, drive: () => driveRun(run) };
 }
 
-/** Runs a started run to its end, and releases all that it holds. */
+/** Runs a started run to its end, and releases its resources. */
 export async function driveRun(run: Run): Promise<LoopResult> {
   const { state, bounds, events, options, journal } = run;
   let close: CloseJournal | undefined;
@@ -62,18 +63,19 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // Only a stream that the service paused is followed by another one at once.
+      // Only a stream that the service paused is followed by another one in the same iteration.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;
-        // Messages that come while the journal is closed come too late.
+        // Decided before the journal is closed: requests that come while it closes are too late.
         const ending = whenOverruled(run, next.ending);
-        // First, because one that cannot be closed has kept too little, and what was said meanwhile comes back as well.
+        // Close first: if closing fails, records are missing, and messages that came meanwhile must be given back too.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
-      const pending = perform(run, next);
+      // The table has one function for each kind of step.
+      const pending = perform[next.kind](run, next as never);
       if (isThenable(pending)) await pending;
     }
   } catch (error) {
@@ -85,7 +87,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
   }
 }
 
-/** Ends everything that a failed journal may have left running. */
+/** Ends everything that may still run after the journal failed. */
 function breakRun(run: Run, error: unknown): void {
   run.failure ??= { error };
   run.events.fail(error);
@@ -94,14 +96,14 @@ function breakRun(run: Run, error: unknown): void {
   if (run.parking !== undefined) dropPromise(run.parking.end());
 }
 
-/** A journal that hangs while it is closed is not asked again. */
+/** True if the journal hung while it was closed. It is not closed again. */
 function isClosing(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
 
 /**
- * A run that waits for decisions, and was told to end before it took them, ends as that says. Its records still say that it waits, so that
- * the decisions can be made again.
+ * Returns the ending of a run that was cancelled while it waits for decisions. Its records still say that it waits, so that the
+ * decisions can be passed again.
  */
 function whenOverruled({ scope, decisions, journal, isPart }: Run, ending: Ending): Ending {
   const { cause } = scope;
@@ -109,7 +111,7 @@ function whenOverruled({ scope, decisions, journal, isPart }: Run, ending: Endin
   return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
 }
 
-/** How a run broke says more than that its journal could not be closed either. */
+/** Ignores errors of closing: the error that broke the run is more important. */
 async function closeBroken(close: CloseJournal): Promise<void> {
   try {
     await close();
@@ -118,26 +120,21 @@ async function closeBroken(close: CloseJournal): Promise<void> {
   }
 }
 
-function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | PromiseLike<void> {
-  switch (next.kind) {
-    case "inbox":
-      return readInbox(run, (looked) => endAfter(run, looked));
-    case "steer":
-      return steerRun(run);
-    case "model":
-      return runIteration(run, next);
-    case "batch":
-      return runBatch(run);
-    case "output":
-      return run.features.output?.judge(run, next.mayAskAgain);
-    case "hook":
-      return askIteration(run);
-    case "close":
-      return readLastInbox(run, next.ending, (looked) => endAfter(run, looked));
-    default:
-      return assertNever(next);
-  }
-}
+/** A step of the run, by its kind. */
+type Performed<Kind> = Extract<NextStep, { readonly kind: Kind }>;
+
+/** Performs each kind of step that `nextStep` decides on. */
+const perform: {
+  readonly [Kind in Exclude<NextStep["kind"], "end">]: (run: Run, next: Performed<Kind>) => void | PromiseLike<void>;
+} = {
+  inbox: (run) => readInbox(run, (looked) => endAfter(run, looked)),
+  steer: steerRun,
+  model: runIteration,
+  batch: runBatch,
+  output: (run, { mayAskAgain }) => run.features.output?.judge(run, mayAskAgain),
+  hook: askIteration,
+  "last-look": (run, { ending }) => readLastInbox(run, ending, (looked) => endAfter(run, looked)),
+};
 
 function endAfter({ bounds }: Run, looked: LoopState): Ending | undefined {
   const next = nextStep(looked, bounds);
@@ -153,7 +150,8 @@ const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool
 };
 
 function finishRun(run: Run, ending: Ending): LoopResult {
-  // A run that was ended from outside may not have come to the calls that its decisions name: of those nothing can be said.
+  // A run that was ended from outside may not have reached the calls that its decisions name, so unused decisions are no error
+  // then.
   if (run.scope.cause === undefined) run.decisions.refuseLeft([]);
   const { state, events, runId, journal, session, bounds } = run;
   const undelivered = takeUndelivered(run, ending);
@@ -167,8 +165,8 @@ function finishRun(run: Run, ending: Ending): LoopResult {
 }
 
 /**
- * Whether a run that is about to end goes on after all. Answers at once where its ending is new: between the last look at the inbox and
- * the end there is no moment in which something could be said and lost.
+ * Returns true if a run that is about to end goes on. Synchronous for a new ending, so that no message can come between the last
+ * look at the inbox and the end.
  */
 function goesOn(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
   return whenReady(isFollowed(run, ending), (goes) => {
@@ -183,13 +181,13 @@ function isFollowed(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
 }
 
 /**
- * Resumes a suspended run where this is another execution than the one that was suspended. Say that one execution was told to drain: it
- * ends as `drained`. The same call over its journal replays up to there, finds that the drain was meant for another execution, and goes
- * on. Under `replayJournal` it goes on where the journal has records of what followed.
+ * Resumes a suspended run in a later execution. For example, a drained execution ends as `drained`. The same call with its
+ * journal replays up to there, sees that another execution was drained, and goes on. Under `replayJournal` it goes on if the
+ * journal has records of what followed.
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal } = run;
-  // A run inside a call was suspended in this execution, or it would have gone on by itself.
+  // A run inside a call was suspended in this execution; otherwise it would have gone on by itself.
   if (suspensionOf(state) !== undefined) return false;
   const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
   const resume = (): true => {
@@ -198,20 +196,20 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   };
   return whenReady(resumesPast, (goes) => {
     if (goes) return resume();
-    // Suspended for good only with the run around this one: whoever ends that one before ends this one.
+    // It stays suspended only if the outer run suspends too. If the outer run ends first, this run ends with it.
     return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });
 }
 
 /**
- * The steps before the ending were replayed from the journal: this call, or one that the journal remembers, may have asked to try again. A
- * recorded retry is followed whatever comes from outside meanwhile: only a new one is not begun in a run that is being ended.
+ * Tries a recorded ending again if this call, or a recorded one, set `resume: "retry-last"`. A recorded retry is always followed.
+ * A new one is not begun in a run that is being ended.
  */
 async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
-    // Once this has run, the iteration counts as new: an ending that a limit brings about at once is not reopened again.
+    // After this step the iteration counts as new: if a limit ends it at once, that ending is not reopened again.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
       if (!reopen) run.control?.shut();
@@ -226,7 +224,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
       applyStep(state, { kind: "reopen", answer, attempt });
       return true;
     }
-    // An execution before this one was told to leave it at that.
+    // A recorded answer of "no" came from an earlier execution, so ask again.
     if (live) return false;
   }
 }

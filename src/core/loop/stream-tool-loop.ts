@@ -21,19 +21,19 @@ export function createLoopEvents(): LoopEmitter {
   return new EventEmitter();
 }
 
-/** How many unread events hold the model back. */
+/** How many unread events pause the model. */
 const capacity = 64;
 
 /** The events of a run, and its result. */
 export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
-  /** Resolves when the run has ended; waiting for it alone never holds the run back. */
+  /** Resolves when the run has ended. Awaiting only this never slows the run down. */
   readonly result: Promise<LoopResult<Output>>;
 }
 
 /**
- * Starts a run at once and yields its events as they come, as `{ type, ...payload }`. From the first `next()` on, a reader that is
- * slower than the model holds the model back, and no limit of silence runs meanwhile. Leaving the iteration early stops the run.
- * Misuse throws a LoopError at once, as `runToolLoop` rejects.
+ * Starts a run at once and yields its events as `{ type, ...payload }`. From the first `next()` on, a slow reader pauses the
+ * model, and limits on silence do not run meanwhile. Leaving the iteration early stops the run. Misuse throws the LoopErrors of
+ * `runToolLoop` at once.
  *
  * @example
  * const stream = streamToolLoop({ provider, tools, messages });
@@ -43,9 +43,9 @@ export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
 export function streamToolLoop<Output = unknown>(options: LoopOptions<Output>): LoopStream<Plain<Output>> {
   const queue = new EventQueue<LoopEvent>(capacity);
   const run = startRun(options, { nest, queue });
-  // The schema of the options made the output.
+  // The schema in the options produced the output, so it has this type.
   const result = driveRun(run) as Promise<LoopResult<Plain<Output>>>;
-  // A reader of the events has seen the end. A caller that awaits the result still gets the rejection.
+  // Avoids an unhandled rejection for callers that only read the events. A caller that awaits the result still gets it.
   result.catch(() => {});
   const iterator: AsyncIterator<LoopEvent, undefined> = {
     next: () => queue.next(),

@@ -12,7 +12,7 @@ const whole = await runToolLoop({
 const plain = { name: "Error", message: "no" };
 const busy = { name: "ProviderError", code: "overloaded", message: "All busy.", retryable: true } as const;
 
-/** What a run gave that ended so, with everything that was said before. */
+/** The result of a run with this ending; everything else is as in `whole`. */
 function endedAs(status: LoopStatus, reason: LoopResult["reason"]): LoopResult {
   return { ...whole, journal: whole.journal, status, reason };
 }

@@ -1,4 +1,4 @@
-// For callers who would rather catch an error than look at a status.
+// For callers who prefer exceptions to a status.
 
 import type { LoopResult } from "../types/loop-result.ts";
 import { invalidOption } from "../errors/check-fields.ts";
@@ -17,7 +17,7 @@ import { isRecord } from "../utils/guards.ts";
 
 type ErrorClass<Kind extends EndedKind> = new (result: EndedResult<Kind>) => LoopEndedError;
 
-/** The error class for a kind of ending; for the others, the common base class. */
+/** The error class for each kind of ending. All others throw the base class. */
 const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
   "max-iterations": IterationLimitError,
   "max-cost": CostLimitError,
@@ -35,13 +35,13 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
 };
 
 /**
- * Gives back the result of a run that completed, and throws for any other: an IterationLimitError, CostLimitError, AbortedError,
- * ProviderFailedError, TimedOutError or SuspendedError, and for what is none of these the LoopEndedError that they all extend.
- * `error.result` is the whole result, so that nothing is lost, and `error.reason` says exactly how the run ended.
+ * Returns the result of a run that completed, and throws for any other. The error is an IterationLimitError, CostLimitError,
+ * AbortedError, ProviderFailedError, TimedOutError or SuspendedError, or else a LoopEndedError, which they all extend.
+ * `error.result` is the whole result, and `error.reason` is the exact ending.
  *
- * Throws LoopError "invalid-option" for what is no result, such as a promise of one.
+ * Throws LoopError "invalid-option" if the argument is not a result, for example a promise of one.
  *
- * An answer that was cut off (`length`), a refusal and a filtered one are complete: look at `reason.kind`.
+ * An answer that was cut off (`length`), refused or filtered counts as completed. Check `reason.kind` to detect it.
  *
  * @example
  * const { text } = unwrap(await runToolLoop(options));
@@ -54,12 +54,12 @@ export function unwrap<Result extends LoopResult>(result: Result): Result {
 }
 
 function toError<Kind extends EndedKind>(result: EndedResult<Kind>, kind: Kind): LoopEndedError {
-  // A kind of another version of the package may be anything.
+  // A result of another version of the package may have an unknown kind.
   const Thrown: ErrorClass<Kind> = (Object.hasOwn(classes, kind) ? classes[kind] : undefined) ?? LoopEndedError;
   return new Thrown(result);
 }
 
-/** The reasons of every other status are those of kinds that have ended. */
+/** Every other status only has reasons of unsuccessful endings. */
 function isUnsuccessful(result: LoopResult): result is EndedResult {
   return result.status !== "completed";
 }

@@ -1,4 +1,4 @@
-// Wraps the options of a run so that an observer hears of it.
+// Wraps the options of a run so that an observer sees the run.
 
 import type {
   Agent,
@@ -26,19 +26,22 @@ import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.t
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ClosedRun } from "../cancellation/signals.ts";
 
-/** The inputs of tool watching. */
+/** The inputs for observing tools. */
 interface ToolPorts {
-  /** The watcher of the run that a call belongs to. */
+  /** Returns the observer of the run that a call belongs to. */
   observerOf(call: ToolContext): RunObserver | undefined;
-  /** Options of a run inside a call, watched. */
+  /** Returns the observed options of a run inside a call. */
   observeNested(options: NestedLoopOptions, start: StartObserving): NestedLoopOptions;
 }
 
-/** The registry that a run would make of its tools; undefined where it has none, or would refuse them and is to say so itself. */
+/**
+ * Returns the registry that a run would make of its tools. Undefined if there are none, or if the run would reject them and must
+ * report that itself.
+ */
 function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
-  // Whether a model is pointed to a tool that is not there is only found in an array.
+  // A missing tool that `policies.results` names is only detected in an array.
   const needed = policies?.results?.toolName;
   if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
@@ -48,7 +51,7 @@ function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">
   }
 }
 
-/** Watches the calls of a registry. It has the optional methods that the registry has. */
+/** Observes the calls of a registry. The result has the same optional methods as the registry. */
 function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry {
   const { validate, agentOf } = registry;
   return {
@@ -70,13 +73,13 @@ function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry
 
 function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   return {
-    // With the code that runs it.
+    // Includes the code that runs the agent.
     ...agent,
     prepare(args, context) {
       const observer = ports.observerOf(context);
       if (observer === undefined) return agent.prepare(args, context);
       return observer.runTool(context, () => {
-        // Asked before anything is waited for, in the context of the call.
+        // Called before any wait, in the context of the call.
         const start = observer.nest(context);
         const prepared = agent.prepare(args, withNesting(context, observer, ports));
         return whenReady(prepared, (options) => ports.observeNested(options, start));
@@ -86,7 +89,7 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   };
 }
 
-/** A proxy, because the getters of a context only work on the context itself, and most calls ask for none of them. */
+/** Wraps the context in a proxy: its getters only work on the context itself, and most calls read none of them. */
 function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPorts): ToolContext {
   const runToolLoop: ToolContext["runToolLoop"] = (options) =>
     context.runToolLoop(ports.observeNested(options, observer.nest(context)));
@@ -95,11 +98,11 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
   });
 }
 
-/** Watches the streams of a provider for whoever observes the iteration that opens one. What is no provider stays as it is. */
+/** Observes the streams of a provider, for the observer of the iteration that opens each. Anything else is returned unchanged. */
 function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
   return {
-    // As they are when they are asked for.
+    // Getters, so that each read sees the current value.
     get id() {
       return provider.id;
     },
@@ -117,13 +120,13 @@ function observeProvider(provider: Provider, current: () => RunObserver | undefi
   };
 }
 
-/** Hooks whose `prepareIteration` may name another provider, which is watched as well. */
+/** Wraps hooks whose `prepareIteration` may return another provider, which is observed too. */
 function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined): LoopHooks {
   if (typeof hooks.prepareIteration !== "function") return hooks;
   return {
     ...hooks,
     prepareIteration(view) {
-      // The iteration has begun, and another run over the same options may begin one while the hook takes its time.
+      // Read now, because another run with the same options may begin an iteration while the hook is pending.
       const observer = current();
       return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
         if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
@@ -133,7 +136,7 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   };
 }
 
-/** The loop reports a value that is not a stream. */
+/** Observes a stream. A value that is not a stream is returned unchanged, and the loop reports it. */
 function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
   const stream = observer.run(open);
   if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;
@@ -148,7 +151,7 @@ function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamOb
 }
 
 function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamObserver): AsyncIterator<ModelChunk> {
-  // Made once, because a chunk should cost no function of its own.
+  // Created once, so that chunks do not allocate a function each.
   const pull = (): Promise<IteratorResult<ModelChunk>> => iterator.next();
   let looks = observer.onChunk !== undefined;
   const look = (result: IteratorResult<ModelChunk>): void => {
@@ -156,14 +159,15 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
     try {
       looks = observer.onChunk?.(result.value) === true;
     } catch {
-      // A chunk that cannot be read is for the loop to complain of.
+      // The loop reports a chunk that cannot be read.
       looks = false;
     }
   };
   return {
     next() {
       const result = observer.run(pull);
-      // Looked at from beside, so that the loop gets what the provider gave, and no later. Another `then` may ask twice.
+      // Reads the result on the side, so that the loop gets the provider's own promise without delay. Only real promises, because
+      // another thenable may request a chunk twice.
       if (looks && result instanceof Promise) result.then(look, () => {});
       return result;
     },
@@ -174,9 +178,9 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
 }
 
 /**
- * Options whose run is watched, and so are the runs inside its calls. `start` is asked for an observer when a run begins, once for each;
- * that one is closed when the run is over, however it ended. Listeners, tools and results stay what they are: the caller's listeners
- * are called as before, behind the observer. Options that a run would refuse are left for the run to refuse.
+ * Returns options whose run is observed, together with the runs inside its calls. `start` is called once when each run begins,
+ * and returns an observer. The observer is closed when the run is over, however it ended. Listeners, tools and results do not
+ * change: the caller's listeners are called as before, after the observer. Options that a run would reject are not checked here.
  *
  * @example
  * const watched = observeRun(options, { hears: ["tool-end"], start: ({ runId }) => createObserver(runId) });
@@ -186,10 +190,10 @@ export function observeRun<Output>(options: LoopOptions<Output>, observing: Obse
   return isRecord(options) ? { ...options, ...observe(options, observing) } : options;
 }
 
-/** The options that watching changes. */
+/** The options that observation changes. */
 type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "provider" | "tools">>;
 
-/** Those options, watched. A run inside a call has the provider of the run around it, unless it names one. */
+/** Returns these options, observed. A run inside a call has the provider of the outer run, unless it names one. */
 function observe(options: NestedLoopOptions, observing: Observing, inherited?: Provider): Watched {
   const { events, hooks, provider = inherited } = options;
   const registry = toRegistry(options);
@@ -211,7 +215,7 @@ interface Source {
   readonly registry: ToolRegistry | undefined;
 }
 
-/** The live runs over one set of options: one, or as many as are started at once. */
+/** The live runs with one set of options: one, or as many as were started at the same time. */
 class ObservedRuns implements Watch {
   readonly #observing: Observing;
   readonly #source: Source;
@@ -225,7 +229,7 @@ class ObservedRuns implements Watch {
     this.#heard = new Set([...observing.hears, "iteration-start"] as const);
   }
 
-  /** The watcher of the run whose iteration began last: a stream is opened directly after the start of its iteration. */
+  /** The observer of the run whose iteration began last. A stream is opened directly after the start of its iteration. */
   get current(): RunObserver | undefined {
     return this.#current;
   }
@@ -235,7 +239,7 @@ class ObservedRuns implements Watch {
   }
 
   take(event: LoopEvent): void {
-    // Events of runs inside calls go to the watcher of those runs.
+    // Events of runs inside calls go to the observers of those runs.
     if (event.path !== undefined) return;
     if (event.type === "run-start") return this.#start(event);
     const observer = this.#live.get(event.runId);
@@ -250,7 +254,7 @@ class ObservedRuns implements Watch {
     if (observer !== undefined) this.#live.set(runId, observer);
   }
 
-  /** Asked for the key only where there are several: the key of a call begins with the id of its run. */
+  /** Returns the observer of a call. Reads the key only if there are several runs; the key of a call begins with the id of its run. */
   of(call: ToolContext): RunObserver | undefined {
     if (this.#live.size < 2) return this.#live.values().next().value;
     const { idempotencyKey } = call;

@@ -8,20 +8,23 @@ import type { LoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 
-/** Ids and names that a model made up can be of any length. */
+/** Longest id or name in attributes. A model may invent ids and names of any length. */
 const longestName = 128;
 
-/** A foreign id or name, no longer than attributes ought to be. */
+/** Shortens an id or a name for attributes. */
 export function cutName(name: string): string {
   return name.slice(0, longestName);
 }
 
-/** Whether a run or an iteration has failed. Whoever stops a run, or is not answered, has seen no error. */
+/** True if a run or an iteration has failed. A stopped or suspended run is not an error. */
 export function isFailed(status: LoopStatus | StreamStatus): boolean {
   return status === "error" || status === "timeout";
 }
 
-/** The name of a run's error: the code of a provider error, else the kind of the reason. Undefined if the reason is no error. */
+/**
+ * Returns the name of a run's error: the code of a provider error, else the kind of the reason. Undefined if the reason is not an
+ * error.
+ */
 export function errorTypeOf(status: LoopStatus, reason: EndReason): string | undefined {
   if (!isFailed(status)) return undefined;
   return reason.kind === "provider-error" ? reason.error.code : reason.kind;
@@ -32,14 +35,14 @@ export type EventHandlers<Observer> = {
   readonly [Type in LoopEventType]?: (observer: Observer, event: LoopEvents[Type]) => void;
 };
 
-/** The events that something is done with. */
+/** Returns the events that have a handler. */
 export function heardBy<Observer>(handlers: EventHandlers<Observer>): readonly LoopEventType[] {
   return Object.keys(handlers) as LoopEventType[];
 }
 
-/** Hands an event to its handler, if there is one. */
+/** Passes an event to its handler, if there is one. */
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
-  // The compiler cannot see that the handler is the one of this very event.
+  // The compiler cannot see that the handler belongs to the type of this event.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
 }
 
@@ -47,19 +50,19 @@ type Events = { [Type in LoopEventType]: [event: LoopEvents[Type]] };
 type Listener<Type extends LoopEventType> = EventEmitter.EventListener<Events, Type>;
 type AnyListener = (...args: unknown[]) => unknown;
 
-/** The listener in front of the caller's. */
+/** The observer's listener, which is called before the caller's. */
 export interface Watch {
   hears(type: LoopEventType): boolean;
   take(event: LoopEvent): void;
   close(run: ClosedRun): void;
 }
 
-/** The caller's emitter, and the watch in front of it. */
+/** The caller's emitter, with the observer's listener before it. */
 export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher {
   readonly #inner: LoopEmitter;
   readonly #watch: Watch;
   readonly #own: AnyListener;
-  /** For each listener of the caller's, what calls it with the caller's emitter as `this`; and the way back. */
+  /** Maps each listener of the caller to a function that calls it with the caller's emitter as `this`, and back. */
   readonly #bound = new WeakMap<object, AnyListener>();
   readonly #originals = new WeakMap<object, AnyListener>();
 
@@ -84,7 +87,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
       const listeners = this.#inner.listeners(type) as AnyListener[];
       return listeners.length === 0 ? listeners : listeners.map((listener) => this.#bind(listener));
     } catch (error) {
-      // Thrown where the loop tells of it.
+      // Thrown inside a listener call, so that the loop reports it.
       return [
         () => {
           throw error;
@@ -157,42 +160,42 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
 /** A run that begins. */
 export interface ObservedRun {
   readonly runId: string;
-  /** As the caller gave them. */
+  /** As the caller passed them. */
   readonly options: Pick<LoopOptions, "limits" | "modelSettings" | "session">;
   readonly provider: { readonly id: string; readonly model: string };
-  /** The tools of the run as they are now. The same array means that nothing has changed. */
+  /** Returns the current tools of the run. The same array means that nothing has changed. */
   definitions(): readonly ToolDefinition[];
 }
 
-/** Begins to watch a run; undefined where nobody wants to. */
+/** Starts to observe a run. Returns undefined if it is not to be observed. */
 export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
-/** The watched run and its watcher. */
+/** The events to observe, and the factory of observers. */
 export interface Observing {
-  /** The events that observers hear; `iteration-start` they hear always. */
+  /** The events that observers get, in addition to `iteration-start`. */
   readonly hears: readonly LoopEventType[];
   /** Called when a run begins. */
   readonly start: StartObserving;
 }
 
-/** Watches one run. What it throws where it runs something is thrown into the run: it must not. */
+/** Observes one run. Its `run...` methods must not throw: errors would be thrown into the run. */
 export interface RunObserver {
-  /** Hears an event of this very run; runs inside its calls have observers of their own. */
+  /** Gets an event of this run. Runs inside its calls have observers of their own. */
   onEvent(event: LoopEvent): void;
-  /** A stream is about to be opened; undefined where it is not watched. */
+  /** Called before a stream is opened. Returns undefined if it is not to be observed. */
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;
-  /** Runs what a call does: once, or once for each attempt. Gives what `execute` gives. */
+  /** Runs the work of a call, once per attempt. Returns the result of `execute`. */
   runTool<Value>(call: ToolContext, execute: () => Value): Value;
-  /** Asked inside of a call that starts a run: how that one is watched. */
+  /** Called inside a call that starts a run. Returns the factory of that run's observer. */
   nest(call: ToolContext): StartObserving;
-  /** The run is over. `failure` is set where it broke, so that there was no `run-end`. */
+  /** The run is over. `failure` is set if it broke, so that there was no `run-end`. */
   close(failure: { readonly error: unknown } | undefined): void;
 }
 
 /** Watches one stream. */
 export interface StreamObserver {
-  /** Runs one step of the stream: opening it, asking for a chunk, leaving it. Gives what `step` gives. */
+  /** Runs one operation of the stream: opening it, requesting a chunk, closing it. Returns the result of `step`. */
   run<Value>(step: () => Value): Value;
-  /** Sees a chunk before the loop does, and says whether it wants to see the next one. */
+  /** Gets a chunk before the loop does. Returns true to get the next one too. */
   onChunk?(chunk: ModelChunk): boolean;
 }

@@ -1,4 +1,4 @@
-// Asks whether a call may run. Only a clear yes, in time, lets it.
+// Decides if a call may run. Only an explicit "yes" in time allows it.
 
 import type { Json } from "../types/json.ts";
 import type { PlainError } from "../types/common.ts";
@@ -11,12 +11,12 @@ import { textOrNone, toPlainError } from "../utils/plain-error.ts";
 import { promiseOrValue, whenReady } from "../utils/promises.ts";
 import { toJson } from "../utils/json.ts";
 
-/** The run ended before anybody decided. */
+/** The run ended before there was a decision. */
 export interface Cancelled {
   readonly kind: "cancelled";
 }
 
-/** Nobody could decide: whoever was asked threw, or took too long. */
+/** There is no decision, because `approve` or `needsApproval` threw or took too long. */
 export interface FailedApproval {
   readonly kind: "failed";
   readonly error: PlainError;
@@ -29,17 +29,17 @@ export interface ApprovalPorts extends DeadlinePorts {
   readonly approve: Approve;
   readonly approvalMs: number;
   readonly context: Omit<ApprovalContext, "signal" | "needsApproval">;
-  /** The arguments as the tool would get them, in a copy; undefined if they do not fit its schema. */
+  /** Returns a copy of the arguments as the tool would get them; undefined if they do not fit its schema. */
   validated(): Validated | PromiseLike<Validated>;
 }
 
-/** In place of a policy: nobody decides at once about a call whose tool wants a decision, so that it waits for one. */
+/** Used without a policy: a call whose tool requires a decision waits for it. */
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 
-/** In place of a policy, for a call that was asked about before. */
+/** Used without a policy for a call that needed a decision before. */
 export const waitAlways: Approve = () => ({ kind: "ask" });
 
-/** Asks about one call: first its tool whether that is needed, then the policy. */
+/** Decides about one call. First its tool says if a decision is needed, then the policy decides. */
 export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled | FailedApproval> {
   if (ports.scope.cause !== undefined) return { kind: "cancelled" };
   const deadline = new Deadline({ limitMs: ports.approvalMs }, ports);
@@ -68,7 +68,7 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
   }
 }
 
-/** A trait that is a function has to say a clear no. */
+/** Only `false` from a `needsApproval` function means that no decision is needed. */
 function needsDecision(
   call: ToolCall,
   { context, validated }: ApprovalPorts,
@@ -85,12 +85,12 @@ function needsDecision(
   });
 }
 
-/** A copy, so that editing the call in place changes nothing of what the model said. */
+/** Copies the call, so that in-place edits do not change the model's own arguments. */
 function copyOf(call: ToolCall): ToolCall {
   return { ...call, args: toJson(call.args) };
 }
 
-/** The signal is made when it is asked for. */
+/** Adds the signal as a getter, so that it is only created when it is read. */
 function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): Fields & Pick<ApprovalView, "signal"> {
   const signal = { enumerable: true, get: () => deadline.signal };
   return Object.defineProperty(fields, "signal", signal) as Fields & Pick<ApprovalView, "signal">;
@@ -100,7 +100,7 @@ function failed(thrown: unknown): FailedApproval {
   return { kind: "failed", error: toPlainError(thrown) };
 }
 
-/** Takes only what is known of an answer, so that the journal holds plain data. Everything else denies. */
+/** Reads the known fields of a decision, so that the journal holds plain data. Anything else denies. */
 export function toDecision(answer: unknown): ApprovalDecision {
   const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
   if (kind === "approve" || kind === "ask") return { kind };

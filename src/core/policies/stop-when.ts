@@ -1,4 +1,4 @@
-// Ready-made stop conditions. Several in `policies.stopWhen` are asked in order, and the first one that says so ends the run.
+// Ready-made stop conditions. Several in `policies.stopWhen` are called in order, and the first that says stop ends the run.
 
 import type { StopCondition } from "../types/policies.ts";
 import { describeRule, invalidOption, isWithin } from "../errors/check-fields.ts";
@@ -6,7 +6,8 @@ import { describeRule, invalidOption, isWithin } from "../errors/check-fields.ts
 const count = { min: 1 };
 
 /**
- * Stops at the `iterations`th iteration, before its calls run. Throws LoopError "invalid-option" where that is no whole number of at least 1.
+ * Stops at iteration number `iterations`, before its calls run. Throws LoopError "invalid-option" unless the argument is a whole
+ * number of at least 1.
  *
  * @example runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(5) } });
  */
@@ -16,8 +17,8 @@ export function iterationCountIs(iterations: number): StopCondition {
 }
 
 /**
- * Stops when the model calls one of these tools, which then does not run: its call is in `result.pendingCalls`. Calls that came broken
- * or cut off do not count; the model is asked to send them again. Throws LoopError "invalid-option" where no name is given.
+ * Stops when the model calls one of these tools. The tool does not run; its call is in `result.pendingCalls`. Malformed or
+ * truncated calls do not count, and the model is asked to send them again. Throws LoopError "invalid-option" if no name is given.
  *
  * @example
  * const { pendingCalls } = await runToolLoop({ provider, tools, messages, policies: { stopWhen: hasToolCall("final_answer") } });
@@ -31,8 +32,8 @@ export function hasToolCall(names: string | readonly string[]): StopCondition {
 }
 
 /**
- * Stops at the first response after `calls` calls were dispatched, those of nested runs included. Throws LoopError "invalid-option" where
- * that is no whole number of at least 1.
+ * Stops at the first response after `calls` calls were dispatched, including those of nested runs. Throws LoopError
+ * "invalid-option" unless the argument is a whole number of at least 1.
  */
 export function toolCallCountIs(calls: number): StopCondition {
   checkCount("toolCallCountIs", calls);
@@ -40,8 +41,9 @@ export function toolCallCountIs(calls: number): StopCondition {
 }
 
 /**
- * Stops once `tokens` tokens are used, input and output, nested runs included. Unlike `limits.maxTokens` it also sees the response that
- * crosses the number, and the run ends as completed. Throws LoopError "invalid-option" where that is no whole number of at least 1.
+ * Stops once `tokens` input and output tokens are used, including those of nested runs. Unlike `limits.maxTokens`, it also gets
+ * the response that crosses the number, and the run ends as completed. Throws LoopError "invalid-option" unless the argument is a
+ * whole number of at least 1.
  */
 export function tokenBudget(tokens: number): StopCondition {
   checkCount("tokenBudget", tokens);
@@ -49,14 +51,15 @@ export function tokenBudget(tokens: number): StopCondition {
 }
 
 /**
- * Stops when the text of a response holds `pattern`, or matches it. A regular expression is searched for from the start of each text,
- * whatever its flags, and stays as it is. Throws LoopError "invalid-option" where it is neither, or an empty text.
+ * Stops when the text of a response contains the string `pattern`, or matches the regular expression. An expression always
+ * searches from the start of the text, even with the flags "g" or "y", and is not changed. Throws LoopError "invalid-option" for
+ * anything else, and for an empty text.
  *
  * @example runToolLoop({ provider, tools, messages, policies: { stopWhen: textMatches(/\bDONE\b/) } });
  */
 export function textMatches(pattern: string | RegExp): StopCondition {
   if (pattern instanceof RegExp) {
-    // The caller's own keeps its `lastIndex`, which a "g" or a "y" would move.
+    // A copy, because a search with "g" or "y" would move the `lastIndex` of the caller's expression.
     const search = new RegExp(pattern);
     return ({ response }) => {
       search.lastIndex = 0;

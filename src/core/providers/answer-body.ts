@@ -1,4 +1,5 @@
-// A service that answers with status 200 and no stream: an error as JSON, or a page of a proxy. The SDKs find no event in it and say nothing.
+// Handles a service that returns status 200 without a stream: an error as JSON, or the page of a proxy. The SDKs find no events
+// in it and report nothing.
 
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
@@ -7,24 +8,24 @@ import { Lull } from "../cancellation/deadline.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 
 /**
- * Waits for the stream that an SDK promises. If the SDK also gives the response, as those of OpenAI and Anthropic do, its first bytes are
- * looked at. Throws what the service said when these are no events.
+ * Waits for the stream of an SDK. If the SDK also gives access to the response, as those of OpenAI and Anthropic do, its first
+ * bytes are checked. Throws the error of the service if they are not events.
  */
 export async function openAnswer(pending: unknown, clock: Clock): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
-  // A promise of its own in clients that wrap an SDK. Its rejection would end the process if nothing held it.
+  // Clients that wrap an SDK may return a separate promise. Its unhandled rejection would end the process.
   dropPromise(pending);
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
-  // Without it nothing could take the place of a body that is read.
+  // Without a stream class, nothing could replace the body after it was read.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
   const checked = await checkBody(response, clock);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
 }
 
-/** The class of the streams of an SDK. */
+/** The stream class of an SDK. */
 interface StreamMaker {
   fromSSEResponse(response: Response, controller: unknown): unknown;
 }
@@ -34,8 +35,8 @@ function isStreamMaker(value: unknown): value is StreamMaker {
 }
 
 /**
- * Looks at the first bytes of a response and returns a response with the same body. Throws a provider error if the body is not a stream of
- * events, whatever its status says.
+ * Checks the first bytes of a response, and returns a response with the same body. Throws a provider error if the body is not a
+ * stream of events, even with status 200.
  */
 export async function checkBody(response: Response, clock: Clock): Promise<Response> {
   if (response.body === null) return response;
@@ -64,20 +65,20 @@ export async function checkBody(response: Response, clock: Clock): Promise<Respo
   throw errorInBody((text + (await readRest({ reader, decoder }, longestText - text.length, clock))).trim());
 }
 
-/** Bytes without a word before a service counts as silent. Proxies send some to keep a connection open. */
+/** Most blank bytes before a service counts as silent. Proxies send some to keep a connection open. */
 const mostBlanks = 65_536;
 
-/** An empty piece counts as well. */
+/** The size of a piece. Adds 1, so that empty pieces count too. */
 function sizeOf(piece: Uint8Array): number {
   return piece.length + 1;
 }
 
-/** Whether a text may be the begin of events: fields and comments of theirs, and no JSON or markup. */
+/** True if a text may be the beginning of events: their fields and comments, not JSON or markup. */
 function isEventText(text: string): boolean {
   return /^(?:data|event|id|retry)?:|^(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
 }
 
-/** Whether a text is JSON or markup, which some services send under the type of a stream. */
+/** True if a text is JSON or markup, which some services send with the content type of a stream. */
 function isOtherText(text: string): boolean {
   return /^[[{<]/.test(text);
 }
@@ -96,10 +97,10 @@ function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultRead
   });
 }
 
-/** More than any error says. */
+/** Longest error text, in characters. */
 const longestText = 100_000;
 
-/** How long the rest of an error may take to come, in milliseconds. Its connection may stay open. */
+/** Longest wait for the rest of an error, in milliseconds. Its connection may stay open. */
 const longestRestMs = 1_000;
 
 async function readRest(
@@ -127,7 +128,7 @@ async function readRest(
   return text;
 }
 
-/** An Error, because SDKs hand on nothing else as it is. */
+/** Returns an Error instance, because SDKs pass nothing else on unchanged. */
 function errorInBody(text: string): Error {
   const said = toProviderError({ message: text });
   const isUnread = said.message === text || /^\s*[[{]/.test(said.message);

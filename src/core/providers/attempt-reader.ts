@@ -1,4 +1,4 @@
-// Reads one attempt of a retrying provider, and what it cost.
+// Reads one attempt of a retrying provider, and its usage.
 
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
@@ -17,12 +17,12 @@ export interface Answerer {
   readonly family?: string | undefined;
 }
 
-/** Whom a provider says it is. */
+/** The identity of a provider. */
 export function answererOf({ id, model, family }: Provider): Answerer {
   return { provider: id, model, family };
 }
 
-/** Tells of attempts as one row without gaps, from 1; each that has begun is discarded at most once. */
+/** Emits the attempts as one sequence without gaps, counted from 1. Each attempt that has begun is discarded at most once. */
 export class AttemptLog {
   readonly #tell: (chunk: ModelChunk) => void;
   #number = 0;
@@ -33,14 +33,14 @@ export class AttemptLog {
     this.#tell = tell;
   }
 
-  /** Whether an attempt goes on. */
+  /** True if an attempt is running. */
   get isOpen(): boolean {
     return this.#current !== undefined;
   }
 
   /**
-   * A wrapper inside an attempt starts one too: that is the same attempt, and perhaps says more exactly who answers. What says nothing new
-   * is not told; the answer is whether it was.
+   * Starts an attempt. A wrapper inside an attempt also starts one. That is the same attempt, possibly with a more exact
+   * provider. Returns false if there is nothing new to emit.
    */
   start({ provider, model, family }: Answerer): boolean {
     const before = this.#current;
@@ -51,7 +51,7 @@ export class AttemptLog {
     return true;
   }
 
-  /** Tells once more of the attempt that goes on. */
+  /** Emits the start of the running attempt again. */
   repeat(): void {
     if (this.#current !== undefined) this.#tell({ type: "attempt-start", attempt: this.#number, ...this.#current });
   }
@@ -63,7 +63,7 @@ export class AttemptLog {
   }
 }
 
-/** Reads the chunks that a stream hands on. What no attempt has said is not in it. */
+/** Counts the usage in the chunks that a stream passes on, per attempt. */
 export class AttemptTally {
   readonly #ended: AttemptSpending[] = [];
   #usage: Usage | undefined;
@@ -92,26 +92,29 @@ export class AttemptTally {
   }
 }
 
-/** The chunk that ends a stream well. */
+/** The chunk that ends a stream normally. */
 export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** Whom to ask, with what, and how patiently. */
+/** The provider of an attempt, its request and its limits. */
 export interface PlannedAttempt {
   readonly provider: Provider;
   readonly request: ModelRequest;
-  /** Its own limits of silence, in milliseconds, where somebody else can be asked. Default: those of the iteration, which ends with it. */
+  /**
+   * Its own limits on silence, in milliseconds, if another provider can follow. Default: those of the iteration, which then ends
+   * with it.
+   */
   readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
-  /** How long to wait before it, in milliseconds. Default 0. */
+  /** The wait before it, in milliseconds. Default 0. */
   readonly delayMs?: number | undefined;
 }
 
-/** How an attempt failed, and how that reaches the reader if nobody else is asked. */
+/** The failure of an attempt, and the form in which it is passed on if no other attempt follows. */
 export interface Fault {
   readonly error: ProviderError;
   readonly as:
     | { readonly kind: "thrown"; readonly thrown: unknown }
     | { readonly kind: "chunk"; readonly chunk: ModelChunk }
-    /** The stream ends without a word. */
+    /** The stream ends without an error. */
     | { readonly kind: "quiet" };
 }
 
@@ -131,14 +134,14 @@ export class AttemptReader implements GuardedStream {
   readonly iteration: number;
   readonly #attempt: PlannedAttempt;
   readonly #ports: ReaderPorts;
-  /** How it failed, where a chunk said so. */
+  /** The failure, if a chunk reported it. */
   fault: Fault | undefined;
-  /** Whether a user may have seen something of it. */
+  /** True if a user may have seen output of the attempt. */
   wasHeard = false;
   #hasText: boolean;
   #hasCalls = false;
   hasFinished = false;
-  /** Whether anything has come. */
+  /** True if any chunk has come. */
   #hasBegun = false;
   #isLeft = false;
 
@@ -149,7 +152,7 @@ export class AttemptReader implements GuardedStream {
     this.#hasText = continuesTurn(attempt.request);
   }
 
-  /** Ends the stream. */
+  /** True after a failure, which ends the stream. */
   get isOver(): boolean {
     return this.fault !== undefined;
   }
@@ -173,7 +176,7 @@ export class AttemptReader implements GuardedStream {
     }
   }
 
-  /** A wrapper inside that starts the same attempt in the middle makes another request, which has the time of a first chunk again. */
+  /** Handles a wrapper that starts the same attempt again. It makes another request, which gets the time limit of a first chunk again. */
   #start(answerer: Answerer): void {
     const { log } = this.#ports;
     const isTold = log.start(answerer);
@@ -209,19 +212,19 @@ export class AttemptReader implements GuardedStream {
     if (isAnswer) this.#hasText ||= text.trim() !== "";
   }
 
-  /** The stream has ended by itself: well, if it had said why. */
+  /** Returns the failure of a stream that ended without a finish. */
   end(): Fault | undefined {
     if (this.hasFinished) return undefined;
     const error = errorOf(judgeFinish(undefined, { text: this.#hasText, calls: this.#hasCalls }));
     return error === undefined ? undefined : { error, as: { kind: "quiet" } };
   }
 
-  /** Nothing more comes of it: its late heartbeats refresh nothing. */
+  /** Stops passing heartbeats on. Nothing more is read from the attempt. */
   leave(): void {
     this.#isLeft = true;
   }
 
-  /** A wrapper inside has taken back what it said. */
+  /** Handles a wrapper that discards its output. */
   #forget(error: ProviderError): void {
     this.#ports.log.discard(error);
     this.wasHeard = false;
@@ -231,7 +234,7 @@ export class AttemptReader implements GuardedStream {
     this.#hasBegun = false;
   }
 
-  /** The loop's errors are errors here too. */
+  /** Handles a finish. An error of the loop is also a failure here. */
   #finish(chunk: FinishChunk): void {
     const error = errorOf(judgeFinish(chunk.reason, { text: this.#hasText, calls: this.#hasCalls }, chunk.raw));
     if (error !== undefined) {
@@ -247,7 +250,7 @@ export class AttemptReader implements GuardedStream {
     const { patience } = this.#attempt;
     const before = this.#ports.spent();
     return {
-      // Made by the guard when somebody asks for it.
+      // A getter, because the guard creates its signal on first use.
       get signal() {
         return guard.signal;
       },
@@ -263,7 +266,7 @@ export class AttemptReader implements GuardedStream {
   }
 }
 
-/** Whether a request goes on with a turn that was answered in part. */
+/** True if a request continues a message that was partly received. */
 export function continuesTurn({ continuationToken, messages }: ModelRequest): boolean {
   return continuationToken !== undefined || messages.at(-1)?.role === "assistant";
 }

@@ -1,5 +1,5 @@
-// Pulls a provider's stream chunk by chunk and guards it: against silence, against cancellation, and against a reader that is
-// slower than the model. Callbacks in place of `for await`, so that a chunk costs one promise and giving up waits for nobody.
+// Reads a provider's stream chunk by chunk, and guards it against silence, cancellation, and a reader that is slower than the
+// model. Uses callbacks instead of `for await`, so that a chunk costs one promise and giving up waits for nothing.
 
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
@@ -23,26 +23,26 @@ export interface GuardPorts {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly scope: CancelScope;
-  /** A timer to share between streams that follow each other; default one of its own. */
+  /** A timer that consecutive streams share. Default: one of its own. */
   readonly alarm?: IdleTimer | undefined;
-  /** Asked after each chunk for the promise of room in a reader that is behind. */
+  /** Called after each chunk. Returns a promise while the reader is behind. */
   readonly events?: Pick<EventSink, "room"> | undefined;
 }
 
-/** The facts about the stream for its guard. */
+/** The stream that a guard reads. */
 export interface GuardedStream {
   readonly iteration: number;
   readonly mayAsk?: ModelCall["mayAsk"];
   open(call: ModelCall): AsyncIterable<ModelChunk>;
-  /** Takes a chunk. Past an expired limit it is only asked for usage, so that none is lost. */
+  /** Takes a chunk. After an expired limit only usage is passed, so that none is lost. */
   take(chunk: ModelChunk): void;
-  /** Whether what was taken ends the stream, so that nothing more is waited for. */
+  /** True if the chunks so far end the stream, so that nothing more is awaited. */
   readonly isOver?: boolean | undefined;
-  /** Whether the answer is complete, so that neither an error nor silence changes it. */
+  /** True if the answer is complete, so that errors and silence no longer change it. */
   readonly hasFinished?: boolean | undefined;
 }
 
-/** How many times its length signs of life may put off a limit of silence. Without this, they would put it off for ever. */
+/** How far heartbeats may extend a limit on silence, as a multiple of its length. Otherwise they could extend it forever. */
 const mostDelays = 12;
 
 /** How long a provider may leave its stream open after `finish`, in milliseconds. */
@@ -52,7 +52,7 @@ const ended: StreamEnd = { kind: "ended" };
 const failed: StreamEnd = { kind: "failed", error: undefined };
 const givenUp = (): unknown => new DOMException("The stream was given up.", "AbortError");
 
-/** A provider written without types may answer anything. */
+/** Gets the iterator of a stream. An untyped provider may return anything. */
 export function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
   const given: unknown = stream;
   if (isThenable(given)) {
@@ -68,12 +68,8 @@ export function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelC
   return iterator;
 }
 
-/** Reads a stream to its end, or to the end of patience. Never rejects; a stream that is deaf to its signal is left behind. */
-export function guardStream(stream: GuardedStream, ports: GuardPorts): Promise<StreamEnd> {
-  return new StreamGuard(stream, ports).run();
-}
-
-class StreamGuard implements ModelCall, Cancellable {
+/** Guards one stream. Does not wait for a stream that ignores its signal. */
+export class StreamGuard implements ModelCall, Cancellable {
   readonly iteration: number;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
@@ -107,37 +103,42 @@ class StreamGuard implements ModelCall, Cancellable {
     return this.#lazySignal().signal;
   }
 
-  // A field, so that a provider may take it out of the call.
-  readonly heartbeat = (state?: "waiting" | void): void => {
+  // A field, so that a provider may destructure the call.
+  readonly heartbeat: ModelCall["heartbeat"] = (state) => {
     this.#lastSign = this.clock.now();
     if (state === "waiting") this.#lastContent = this.#lastSign;
   };
 
-  /** All limits count from now. */
+  /** Restarts all limits. */
   #refresh(): void {
     this.heartbeat("waiting");
   }
 
+  /** Reads the stream to its end, or until a limit expires. Never rejects. */
   run(): Promise<StreamEnd> {
-    return new Promise((resolve) => {
+    const end = new Promise<StreamEnd>((resolve) => {
       this.#resolve = resolve;
-      const { cause } = this.#ports.scope;
-      if (cause !== undefined) return this.#close({ kind: "cancelled", cause });
-      this.#ports.scope.join(this);
-      this.#refresh();
-      this.#alarm.set(this.#dueAt, this.#ring);
-      try {
-        this.#iterator = iterate(this.#stream.open(this));
-      } catch (error) {
-        return this.#close({ kind: "failed", error });
-      }
+    });
+    const { cause } = this.#ports.scope;
+    if (cause !== undefined) {
+      this.#close({ kind: "cancelled", cause });
+      return end;
+    }
+    this.#ports.scope.join(this);
+    this.#refresh();
+    this.#alarm.set(this.#dueAt, this.#ring);
+    try {
+      this.#iterator = iterate(this.#stream.open(this));
       // The run may have ended while the provider opened its stream.
       if (this.#isClosed()) this.#leave();
       else this.#pull();
-    });
+    } catch (error) {
+      this.#close({ kind: "failed", error });
+    }
+    return end;
   }
 
-  /** The wall clock lets the stream settle, so that its usage is counted; everything else leaves it at once. */
+  /** The wall clock lets the stream settle, so that its usage is counted. Every other cause closes it at once. */
   cancel(cause: CancelReason): void {
     const end: StreamEnd = { kind: "cancelled", cause };
     if (cause.kind === "wall-clock") this.#giveUp(end, () => abortReasonOf(cause));
@@ -146,7 +147,7 @@ class StreamGuard implements ModelCall, Cancellable {
 
   #pull(): void {
     try {
-      // A provider's own `next` may answer a plain value, or throw at once.
+      // The `next` of a provider may return a plain value, or throw synchronously.
       Promise.resolve(this.#iterator?.next()).then(this.#onNext, this.#fail);
     } catch (error) {
       this.#fail(error);
@@ -171,7 +172,7 @@ class StreamGuard implements ModelCall, Cancellable {
     const now = this.clock.now();
     if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(now);
     if (hasContent) this.#refresh();
-    // The attempt that begins has said nothing yet: its model has the time of a first chunk.
+    // A new attempt gets the time limit of a first chunk.
     else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
     // A stream that never waits lets no timer fire.
     else if (now >= this.#dueAt) return this.#ring();
@@ -192,12 +193,12 @@ class StreamGuard implements ModelCall, Cancellable {
     return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs);
   }
 
-  /** Looked at on each chunk too, for a stream that never waits lets no timer fire. */
+  /** Also called for each chunk, because a stream that never waits lets no timer fire. */
   #settleUntil(now: number): void {
     if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);
   }
 
-  /** Pulls the next chunk, when the reader has room for it. While it has none, silence is the reader's, not the model's. */
+  /** Requests the next chunk when the reader has room for it. Until then, silence is not the model's. */
   #goOn(hasContent: boolean): void {
     if (this.#isClosed()) return;
     if (this.#stream.isOver === true) return this.#close(this.#phase === "finished" ? ended : failed, givenUp);
@@ -218,13 +219,13 @@ class StreamGuard implements ModelCall, Cancellable {
     });
   }
 
-  /** Time in which the reader had no room does not count. */
+  /** Restarts the limits, so that the time without room does not count. */
   #resume(): void {
     this.#refresh();
     if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
   }
 
-  /** A wrapper may take a finished answer back, and go on with another attempt. */
+  /** Follows `hasFinished`: a wrapper may discard a finished answer, and go on with another attempt. */
   #followFinish(): void {
     const hasFinished = this.#stream.hasFinished === true;
     if (this.#phase === "settling" || hasFinished === (this.#phase === "finished")) return;
@@ -243,7 +244,7 @@ class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#settleBy, this.#ring);
   }
 
-  /** Taking a chunk may have closed the stream: a listener that stops the run does so from within. */
+  /** True if the stream is closed. Taking a chunk may close it, for example if a listener stops the run. */
   #isClosed(): boolean {
     return this.#phase === "closed";
   }
@@ -265,10 +266,10 @@ class StreamGuard implements ModelCall, Cancellable {
     this.#giveUp({ kind: "silent", phase: this.#phase, limitMs }, silence);
   };
 
-  /** Aborts the stream and waits for its last words, at most `settleMs`. */
+  /** Aborts the stream, and waits at most `settleMs` for its last chunks. */
   #giveUp(verdict: StreamEnd, reason: () => unknown): void {
     if (this.#phase === "closed" || this.#phase === "settling") return;
-    // Nothing is missing.
+    // The answer is complete already.
     if (this.#phase === "finished") return this.#close(ended, reason);
     const { settleMs } = this.timeouts;
     if (settleMs === 0 || this.#held) return this.#close(verdict, reason);
@@ -293,7 +294,7 @@ class StreamGuard implements ModelCall, Cancellable {
     return this.#signal;
   }
 
-  /** Tells the provider to stop, and does not wait for it. */
+  /** Aborts the provider's stream, and does not wait for it. */
   #abandon(reason: () => unknown): void {
     this.#lazySignal().abort(reason);
     this.#leave();
@@ -303,7 +304,7 @@ class StreamGuard implements ModelCall, Cancellable {
     try {
       this.#iterator?.return?.()?.then(undefined, () => {});
     } catch {
-      // A provider that cannot even be left has nothing more to say.
+      // Errors of closing a stream are ignored.
     }
   }
 }

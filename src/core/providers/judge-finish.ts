@@ -1,4 +1,4 @@
-// Says what a finish reason means.
+// Decides what a finish reason means.
 
 import type { FinishReason, StreamResult } from "../types/provider.ts";
 import { isRecord } from "../utils/guards.ts";
@@ -8,7 +8,7 @@ import type { EndReason, StreamStatus } from "../types/termination.ts";
 import { quote } from "../utils/texts.ts";
 import { providerError } from "../errors/provider-error.ts";
 
-/** Reasons by the vendor's words. */
+/** Finish reasons by the words of a service. */
 export type FinishWords = ReadonlyMap<string, FinishReason>;
 
 /** A reason that is missing here does not compile. */
@@ -38,19 +38,19 @@ function isReason(value: unknown): boolean {
   return typeof value === "string" && Object.hasOwn(known, value);
 }
 
-/** Joins a vendor's finish words with those of the caller, which win. */
+/** Merges the finish words of a service with those of the caller, which take precedence. */
 export function withFinishReasons(words: FinishWords, option: { readonly [word: string]: FinishReason } = {}): FinishWords {
   return new Map([...words, ...Object.entries(option)]);
 }
 
-/** The content of an assistant message, its earlier continuations included. */
+/** The content of an assistant message, including its earlier continuations. */
 export interface MessageContent {
-  /** It has text that is not blank. */
+  /** True if it has text that is not blank. */
   readonly text: boolean;
   readonly calls: boolean;
 }
 
-/** A status, and the reason where the iteration ends the turn. */
+/** A status, and the reason if the iteration ends the run. */
 export interface Judgement {
   readonly status: StreamStatus;
   readonly reason?: EndReason | undefined;
@@ -63,11 +63,11 @@ const limited: Judge = ({ text, calls }) => {
   return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
 };
 
-/** Names the remedy, which is in the provider. */
+/** Names the fix, which has to be made in the provider. */
 const doneWithCalls =
   'The model said that it was done ("stop") and asked for tools. A provider gives the finish "tool-calls" where its turn has calls.';
 
-/** The table: one row for each finish reason, so that a new one without does not compile. */
+/** One row per finish reason: a new reason without a row does not compile. */
 const judges: { readonly [Reason in FinishReason]: Judge } = {
   stop: ({ text, calls }) => {
     if (calls) return failed("finish-unknown", doneWithCalls);
@@ -81,7 +81,7 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   "context-full": limited,
   refusal: () => completed("refusal"),
   "content-filter": () => completed("content-filter"),
-  // The loop answers what calls there are, and asks again.
+  // The loop answers the calls that there are, and sends another request.
   "malformed-call": () => ({ status: "tool-calls" }),
   paused: () => ({ status: "completed" }),
   continue: () => ({ status: "completed" }),
@@ -89,14 +89,14 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   unknown: (_, raw) => failed("finish-unknown", describeUnknown(raw)),
 };
 
-/** Judges a stream that ended by itself. `undefined` stands for a stream without a finish. */
+/** Judges a stream that ended by itself. `undefined` means that there was no finish. */
 export function judgeFinish(finish: FinishReason | undefined, turn: MessageContent, raw?: string): Judgement {
   if (finish === undefined) return failed("stream-ended-early", "The stream ended without a finish reason.");
-  // A provider that was written without types may name any reason.
+  // An untyped provider may give any reason.
   return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);
 }
 
-/** Names the remedy, which every adapter has. */
+/** Names the fix, which every adapter has. */
 function describeUnknown(raw: string | undefined): string {
   if (raw === undefined) return "The model ended for an unknown reason.";
   const word = quote(raw);
@@ -107,18 +107,18 @@ function inBrackets(raw: string | undefined): string {
   return raw === undefined ? "" : ` (${raw})`;
 }
 
-/** The problem that a finish gives every call of its message, earlier continuations included: none of them runs. */
+/** The problem that a finish gives to every call of its message, including those of earlier continuations. None of them runs. */
 export function problemOf(finish: FinishReason | undefined): "malformed" | "truncated" | undefined {
   if (finish === "length" || finish === "context-full") return "truncated";
   return finish === "malformed-call" ? "malformed" : undefined;
 }
 
-/** Whether the turn goes on with another stream of the same iteration. */
+/** True if the finish asks for a continuation in the same iteration. */
 export function isResent(finish: FinishReason | undefined): boolean {
   return finish === "paused" || finish === "continue";
 }
 
-/** Whether the turn of a stream goes on with another one. */
+/** True if the message of a stream needs a continuation. */
 export function isUnfinished({ status, finish }: StreamResult): boolean {
   return status === "completed" && isResent(finish);
 }

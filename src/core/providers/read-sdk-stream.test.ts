@@ -1,4 +1,4 @@
-// How a stream of an SDK is read where it is left, deaf, silent, or never closed.
+// Reading SDK streams that are closed early, ignore their signal, go silent, or are never closed.
 
 import { expect, it } from "vitest";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
@@ -18,7 +18,7 @@ interface Reading {
   readonly chunks: AsyncIterableIterator<ModelChunk>;
   readonly abort: AbortController;
   readonly clock: TestClock;
-  /** The signals that `open` was given. */
+  /** The signals that were passed to `open`. */
   readonly signals: readonly AbortSignal[];
   readonly beats: number;
 }
@@ -72,7 +72,7 @@ function read(
   };
 }
 
-/** Says the events, then nothing more and never ends; `onReturn` is what leaving it does. */
+/** Yields the events, then nothing, and never ends. `onReturn` runs when it is closed. */
 function staysOpen(events: readonly string[], onReturn: () => unknown = () => undefined): () => Promise<unknown> {
   const left = [...events];
   return async () => ({
@@ -83,7 +83,7 @@ function staysOpen(events: readonly string[], onReturn: () => unknown = () => un
   });
 }
 
-/** As SDKs are: its signal ends it. */
+/** Like SDK streams: the signal ends it. */
 const hears = async (signal: AbortSignal): Promise<unknown> =>
   (async function* () {
     yield "a";
@@ -189,7 +189,7 @@ it.for<[what: string, atEnd: () => unknown]>([
   expect(clock.pending).toBe(0);
 });
 
-/** Says one event each 400 ms, over and over, and never ends. */
+/** Yields an event every 400 ms and never ends. */
 function repeats(clock: TestClock, before: readonly string[], event: string): () => Promise<unknown> {
   return async () =>
     (async function* () {

@@ -8,24 +8,24 @@ import { Lull } from "../cancellation/deadline.ts";
 import { isContent } from "../utils/texts.ts";
 import { providerError } from "../errors/provider-error.ts";
 
-/** Turns the events of one wire into chunks, which it puts into the array that it was made with. */
+/** Turns the events of one API into chunks, and pushes them to the array that it was made with. */
 export interface EventReader {
   read(event: unknown): void;
-  /** Adds the last chunks once the stream is over. */
+  /** Adds the last chunks when the stream is over. */
   end(): void;
-  /** Whether an event said that the stream has failed: the rest is not read. */
+  /** True if an event reported that the stream has failed. The rest is not read. */
   readonly failed: boolean;
-  /** Whether the service said why the model stopped. More may follow, such as the token counts. */
+  /** True if the service reported why the model stopped. More events may follow, such as token counts. */
   readonly finished: boolean;
-  /** Whether nothing more is expected. Default false: a finished stream gets some seconds for its last events. */
+  /** True if nothing more is expected. Default false: a finished stream gets a few seconds for its last events. */
   readonly isOver?: boolean;
-  /** Whether a finished answer may go on, so that a lost connection may have taken the rest of it. Default false. */
+  /** True if a finished answer may go on, so that a lost connection may have cut it off. Default false. */
   readonly mayGoOn?: boolean;
 }
 
-/** A stream of an SDK, and how to read it. */
+/** A stream of an SDK, and its reader. */
 export interface SdkStream {
-  /** Asks the SDK for its stream. */
+  /** Requests the stream from the SDK. */
   open(signal: AbortSignal): PromiseLike<unknown>;
   readonly reader: EventReader;
   /** Receives the chunks of the reader. */
@@ -39,12 +39,12 @@ const hangUpAfterMs = 1_000;
 const quietAfterMs = 5_000;
 
 /**
- * Yields the chunks of an SDK's stream. Errors of the SDK pass through until the answer is finished. After that, an error, garbage
- * or a lost connection changes nothing, unless the wire says that a finished answer may go on. A finished answer is complete when
- * its stream ends, or has said nothing more for a short time.
+ * Yields the chunks of an SDK's stream. Errors of the SDK are thrown until the answer is finished. After that, an error, garbage
+ * or a lost connection changes nothing, unless the reader says that a finished answer may go on. A finished answer is complete
+ * when its stream ends, or after a short silence.
  *
- * Each event without content is a heartbeat. If the reader leaves, also while it waits, the signal that the SDK was given fires,
- * because not every SDK hangs up by itself.
+ * Each event without content is a heartbeat. If the reader leaves, even while it waits, the SDK's signal fires, because not every
+ * SDK closes the connection by itself.
  */
 export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterableIterator<ModelChunk, void, undefined> {
   let followed: FollowingSignal | undefined;
@@ -55,7 +55,7 @@ export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterable
     },
     next: () => chunks.next(),
     return() {
-      // A generator that waits would not hear of it before the next event.
+      // A waiting generator would only notice `return` after the next event.
       followed?.abort();
       return chunks.return();
     },
@@ -71,7 +71,7 @@ async function* readChunks(
   const patience = new Patience(reader, call.clock, followed.signal);
   let events: AsyncIterator<unknown> | undefined;
   let hasEnded = false;
-  /** Whether there was one more event. */
+  /** Takes an event. Returns false at the end. */
   function take(event: IteratorResult<unknown> | undefined): boolean {
     hasEnded = event?.done === true;
     if (event === undefined || hasEnded) return false;
@@ -84,8 +84,8 @@ async function* readChunks(
   try {
     events = iterate(await unlessAborted(open, followed.signal));
     while (take(await patience.next(events))) {
-      // One for one is the rule, and emptying an array by its length would make the next push allocate. A loop, because `yield*` of
-      // an array waits for each chunk once more.
+      // Usually there is one chunk per event. Setting the array's length to 0 would make the next push allocate. A loop, because
+      // `yield*` would wait once more for each chunk.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;
@@ -105,7 +105,7 @@ async function* readChunks(
   yield* out;
 }
 
-/** Waits for events: without a limit until the answer is finished, and not much longer after that. */
+/** Waits for events: without a limit until the answer is finished, and only briefly after that. */
 class Patience {
   readonly #reader: EventReader;
   readonly #clock: Clock;
@@ -121,19 +121,22 @@ class Patience {
     this.#signal = signal;
   }
 
-  /** Takes down what the last event brought. */
+  /** Records if the last event had content. */
   note(hasContent: boolean): void {
     this.#hasContent = hasContent;
   }
 
-  /** The next event. Undefined if the answer is complete without one. Counts from now: a reader may have taken its time. */
+  /**
+   * Returns the next event. Undefined if the answer is complete without one. The limit starts now, because the reader may have
+   * been slow.
+   */
   next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     this.#setLimit();
     const pause = this.#lull.note(this.#hasContent);
     return pause === undefined ? this.#ask(events) : unlessAborted(() => pause, this.#signal).then(() => this.#ask(events));
   }
 
-  /** Only content puts the end off: a service may send pings and counts for ever. */
+  /** Only content restarts the limit, because a service may send pings and counts forever. */
   #setLimit(): void {
     const { finished, isOver } = this.#reader;
     const limitMs = isOver === true ? hangUpAfterMs : finished ? quietAfterMs : Number.POSITIVE_INFINITY;
@@ -150,7 +153,8 @@ class Patience {
 
   #within(waitMs: number, events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     return new Promise((resolve, reject) => {
-      // Before the timer, which an iterator that throws at once would leave behind. It may also answer without a promise.
+      // Requested before the timer is set, which would remain if the iterator threw synchronously. It may also return a plain
+      // value.
       const next = Promise.resolve(events.next());
       const timer = this.#clock.setTimeout(() => resolve(undefined), waitMs);
       const end = next.then(resolve, reject);
@@ -159,29 +163,29 @@ class Patience {
   }
 }
 
-/** A model may be deaf to its signal. What it answers later is nobody's: it has the signal to tell. */
+/** Stops waiting when the signal fires, because the SDK may ignore it. A later result is dropped. */
 function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream>, signal: AbortSignal): Promise<Stream> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(new DOMException("This operation was aborted", "AbortError"));
     if (signal.aborted) return giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
-    // A long stream comes here often: listeners that stayed would pile up on its signal.
+    // Called often in a long stream, so the listener has to be removed.
     const letGo = (): void => signal.removeEventListener("abort", giveUp);
     open(signal).then(resolve, reject).then(letGo);
   });
 }
 
-/** Whether the reader has gone: then there is nobody to tell. */
+/** True if the reader has left, so that an error cannot be reported. */
 function isLeft(followed: FollowingSignal, { signal }: ModelCall): boolean {
   return followed.signal.aborted && !signal.aborted;
 }
 
-/** Closes what a stream holds, and waits for nobody. */
+/** Closes a stream without waiting for it. */
 function leave(events: AsyncIterator<unknown> | undefined): void {
   try {
     events?.return?.()?.then(undefined, () => {});
   } catch {
-    // A stream that cannot even be left has nothing more to say.
+    // Errors of closing a stream are ignored.
   }
 }
 

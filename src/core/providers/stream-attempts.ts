@@ -6,7 +6,7 @@ import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../utils/guards.ts";
 import { EventQueue } from "../utils/event-queue.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
-import { guardStream, type StreamEnd } from "./guard-stream.ts";
+import { type StreamEnd, StreamGuard } from "./guard-stream.ts";
 import {
   answererOf,
   AttemptLog,
@@ -18,30 +18,30 @@ import {
   type ReaderPorts,
 } from "./attempt-reader.ts";
 
-/** Returns the error chunk for an answer that a second one has cut off: `stream-ended-early`, retryable. Neither answer is whole. */
+/** Returns the error chunk for an answer that was cut off by a second one: `stream-ended-early`, retryable. Neither answer is complete. */
 export function cutByAnother(): ModelChunk {
   const message = "The service began another answer before it ended the first one.";
   return { type: "error", error: providerError("stream-ended-early", message) };
 }
 
-/** A chunk, as far as it may tell of another answer. */
+/** The facts of a chunk that may reveal a second answer. */
 export interface AnswerChunk {
-  /** True if it says who speaks, as the first chunk of an answer does. */
+  /** True if it names the role of the speaker, as the first chunk of an answer does. */
   readonly saysRole: boolean;
-  /** True if it holds a part of an answer. The last chunk of a gateway may have an id of its own. */
+  /** True if it contains a part of an answer. The last chunk of a gateway may have an id of its own. */
   readonly hasContent: boolean;
   /** True if a part of an answer came before it. */
   readonly hasBegun: boolean;
 }
 
-/** Notices that a second answer begins in one stream, on a wire whose chunks carry the id of their answer. */
+/** Detects a second answer within one stream, if the chunks carry the id of their answer. */
 export class AnswerIds {
   #id = "";
   #isRepeated = false;
 
   /**
-   * True if a chunk belongs to another answer. A new id proves nothing alone, because some gateways make one for each chunk. It
-   * counts if the chunk also says who speaks, or if the id before it has come more than once.
+   * Returns true if a chunk belongs to a second answer. A new id alone is not enough, because some gateways make one for each
+   * chunk. It counts if the chunk also names the role, or if the previous id has come more than once.
    */
   isOther(id: unknown, { saysRole, hasContent, hasBegun }: AnswerChunk): boolean {
     const said = textOf(id);
@@ -54,26 +54,26 @@ export class AnswerIds {
   }
 }
 
-/** The providers to ask, and the handling of failures. */
+/** The attempts to make, and the handling of their failures. */
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
-   * The attempt after one that has failed. Undefined where there is none: then the failure is the stream's. So it is where the limits of
-   * the run leave no other request.
+   * Returns the attempt after a failed one. Undefined if there is none, or if the limits of the run allow no other request: the
+   * failure is then that of the stream.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
-  /** The finish of an attempt as it is handed on. */
+  /** Returns the finish of an attempt in the form to pass on. */
   toFinish(chunk: FinishChunk): FinishChunk;
-  /** How the failure of the last attempt is handed on. */
+  /** Returns the failure of the last attempt in the form to pass on. */
   toLast(fault: Fault): Fault;
 }
 
-/** How many unread chunks hold the model back: reading a little ahead saves a promise for each. */
+/** How many unread chunks pause the model. Reading a little ahead saves a promise per chunk. */
 const capacity = 16;
 
 const unlimited = { firstChunkMs: Number.POSITIVE_INFINITY, streamIdleMs: Number.POSITIVE_INFINITY };
 
-/** Streams the attempts of a plan. At most one of them is live at a time, and none begins once the call's signal has fired. */
+/** Streams the attempts of a plan. At most one of them is live at a time, and none begins after the call's signal has fired. */
 export function streamAttempts(plan: AttemptPlan, call: ModelCall): AsyncIterable<ModelChunk> {
   return new AttemptStream(plan, call);
 }
@@ -109,7 +109,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     return this;
   }
 
-  /** Nothing is asked before somebody reads. */
+  /** Starts on the first `next()`: nothing is requested before. */
   next(): Promise<IteratorResult<ModelChunk, undefined>> {
     if (!this.#isStarted) this.#start();
     return this.#queue.next();
@@ -135,7 +135,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#begin(this.#plan.first);
   }
 
-  /** The attempt may still say what it has cost: whoever reads this stream decides how long that is waited for. */
+  /** Cancels the attempt, which may still report its usage. The reader of this stream decides how long to wait for that. */
   readonly #onAbort = (): void => {
     const reason: unknown = this.#call.signal.reason;
     this.#scope.cancel({ kind: "wall-clock", limitMs: Number.POSITIVE_INFINITY, reason });
@@ -146,7 +146,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const { provider, patience } = attempt;
     this.#log.start(answererOf(provider));
     const reader = new AttemptReader(attempt, this.#ports);
-    // An attempt with limits of its own is waited for here, and the guard around this stream has nothing to expire for.
+    // An attempt with its own limits is watched here, so heartbeats keep the outer guard from expiring.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
     const ports = { clock, timeouts: { ...timeouts, ...(patience ?? unlimited) }, scope: this.#scope, events: this.#queue };
     const onEnd = (end: StreamEnd): void => {
@@ -154,13 +154,14 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
       reader.leave();
       if (!this.#isOver) this.#conclude(end, reader);
     };
-    void guardStream(reader, ports)
+    void new StreamGuard(reader, ports)
+      .run()
       .then(onEnd)
       .catch((error: unknown) => this.#fail(error));
   }
 
   #conclude(end: StreamEnd, reader: AttemptReader): void {
-    // Also where the end was asked for after the attempt had failed by itself.
+    // Also if the cancellation came after the attempt had failed by itself.
     const { cause } = this.#scope;
     if (cause !== undefined || end.kind === "cancelled") return this.#fail(this.#call.signal.reason);
     const fault = findFault(end, reader);
@@ -174,7 +175,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     else this.#wait(next.delayMs, () => this.#begin(next));
   }
 
-  /** Waits on the clock of the call, and not a moment longer than its signal allows. */
+  /** Waits on the clock of the call, until its signal fires at the latest. */
   #wait(delayMs: number, then: () => void): void {
     const { clock } = this.#call;
     const stopBeating = keepAlive(this.#call);
@@ -218,7 +219,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 }
 
-/** The failure of an attempt that nobody has cancelled; undefined if there was none. */
+/** Returns the failure of an attempt that was not cancelled; undefined if there was none. */
 function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: AttemptReader): Fault | undefined {
   switch (end.kind) {
     case "ended":
@@ -234,13 +235,13 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
   }
 }
 
-/** Says now, and over and over until it is stopped, that the stream is alive. Gives what stops it. */
+/** Sends heartbeats, the first one now, until the returned function is called. */
 function keepAlive(call: ModelCall): () => void {
   const { clock, timeouts } = call;
   call.heartbeat("waiting");
   const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);
   if (limitMs === Number.POSITIVE_INFINITY) return () => {};
-  // Twice as often as needed, so that it does not matter whose timer fires first.
+  // Twice as often as needed, so that the order of the two timers does not matter.
   const everyMs = Math.max(1, Math.floor(limitMs / 2));
   const beat = (): void => {
     call.heartbeat("waiting");

@@ -1,4 +1,4 @@
-// A provider that asks the next one where one fails.
+// A provider that switches to the next one when one fails.
 
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../types/provider.ts";
@@ -10,11 +10,11 @@ import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
 
 /** When a provider is given up, and for how long. */
 export interface FallbackOptions {
-  /** Longest wait for the first chunk while there is somebody else to ask, in milliseconds. Default: the `timeouts` of the run. */
+  /** Longest wait for the first chunk while another provider is left, in milliseconds. Default: the `timeouts` of the run. */
   readonly firstChunkMs?: number | undefined;
-  /** Longest silence after it while there is somebody else to ask, in milliseconds. Default: the `timeouts` of the run. */
+  /** Longest silence after the first chunk while another provider is left, in milliseconds. Default: the `timeouts` of the run. */
   readonly streamIdleMs?: number | undefined;
-  /** For how long a provider that has failed is asked after the others, in milliseconds. Default 0. */
+  /** How long a provider that failed comes after the others, in milliseconds. Default 0. */
   readonly restMs?: number | undefined;
 }
 
@@ -25,17 +25,19 @@ const checks: Checks<FallbackOptions> = {
 };
 
 /**
- * Makes a provider that asks the first of `providers`, and the next one where an attempt fails: with an error of any kind, thrown or in
- * the stream, without a finish, or by silence. Also after text was heard, which `attempt-discarded` then takes back. An empty answer, a
- * refusal and a stop are no failures, and nobody is asked after a stop or an abort.
+ * Makes a provider that tries the first of `providers`, and the next one when an attempt fails. An attempt fails with an error of
+ * any kind, thrown or in the stream, without a finish, or by silence. It may fail after text was emitted, which
+ * `attempt-discarded` then takes back. An empty answer, a refusal and a stop are not failures. No provider is tried after a stop
+ * or an abort.
  *
- * The request goes along, with the results of all tools: none runs again. `attempt-start` says who answers, and prices, usage,
- * family and provider metadata follow it. Two clients of one model keep each other's provider metadata. Errors are held back until nobody is
- * left; then the last one is the stream's, and its message says how many were asked. The last one asked has the patience of the run.
- * A turn that a service has paused goes on with that provider alone.
+ * Each attempt gets the same request, with all tool results, so no tool runs again. `attempt-start` names the current provider,
+ * and prices, usage, family and provider metadata follow it. Two clients of one model share their provider metadata. Errors are
+ * held back until no provider is left. The last one is then the error of the stream, and its message says how many providers were
+ * tried. The last provider has the time limits of the run. A message that a service has paused is continued by that provider
+ * alone.
  *
- * Its own `id`, `model` and `family` are those of the first. Throws LoopError "invalid-option" or "unknown-option" at once where an
- * argument is wrong.
+ * `id`, `model` and `family` are those of the first provider. Throws LoopError "invalid-option" or "unknown-option" if an
+ * argument is invalid.
  *
  * @example
  * const provider = withFallback([anthropic, withRetry(openai)], { firstChunkMs: 20_000, restMs: 60_000 });
@@ -73,11 +75,11 @@ function isList(value: unknown): value is Providers {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Positions of the members that may be asked, and of those that failed lately. */
+/** The providers by position, and those that failed recently. */
 class Roster {
   readonly providers: Providers;
   readonly #restMs: number;
-  /** Until when, on the clock of the call, each of them is asked after the others. */
+  /** The time until which each provider comes after the others, on the clock of the call. */
   readonly #restUntil: number[];
 
   constructor(providers: Providers, restMs: number) {
@@ -86,7 +88,7 @@ class Roster {
     this.#restUntil = providers.map(() => Number.NEGATIVE_INFINITY);
   }
 
-  /** The order in which to ask: the author of a turn that goes on, then those that do not rest. */
+  /** Returns the order of the attempts: first the author of a message to continue, then the providers that did not fail recently. */
   toOrder(messages: readonly Message[], now: number): readonly number[] {
     const ranks = this.providers.map((provider, position) => {
       if (isAuthor(provider, messages.at(-1))) return 0;
@@ -100,7 +102,7 @@ class Roster {
   }
 }
 
-/** Whether a request ends in the turn of this provider. */
+/** True if a request ends with a message of this provider. */
 function isAuthor({ id, model }: Provider, last: Message | undefined): boolean {
   const part = last?.role === "assistant" ? last.providerMetadata?.at(-1) : undefined;
   return part?.provider === id && part.model === model;
@@ -109,7 +111,7 @@ function isAuthor({ id, model }: Provider, last: Message | undefined): boolean {
 interface Asking {
   readonly request: ModelRequest;
   readonly call: ModelCall;
-  /** Of every attempt but the last one. */
+  /** The limits of every attempt except the last one. */
   readonly patience: NonNullable<PlannedAttempt["patience"]>;
 }
 
@@ -140,7 +142,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   };
 }
 
-/** If the limits of the run leave no other request, some were never asked. */
+/** Adds the number of failed providers to the message. Some were never tried if the limits of the run allowed no other request. */
 function countFailed({ error }: Fault, failed: number, all: number): Fault {
   const count = failed === all ? `All ${all}` : `${failed} of ${all}`;
   const told = { ...error, message: `${count} providers failed; the last one: ${error.message}` };
@@ -149,7 +151,7 @@ function countFailed({ error }: Fault, failed: number, all: number): Fault {
 
 const tokenPattern = /^turnwright-fallback:(\d{1,9})(?::([^]*))?$/;
 
-/** The position of the provider that paused the turn, and the token that it gave. */
+/** The position of the provider that paused the message, and its token. */
 interface Continuation {
   readonly position: number | undefined;
   readonly token: string | undefined;
@@ -160,7 +162,7 @@ function writeToken(position: number, token: string | undefined): string {
   return token === undefined ? `turnwright-fallback:${position}` : `turnwright-fallback:${position}:${token}`;
 }
 
-/** Reads what `writeToken` wrote. Any other token has no position, and stays as it is. */
+/** Reads a token of `writeToken`. Any other token has no position, and stays unchanged. */
 function readToken(written: string | undefined): Continuation {
   const match = written === undefined ? null : tokenPattern.exec(written);
   return match === null ? { position: undefined, token: written } : { position: Number(match[1]), token: match[2] };

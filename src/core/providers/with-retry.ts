@@ -1,4 +1,4 @@
-// A provider that asks again where its service was busy or out of reach.
+// A provider that repeats a request when its service is busy or unreachable.
 
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
@@ -7,17 +7,20 @@ import { assertProvider } from "../errors/provider-error.ts";
 import { longestTimerMs } from "../cancellation/deadline.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
-/** How often, and after which waits, a request is repeated. */
+/** How often a request is repeated, and the waits in between. */
 export interface RetryOptions {
-  /** Most requests for one stream, the first one included. A whole number of at least 1. Default 3. */
+  /** Most requests for one stream, including the first. A whole number of at least 1. Default 3. */
   readonly maxAttempts?: number | undefined;
-  /** The longest wait before the second request, in milliseconds; each further one is twice as long. Default 500. */
+  /** The longest wait before the second request, in milliseconds. It doubles with each further request. Default 500. */
   readonly baseDelayMs?: number | undefined;
-  /** No wait of its own is longer than this, in milliseconds. Default 30,000. */
+  /** Upper limit of these waits, in milliseconds. Default 30,000. */
   readonly maxDelayMs?: number | undefined;
-  /** A service that asks for a longer wait than this, in milliseconds, is not asked again. Default 60,000. */
+  /** Longest wait that a service may ask for, in milliseconds. The request is not repeated if it asks for more. Default 60,000. */
   readonly maxRetryAfterMs?: number | undefined;
-  /** From 0 to 1: spreads the waits over their second half, so that clients do not come back all at once. Default `Math.random`. */
+  /**
+   * Returns a number from 0 to 1. Spreads the waits over their second half, so that clients do not return all at once. Default
+   * `Math.random`.
+   */
   readonly random?: (() => number) | undefined;
 }
 
@@ -32,22 +35,24 @@ const checks: Checks<RetryOptions> = {
   random: is.fn,
 };
 
-/** The same request gives the same answer, whatever the service says of it. */
+/** Errors that a repeated request would give again, even if the service calls them retryable. */
 const final: ReadonlySet<ProviderErrorCode> = new Set(["auth", "bad-request", "context-too-long"]);
 
 /**
- * Makes a provider that asks the same provider again after an error that is `retryable`, thrown or in the stream, as long as nothing
- * was heard of the attempt: once a user has seen text, reasoning or a call, its failure is the stream's. A stream that ends
- * without a finish or with "error" counts as such an error; "unknown" and the codes `auth`, `bad-request` and `context-too-long` are
- * never tried again, nor is anything after a stop or an abort. Silence is not an error: the iteration ends with it.
+ * Makes a provider that repeats a request after a `retryable` error, thrown or in the stream, if the attempt has emitted nothing.
+ * Once a user has seen text, reasoning or a call, the failure is that of the stream.
  *
- * It waits between half and all of `baseDelayMs`, doubled with each attempt up to `maxDelayMs`, and no less than the service asks for.
- * The last failure is handed on as it came. Each attempt is told as `attempt-start`, each that failed as `attempt-discarded`, and what
- * it has used is counted.
+ * A stream that ends without a finish or with "error" counts as such an error. "unknown" and the codes `auth`, `bad-request` and
+ * `context-too-long` are never retried, and nothing is after a stop or an abort. Silence is not an error here: it ends the
+ * iteration.
  *
- * The SDKs of OpenAI and Anthropic retry by themselves: give their client `maxRetries: 0`, or the attempts multiply.
+ * The wait is between half and all of `baseDelayMs`, doubled with each attempt up to `maxDelayMs`, and at least as long as the
+ * service asks for. The last failure is passed on unchanged. Each attempt emits `attempt-start`, and each failed one
+ * `attempt-discarded`. Its usage is counted.
  *
- * Throws LoopError "invalid-option" or "unknown-option" at once where an argument is wrong.
+ * The SDKs of OpenAI and Anthropic retry by themselves. Give their clients `maxRetries: 0`, or the attempts multiply.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
  * @example
  * const provider = withRetry(openaiChat({ client: new OpenAI({ maxRetries: 0 }), model: "gpt-5-mini" }), { maxAttempts: 5 });
@@ -88,7 +93,7 @@ function toRules(options: RetryOptions): { readonly [Name in keyof RetryOptions]
   return { maxAttempts, baseDelayMs, maxDelayMs, maxRetryAfterMs, random };
 }
 
-/** How long to wait after so many failures; undefined where the error is final. */
+/** Returns the wait after `failed` failures; undefined if the error is final. */
 function findDelay({ code, retryable, retryAfterMs = 0 }: ProviderError, failed: number, rules: Rules): number | undefined {
   if (!retryable || final.has(code) || failed >= rules.maxAttempts || retryAfterMs > rules.maxRetryAfterMs) return undefined;
   const longestMs = Math.min(rules.maxDelayMs, rules.baseDelayMs * 2 ** (failed - 1));

@@ -1,4 +1,4 @@
-// What is said of images and files that cannot be sent.
+// The messages about images and files that cannot be sent.
 
 import { expect, it } from "vitest";
 import type { MediaPart } from "../utils/media-source.ts";

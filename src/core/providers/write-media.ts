@@ -1,31 +1,31 @@
-// Images and files on a wire. Of what a wire has no form for, the caller is told in an error where it came from a user, and the model in
-// words where it came from a tool.
+// Images and files in the format of an API. If the format does not support one, a user's part is an error for the caller, and a
+// tool's part becomes text for the model.
 
 import { quote } from "../utils/texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";
 import { providerError } from "../errors/provider-error.ts";
 
-/** Writes images and files for a wire. */
+/** Writes images and files in the format of an API. */
 export interface MediaForms<Form> {
-  /** The form of some media; undefined where the wire has none. */
+  /** Returns the form of a medium; undefined if the format has none. */
   write(media: ReadableMedia): Form | undefined;
-  /** All that it has a form for, in words that follow "takes". */
+  /** All supported media, in words that follow "takes". */
   readonly takes: string;
 }
 
-/** The place of a part in a request. */
+/** The position of a part in a request. */
 export interface MediaPlace {
-  /** The id of the provider that is to be asked. */
+  /** The id of the provider of the request. */
   readonly provider: string;
-  /** The position of its message, counted from 0. */
+  /** The 0-based index of its message. */
   readonly message: number;
-  /** Its own position in the message, counted from 0. */
+  /** The 0-based index in the message. */
   readonly part: number;
 }
 
 /**
- * Writes an image or a file of a user's message in the form of a wire. Throws ProviderError `bad-request` if the wire has no form for it.
- * The message names the part, its type and what would be accepted, and nothing of its data.
+ * Writes an image or a file of a user's message in the format of an API. Throws ProviderError `bad-request` if the format does
+ * not support it. The error message names the part, its type and the supported types, but none of its data.
  */
 export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, place: MediaPlace): Form {
   const media = locateMedia(part);
@@ -37,8 +37,8 @@ export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, p
 }
 
 /**
- * Writes an image or a file that a tool returned. If the wire has no form for it, returns words for the model: an error would come back with
- * every later request.
+ * Writes an image or a file that a tool returned. If the format does not support it, returns text for the model, because an error
+ * would repeat with every later request.
  */
 export function writeToolMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {
   const media = locateMedia(part);
@@ -50,7 +50,7 @@ const mediaTypePattern = /^[\w.+-]{1,64}\/[\w.+*-]{1,128}$/;
 
 function describe({ type }: MediaPart, media: MediaSource): string {
   const { mediaType } = media;
-  // Types come from servers of tools as well, and the model reads this.
+  // Media types may come from tool servers, and the model reads this.
   const shown = mediaTypePattern.test(mediaType) ? mediaType : quote(mediaType);
   const place = media.kind === "url" ? ` at a URL with the scheme "${media.scheme}:"` : "";
   return `${type === "image" ? "an image" : "a file"} of type ${shown}${place}`;

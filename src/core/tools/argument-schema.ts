@@ -1,4 +1,4 @@
-// The schema of a tool's arguments: written for a model, checked, and applied.
+// The schema of a tool's arguments: conversion to JSON Schema, and validation.
 
 import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -12,15 +12,15 @@ import { nearestName } from "../utils/tool-arguments.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 
-/** Converting costs tens of microseconds, and the same schema comes again with each run. */
+/** Cached: a conversion takes tens of microseconds, and the same schema comes again with each run. */
 const converted = new WeakMap<object, JsonSchema>();
 
 /**
- * The JSON Schema of a tool's arguments. A Standard Schema is converted once, by its own `~standard.jsonSchema` (zod since
- * 4.2), without the `$schema` keyword; plain JSON Schema passes as it is.
+ * Returns the JSON Schema of a tool's arguments. A Standard Schema is converted once, by its own `~standard.jsonSchema` (zod
+ * since 4.2), without the `$schema` keyword. Plain JSON Schema is returned unchanged.
  *
- * Throws LoopError "invalid-schema" where a schema cannot be converted (zod/mini, dates, anything that only code can check),
- * where it is not JSON, and where its `type` is not "object", because the arguments of a call always are one.
+ * Throws LoopError "invalid-schema" if a schema cannot be converted (zod/mini, dates, anything that only code can check) or is
+ * not JSON. Also throws if its `type` is not "object", because the arguments of a call are always an object.
  *
  * @see https://standardschema.dev/json-schema
  */
@@ -33,7 +33,7 @@ export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
   return json;
 }
 
-/** A schema as JSON Schema, or why it cannot become that; `problem` reads on after the schema's name. */
+/** A schema as JSON Schema, or why it cannot be converted. `problem` follows the name of the schema. */
 type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: string; readonly cause?: unknown };
 
 /** Converts a Standard Schema of any type, once, without the `$schema` keyword. */
@@ -54,12 +54,12 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
   }
 }
 
-/** True for a schema that follows the Standard Schema specification; some libraries' schemas are functions. */
+/** True for a schema that follows the Standard Schema specification. In some libraries it is a function. */
 export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
   return isStandard(schema);
 }
 
-/** Advice for a schema of zod that cannot give its JSON Schema; undefined for other libraries. */
+/** Returns advice for a zod schema that cannot be converted; undefined for other libraries. */
 function zodAdviceOf(schema: object): string | undefined {
   if ("_zod" in schema)
     return 'zod does not say how before 4.2, nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it';
@@ -74,7 +74,7 @@ function convert(schema: StandardSchema, toolName: string): JsonSchema {
   return made.json;
 }
 
-/** Only plain data may be sent; the document itself is passed on untouched. */
+/** Checks that a schema is plain data. The document itself is passed on unchanged. */
 function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
   if (converted.has(schema)) return schema;
   const prototype: unknown = Object.getPrototypeOf(schema);
@@ -99,7 +99,7 @@ function invalid(toolName: string, problem: string, cause?: unknown): LoopError<
   return new LoopError("invalid-schema", { toolName, problem }, cause === undefined ? undefined : { cause });
 }
 
-/** Why a schema is no JSON Schema; "" if it is one. The problem reads on after the schema's name. Each schema is looked at once. */
+/** Returns why a value is not a JSON Schema; "" if it is one. The text follows the name of the schema. Each schema is checked once. */
 export const findSchemaProblem: (schema: object) => string = memoize((schema: object) => {
   if (!isRecord(schema)) return "";
   const field = Object.keys(schema).find((key) => vendorOf(schema[key]) !== undefined);
@@ -139,19 +139,19 @@ function foreignKindOf(value: unknown): string | undefined {
   return prototype === null || isPlain(prototype) ? undefined : "an instance of a class";
 }
 
-/** True for a schema that follows the Standard Schema specification; some libraries' schemas are functions. */
+/** True for a value that follows the Standard Schema specification. In some libraries a schema is a function. */
 export function isStandard(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   const standard: unknown = Reflect.get(value, "~standard");
   return isRecord(standard) && typeof standard["validate"] === "function";
 }
 
-/** The library of a Standard Schema; undefined for any other value. */
+/** Returns the library of a Standard Schema; undefined for any other value. */
 function vendorOf(value: unknown): string | undefined {
   return isStandard(value) ? value["~standard"].vendor : undefined;
 }
 
-/** A plain object of another realm has another `Object.prototype`. */
+/** True for the prototype of a plain object, including one of another realm, whose `Object.prototype` differs. */
 function isPlain(prototype: unknown): boolean {
   return typeof prototype === "object" && prototype !== null && Object.getPrototypeOf(prototype) === null;
 }
@@ -161,8 +161,8 @@ function hasToJson(value: object): boolean {
 }
 
 /**
- * Makes a Standard Schema of the properties that a tool has, and of a function that reads them. Other fields are refused: a misspelt one
- * would have the meaning of one that was left out.
+ * Makes a Standard Schema from the properties of a tool's arguments and a function that reads them. Other fields are rejected: a
+ * misspelt optional field would otherwise be ignored.
  */
 export function argumentSchema<Output>(
   { properties, ...more }: JsonSchema & { readonly properties: { readonly [name: string]: Json } },
@@ -184,15 +184,15 @@ function describeUnknown(name: string, known: readonly string[]): string {
     : `is not a field of this tool; did you mean ${quote(nearest)}?`;
 }
 
-/** A fault of the arguments, or of one field of them. */
+/** Makes an issue about the arguments, or about one field of them. */
 export function issue(message: string, field?: string): { readonly issues: readonly { message: string; path?: string[] }[] } {
   return { issues: [field === undefined ? { message } : { message, path: [field] }] };
 }
 
-/** The message if the schema gives no reason. */
+/** The message of an issue without one. */
 const misfit = "does not fit the schema";
 
-// A model needs to be told what is wrong, not everything that is: arguments may be hostile or huge.
+// Limits of the issues for a model: arguments may be hostile or huge, and the model does not need to read every issue.
 const mostIssues = 20;
 const longestMessage = 300;
 const longestPath = 16;
@@ -201,9 +201,9 @@ const longestKey = 64;
 type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonly unknown[] }>["issues"][number];
 
 /**
- * Checks arguments against a Standard Schema; a promise only where the schema itself answers with one. Answers the schema's
- * output, or at most 20 issues. A schema that throws or rejects is an issue, never a rejection. Plain JSON Schema checks
- * nothing: the value passes as it is, marked as unchecked.
+ * Validates arguments with a Standard Schema. Returns a promise only if the schema does. The result is the output of the schema,
+ * or at most 20 issues. A schema that throws or rejects gives an issue, never a rejection. Plain JSON Schema is not checked: the
+ * value is returned unchanged, marked as unchecked.
  */
 export function validateArgs(schema: ToolSchema, args: unknown): Validation | Promise<Validation> {
   if (!isStandardSchema(schema)) return { value: args, unchecked: true };
@@ -224,7 +224,7 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
-  // An array of our own: what a library's own kind of array makes of itself is again of that kind.
+  // A plain array: the methods of a library's own array class would return that class again.
   return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
 }
 

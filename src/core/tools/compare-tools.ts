@@ -1,4 +1,4 @@
-// Compares a tool with what a model or a person was shown of it.
+// Compares a tool with the version that a model or a person saw.
 
 import type { JsonSchema } from "../types/common.ts";
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
@@ -8,11 +8,11 @@ import { stableJson, toJson } from "../utils/json.ts";
 import { cutText } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
-/** The shown parts of a tool. Made once for each definition, because runs share them. */
+/** The parts of a tool that are recorded. Cached for each definition, because runs share them. */
 export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
   ({ description, inputSchema, origin, needsApproval = false, idempotent }) => ({
     description,
-    // A copy, because the caller may go on writing to the schema.
+    // A copy, because the caller may change the schema later.
     inputSchema: toJson(inputSchema) as JsonSchema,
     ...(origin === undefined ? {} : { origin }),
     ...(needsApproval === false ? {} : { needsApproval: needsApproval === true ? true : "some" }),
@@ -22,17 +22,17 @@ export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ *
 
 const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => stableJson(toShown(definition)));
 
-/** Whether two definitions show the same tool: registries may make them anew each time. */
+/** True if two definitions describe the same tool. Registries may rebuild them each time. */
 export function isSameTool(one: ToolDefinition, other: ToolDefinition): boolean {
   return one === other || textOf(one) === textOf(other);
 }
 
-/** A difference, still without the name of its tool. */
+/** A difference without the name of its tool. */
 type SchemaChange = Omit<ToolChange, "toolName">;
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
 
-/** Words with a look of their own, and words that change nothing. */
+/** Keywords that are compared separately, and keywords without effect. */
 const known = new Set([
   ...[
     "type",
@@ -50,13 +50,13 @@ const known = new Set([
   ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema", "$id"],
 ]);
 
-/** Of these a lower one, or of the others a higher one, accepts more. */
+/** A lower value of `lowerBounds` accepts more, as does a higher one of `upperBounds`. */
 const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
 const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
 
 const longestWord = 80;
 
-/** Finds what differs. Reads each schema once. */
+/** Finds the differences. Reads each schema once. */
 function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<SchemaChange> {
   if (now === true || now === undefined) return;
   if (!isRecord(was) || !isRecord(now)) {
@@ -66,7 +66,7 @@ function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<S
   for (const find of finders) yield* find(was, now, field);
 }
 
-/** Whether values that fitted one schema may not fit the other any more, or mean something else there. */
+/** True if values that fitted the old schema may not fit the new one, or mean something else in it. */
 export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
   return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
 }
@@ -130,7 +130,10 @@ function* findItems(was: UnknownRecord, now: UnknownRecord, field: string): Gene
   if (more !== undefined) yield* findSchemaChanges(was["additionalProperties"] ?? true, more, within(field, "*"));
 }
 
-/** Each branch that was accepted has to be there still, or to accept more in the same place. Comparing all with all would grow too fast. */
+/**
+ * Compares branches. Each old branch must still exist, or the branch at the same position must accept at least as much. Comparing
+ * all pairs would grow too fast.
+ */
 function* findBranches(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
   for (const word of ["anyOf", "oneOf"]) {
     const after = now[word];
@@ -157,7 +160,7 @@ function valuesOf(schema: UnknownRecord): readonly unknown[] | undefined {
   return Object.hasOwn(schema, "const") ? [schema["const"]] : undefined;
 }
 
-/** Every other word that limits a value. */
+/** Compares all other keywords that limit a value. */
 function* findWords(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
   for (const [word, after] of Object.entries(now)) {
     if (known.has(word) || word.startsWith("x-") || acceptsMore(word, was[word], after)) continue;
@@ -208,7 +211,7 @@ function within(field: string, name: string): string {
   return field === "" ? name : `${field}.${name}`;
 }
 
-/** Everything that differs in a way that matters to somebody; undefined for a tool that is gone. */
+/** Returns all differences that matter to a model or a person. A removed tool has `now` undefined. */
 export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool | undefined): readonly ToolChange[] {
   if (now === undefined) return [{ toolName, kind: "removed" }];
   if (was === now || stableJson(was) === stableJson(now)) return [];
@@ -219,7 +222,7 @@ function* findChanges(was: ShownTool, now: ShownTool): Generator<SchemaChange> {
   if (was.origin !== now.origin) yield { kind: "source-changed", was: was.origin, now: now.origin };
   yield* findSchemaChanges(was.inputSchema, now.inputSchema);
   if (was.description !== now.description) yield { kind: "description-changed" };
-  // Only what asks for more care: a tool that became harmless is still the one that was approved.
+  // Only traits that now need more care: a tool that became harmless is still the approved one.
   if (caution(now) > caution(was)) yield { kind: "trait-changed", field: "needsApproval" };
   if (was.idempotent === true && now.idempotent !== true) yield { kind: "trait-changed", field: "idempotent" };
 }

@@ -8,11 +8,11 @@ import { checkFields, checkNeeded, type Checks, is } from "../errors/check-field
 export interface ContextRestartFields {
   /** `context_restart_` and a suffix of your own choice. */
   readonly type: `context_restart_${string}`;
-  /** An object or an array that joins the context items. Default none. */
+  /** An object or an array to add to the context items. Default none. */
   readonly enhanced_context_item?: object | null | undefined;
   /** Names of tools to hide for the rest of the run. Default none. */
   readonly disable_tools?: readonly string[] | undefined;
-  /** Key of an item in `policies.restarts.stash` that joins the context items too. Default none. */
+  /** Key of an item in `policies.restarts.stash` to add to the context items. Default none. */
   readonly pending_context_key?: string | undefined;
 }
 
@@ -24,8 +24,8 @@ const checks: Checks<ContextRestartFields> = {
 };
 
 /**
- * Makes a tool's answer that asks for a context restart. A plain object with the same fields is data like any other, so a web page or a
- * server cannot ask for one.
+ * Makes a tool result that requests a context restart. A plain object with the same fields is ordinary data, so that a web page
+ * or a server cannot request one.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
  *

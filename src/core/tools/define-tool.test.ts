@@ -14,7 +14,7 @@ const search = {
   execute: () => "found",
 };
 
-/** What is wrong with a value, as the error says it; undefined where it is a tool. */
+/** Returns the problem in the error about a value; undefined if it is a tool. */
 function problemWith(value: unknown): string | undefined {
   try {
     assertTool(value);

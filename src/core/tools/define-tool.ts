@@ -11,10 +11,10 @@ import { findSchemaProblem, isStandard } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
 
-/** The rule that a field breaks, or undefined. */
+/** Returns the rule that a field breaks, or undefined. */
 type Check = (value: unknown) => string | undefined;
 
-/** The traits of a tool and what each must be. A new trait without a line here does not compile. */
+/** One check per trait of a tool: a new trait without a check does not compile. */
 export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   sequential: optional(isFlag),
   timeoutMs: optional(findTimeoutProblem),
@@ -31,7 +31,7 @@ export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   masking: optional((value) => unless(isMasking(value), "what maskResults makes")),
 };
 
-/** One check per field of a tool: a new field without one does not compile. */
+/** One check per field of a tool: a new field without a check does not compile. */
 const checks: { readonly [Field in keyof Tool]-?: Check } = {
   name: (value) => unless(typeof value === "string" && /^[\w-]{1,64}$/.test(value), '1 to 64 letters, digits, "_" or "-"'),
   description: (value) => unless(typeof value === "string", "a string"),
@@ -42,7 +42,7 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   ...traitChecks,
 };
 
-/** Throws LoopError "invalid-tool" unless `value` has the shape of a tool, and "invalid-schema" if a schema holds what is no JSON. */
+/** Throws LoopError "invalid-tool" unless `value` has the shape of a tool, and "invalid-schema" if a schema is not JSON. */
 export function assertTool(value: unknown): asserts value is Tool {
   if (!isRecord(value)) throw invalid("", `must be an object, but is ${describeValue(value)}`);
   const problem = problemOf(value);
@@ -71,19 +71,19 @@ function problemOf(fields: UnknownRecord): string | undefined {
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
 }
 
-/** A trait with which no call may start early. */
+/** Returns a trait that conflicts with `eager`. */
 function findVeto({ replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
   if (replay === "never") return "replay: never";
   if (sequential === true) return "sequential: true";
   return needsApproval === false ? undefined : "needsApproval";
 }
 
-/** The field of another library that stands in the place of a field that is not there. */
+/** Returns the field of another library that was given instead of a missing field. */
 function findWordFor(field: string, fields: UnknownRecord): string | undefined {
   return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
 }
 
-/** How to write a field of another library, which field is probably meant, or nothing. */
+/** Returns how to write a field of another library, or a suggestion, or nothing. */
 function didYouMean(field: string): string {
   const known = Object.keys(checks);
   const replacement = replacementOf(field, known);
@@ -121,13 +121,13 @@ function isAgent(value: unknown): boolean {
   return isRecord(value) && value["kind"] === "agent" && typeof value["run"] === "function";
 }
 
-/** Stands for "not said": the arguments follow from the schema. */
+/** The default of a type argument: the arguments follow from the schema. */
 declare const fromSchema: unique symbol;
 
-/** The type argument that `defineTool` has where none is given. */
+/** The type argument of `defineTool` if none is given. */
 export type FromSchema = typeof fromSchema;
 
-/** The argument of `execute`: the type that was named, else the schema's output, else, for plain JSON Schema, anything. */
+/** The argument type of `execute`: the type argument if given, else the output of the schema, else `unknown` for plain JSON Schema. */
 export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema]
   ? Schema extends StandardSchema
     ? NonNullable<Schema["~standard"]["types"]>["output"]
@@ -135,13 +135,15 @@ export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema
   : NoInfer<Args>;
 
 /**
- * Defines a tool and types its arguments. With a Standard Schema (zod, valibot, arktype ...) `execute` gets the schema's
- * output: checked, defaults filled in, transforms applied. With plain JSON Schema it gets the model's arguments unchecked, as
- * `unknown`; a type argument says what you take them for.
+ * Defines a tool and types its arguments. With a Standard Schema (zod, valibot, arktype ...) `execute` gets the output of the
+ * schema: validated, with defaults and transforms applied. With plain JSON Schema it gets the model's arguments unvalidated, as
+ * `unknown`; pass a type argument to name their type.
  *
- * Any plain value that `execute` returns is a success, a throw a failure that the model reads, `toolResult` says more, and
- * `FatalToolError` ends the run. Throws LoopError "invalid-tool" at once if the tool's shape is wrong, and "invalid-schema" if its JSON
- * Schema holds anything but JSON, such as the fields of `z.object({ ... })` without it.
+ * Any plain value that `execute` returns is a success, and throwing is a failure that the model reads. Return `toolResult` for
+ * more control, and throw `FatalToolError` to end the run.
+ *
+ * Throws LoopError "invalid-tool" if the shape of the tool is wrong. Throws "invalid-schema" if its JSON Schema is not JSON, for
+ * example the bare fields of a `z.object({ ... })`.
  *
  * @example
  * const weather = defineTool({

@@ -1,4 +1,4 @@
-// Registries made of others: merged, prefixed and filtered.
+// Registries made from others: merged, prefixed and filtered.
 
 import type { Agent, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";
@@ -9,34 +9,34 @@ import { toolResult } from "./to-outcome.ts";
 import { refuseTool, type ToolSource, toRegistry } from "./registry.ts";
 import { invalidOption, isFunction, isText } from "../errors/check-fields.ts";
 
-/** A registry behind another one. */
+/** A registry inside another one. */
 interface Member {
   readonly registry: ToolRegistry;
-  /** The name under which a tool is shown; undefined leaves it out. */
+  /** Returns the name under which a tool is shown; undefined leaves it out. */
   nameOf(definition: ToolDefinition): string | undefined;
 }
 
-/** Whom a call goes to, and under which name. */
+/** The registry of a tool, and its name there. */
 interface Route {
   readonly registry: ToolRegistry;
   readonly name: string;
 }
 
 interface Table {
-  /** The arrays that it was made of: the same arrays mean that nothing has changed. */
+  /** The arrays that it was made from. The same arrays mean that nothing has changed. */
   readonly sources: readonly (readonly ToolDefinition[])[];
   readonly definitions: readonly ToolDefinition[];
   readonly routes: ReadonlyMap<string, Route>;
 }
 
 /**
- * Puts one registry in front of others. It looks at their definitions whenever it is asked anything, so that a tool which has gone cannot be
- * called. Throws LoopError "duplicate-tool" where two tools have one name: at once, and whenever it comes to be so.
+ * Combines registries into one. Each use reads their current definitions, so that a removed tool cannot be called. Throws
+ * LoopError "duplicate-tool" if two tools have the same name, now or later.
  */
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };
   const current = (): Table => {
-    // Asked once: what gives a new array each time would be asked twice as often by each registry in front of it.
+    // Read once: in a chain of registries, reading twice would double the reads at each level.
     const sources = members.map(({ registry }) => registry.definitions());
     if (sources.some((source, index) => source !== table.sources[index])) table = makeTable(members, sources);
     return table;
@@ -77,11 +77,12 @@ function makeTable(members: readonly Member[], sources: Table["sources"]): Table
 }
 
 /**
- * Makes one registry of several, or of arrays of tools, in their order. Each call goes to the registry that has its tool, which also checks
- * the arguments; the tools of a registry without `validate` stay unchecked. Tools may come and go in each.
+ * Combines several registries, or arrays of tools, in their order. Each call goes to the registry of its tool, which also
+ * validates the arguments. The tools of a registry without `validate` are not validated. Tools may be added and removed in each
+ * registry.
  *
- * Throws LoopError "duplicate-tool" where two of them have a tool of one name: at once, and from `definitions()` when it comes to be so
- * later, which ends a run as "hook-failed"; and "invalid-option" for what is neither tools nor a registry.
+ * Throws LoopError "duplicate-tool" if two of them have a tool of the same name. If that happens later, `definitions()` throws
+ * it, which ends a run as "hook-failed". Throws "invalid-option" for anything that is neither tools nor a registry.
  *
  * @example
  * await runToolLoop({ provider, tools: mergeRegistries(mailTools, withPrefix(remoteTools, "crm_"), [weather]), messages });
@@ -92,11 +93,11 @@ export function mergeRegistries(...sources: readonly ToolSource[]): ToolRegistry
 }
 
 /**
- * Puts a prefix in front of each name, so that tools from several places do not get in each other's way. The registry behind it hears its
- * own names; `name` of a tool's context is the name that the model used.
+ * Adds a prefix to each name, so that tools from several sources do not collide. The inner registry gets its own names. The
+ * `name` in a tool's context is the name that the model used.
  *
- * Throws LoopError "invalid-option" for a prefix that is not made of letters, digits, "_" and "-", and "invalid-tool" where a name becomes
- * longer than 64 characters.
+ * Throws LoopError "invalid-option" if the prefix has characters other than letters, digits, "_" and "-", and "invalid-tool" if a
+ * name becomes longer than 64 characters.
  *
  * @example
  * withPrefix(createToolRegistry([search]), "web_"); // "web_search"
@@ -113,15 +114,15 @@ export function withPrefix(source: ToolSource, prefix: string): ToolRegistry {
   return routeRegistries([{ registry: toRegistry(source, "withPrefix"), nameOf }]);
 }
 
-/** The names that stay, or a function that says of each definition whether its tool does. */
+/** The names to keep, or a function that returns true for each definition to keep. */
 export type ToolFilter = Iterable<string> | ((definition: ToolDefinition) => boolean);
 
 /**
- * Shows some tools of a registry. The others cannot be called either, whatever a model makes up. A function is asked anew whenever the
- * registry's definitions change; names are copied, and may be those of tools that are not there yet.
+ * Shows only some tools of a registry. The others cannot be called either. A function is called again whenever the definitions of
+ * the registry change. Names are copied, and may include tools that do not exist yet.
  *
- * Throws LoopError "invalid-option" for a filter that is neither names nor a function, and where the function gives anything but true or
- * false.
+ * Throws LoopError "invalid-option" for a filter that is neither names nor a function, and if the function returns anything but
+ * true or false.
  *
  * @example
  * withFilter(remoteTools, ["search", "read"]);
@@ -136,7 +137,7 @@ export function withFilter(source: ToolSource, filter: ToolFilter): ToolRegistry
 function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolean {
   if (typeof filter === "function") return (definition) => assertAnswer(filter(definition));
   const given: unknown = filter;
-  // A text is an iterable of its characters, and was meant as one name.
+  // A string is an iterable of its characters, but was meant as one name.
   const names = isIterable(given) ? [...given] : undefined;
   if (names === undefined || !names.every(isText))
     throw invalidOption("filter", "tool names in an array or a set, or a function", given);
@@ -144,7 +145,7 @@ function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolea
   return ({ name }) => kept.has(name);
 }
 
-/** A promise is truthy, and would keep every tool. */
+/** Requires a boolean: a promise is truthy, and would keep every tool. */
 function assertAnswer(answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
   throw invalidOption("filter", "a function that gives true or false", answer);

@@ -6,7 +6,7 @@ import { defineTool } from "./define-tool.ts";
 import { createToolRegistry, isToolRegistry } from "./registry.ts";
 import { toOutcome } from "./to-outcome.ts";
 
-/** The registry only hands it on. */
+/** Passed on by the registry without being read. */
 const context = { callId: "c1" } as ToolContext;
 
 function toolNamed(name: string, fields: Partial<Tool> = {}): Tool {

@@ -12,7 +12,7 @@ import type { Validation } from "../types/common.ts";
 import { assertTool, traitChecks } from "./define-tool.ts";
 import { toolResult } from "./to-outcome.ts";
 
-/** The tool of this name, as it is now. A registry that fails here has no tool. */
+/** Returns the current tool with this name. A registry that throws has no tool. */
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
   try {
     return registry.definitions().find((tool) => tool.name === name);
@@ -21,24 +21,27 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   }
 }
 
-/** How the calls of a tool become runs. A registry that fails here has no agent, so that its tools run as tools. */
+/** Returns the agent of a tool, if its calls are runs. A registry that throws has no agent, so its tools run as ordinary tools. */
 export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
   try {
     const agent: unknown = registry.agentOf?.(name);
     if (isRecord(agent) && agent["kind"] === "agent" && typeof agent["run"] === "function") return agent as unknown as Agent;
     dropPromise(agent);
   } catch {
-    // As above.
+    // A registry that fails has no agent.
   }
   return undefined;
 }
 
-/** An error about a tool; `problem` reads on after its name. */
+/** Makes an error about a tool. `problem` follows its name. */
 export function refuseTool(toolName: unknown, problem: string): LoopError<"invalid-tool"> {
   return new LoopError("invalid-tool", { toolName: typeof toolName === "string" ? toolName : "", problem });
 }
 
-/** A registry of the caller's own may hold two tools of one name, of which only one could be called, limits that no timer takes, or masking that masks nothing. */
+/**
+ * Checks the definitions of a registry, which may be the caller's own. Rejects two tools of the same name, and invalid time
+ * limits, masking and schemas.
+ */
 export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
   const seen = new Set<string>();
   for (const { name, timeoutMs, idleTimeoutMs, masking, inputSchema } of definitions) {
@@ -58,11 +61,11 @@ function checkTrait(toolName: string, trait: "timeoutMs" | "idleTimeoutMs" | "ma
   throw refuseTool(toolName, `must have as "${trait}" ${expected}, but has ${describeValue(value)}`);
 }
 
-/** A registry whose tools may come and go. A running loop sees the change on its next iteration. */
+/** A registry whose tools can be added and removed. A running loop uses the change from its next iteration on. */
 export interface MutableToolRegistry extends ToolRegistry {
   /** Adds a tool. Throws LoopError "duplicate-tool", "invalid-tool" or "invalid-schema". */
   register(tool: Tool): void;
-  /** Takes a tool out; false where there was none of that name. */
+  /** Removes a tool. Returns false if there was none with that name. */
   unregister(name: string): boolean;
   validate(name: string, args: unknown): Validation | Promise<Validation>;
   agentOf(name: string): Agent | undefined;
@@ -77,11 +80,11 @@ interface Entry {
 }
 
 /**
- * Makes a registry of tools, in their order. `executeTool` gives what the tool gives, a value or a promise. `validate` checks
- * arguments where the tool has a Standard Schema; plain JSON Schema is shown to the model and not enforced. A tool that is
- * asked for and not there is a failed result.
+ * Makes a registry of tools, in their order. `executeTool` returns the result of the tool, a value or a promise. `validate`
+ * checks arguments if the tool has a Standard Schema; plain JSON Schema is only shown to the model. Calling an unknown tool gives
+ * a failed result.
  *
- * Throws LoopError "invalid-option" where `tools` is no array, and what `register` throws.
+ * Throws LoopError "invalid-option" if `tools` is not an array, and the errors of `register`.
  *
  * @example
  * const registry = createToolRegistry([weather]);
@@ -92,7 +95,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
   const given: unknown = tools;
   if (!Array.isArray(given)) throw invalidOption("tools", "an array of tools", given);
   const entries = new Map<string, Entry>();
-  // Kept until something changes, because the loop takes the same array for unchanged tools.
+  // Cached until something changes, because the same array tells the loop that the tools are unchanged.
   let definitions: readonly ToolDefinition[] | undefined;
 
   const register = (tool: Tool): void => {
@@ -117,7 +120,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
     executeTool(name: string, args: unknown, context: ToolContext): unknown {
       const entry = entries.get(name);
       if (entry === undefined) return toolResult({ success: false, error: `The tool ${quote(name)} is not available.` });
-      // A tool takes what its own schema gives, and that is what `validate` gave.
+      // `validate` returned the output of the tool's own schema, so the arguments have the right type.
       return entry.tool.execute(args as never, context);
     },
     validate(name: string, args: unknown): Validation | Promise<Validation> {
@@ -131,7 +134,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
   };
 }
 
-/** True for anything that can serve as a tool registry. */
+/** True for any object that can serve as a tool registry. */
 export function isToolRegistry(value: unknown): value is ToolRegistry {
   return (
     isRecord(value) &&
@@ -146,7 +149,10 @@ function isMethodOrNone(value: unknown): boolean {
   return value === undefined || typeof value === "function";
 }
 
-/** A registry of tools, or the one that was given. Throws LoopError "invalid-option" for anything else, and what `createToolRegistry` throws. */
+/**
+ * Makes a registry of tools, or returns the given registry. Throws LoopError "invalid-option" for anything else, and the errors
+ * of `createToolRegistry`.
+ */
 export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   const given: unknown = source;
   if (Array.isArray(given)) return createToolRegistry(given);
@@ -154,12 +160,12 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   return given;
 }
 
-/** The model sees name, description and JSON Schema; the loop reads the traits. */
+/** The model gets name, description and JSON Schema; the loop reads the traits. */
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
-  // Asked for by name, because the tool may be an instance of a class with getters.
+  // Read by name, because the tool may be an instance of a class with getters.
   const traits = Object.keys(traitChecks).map((trait) => [trait, Reflect.get(tool, trait)] as const);
   const given = Object.fromEntries(traits.filter(([, value]) => value !== undefined));
-  // Hooks and providers are shown it.
+  // Frozen, because hooks and providers get this object.
   return Object.freeze({ ...given, name, description, inputSchema: toJsonSchema(jsonSchema, name) });
 }

@@ -1,4 +1,4 @@
-// Makes the outcome of a call from what its tool returned or threw.
+// Makes the outcome of a call from the result or the error of its tool.
 
 import type { ContentPart, PlainError } from "../types/common.ts";
 import { unknownOption } from "../errors/check-fields.ts";
@@ -14,10 +14,10 @@ import type { ToolResult } from "../types/tool.ts";
 /** The fields of `toolResult`. `success` defaults to true, and to false with an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
 
-/** Shared by every copy of the package. */
+/** Shared by all copies of the package. */
 const brand: unique symbol = Symbol.for("turnwright.ToolResult");
 
-/** The check of each field; a new field without a line here does not compile. */
+/** The type of each field: a new field without a type does not compile. */
 const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string" | "array" | "anything" } = {
   success: "boolean",
   data: "anything",
@@ -29,10 +29,10 @@ const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string"
 };
 
 /**
- * Makes a tool's answer that may fail without a throw, end the run, carry images and files, or tell listeners more than the
- * model. A plain object of the same fields is not such an answer, but data like any other.
+ * Makes a tool result with more than data. It can fail without throwing, end the run, contain images and files, and carry
+ * metadata for listeners. A plain object with the same fields is ordinary data.
  *
- * Throws LoopError "unknown-option" and "invalid-option" for fields that are not there or of another type.
+ * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
  *
  * @example return toolResult({ data: { sent: true }, endTurn: true });
  * @example return toolResult({ success: false, message: "The inbox is full." });
@@ -41,17 +41,17 @@ export function toolResult(fields: ToolResultFields): ToolResult {
   if (!isRecord(fields)) throw invalid("", "an object", fields);
   for (const [field, value] of Object.entries(fields)) checkField(field, value);
   const { success = fields.error === undefined, content } = fields;
-  // The brand is enumerable, so that a copy with one field changed is still a tool's answer.
+  // The brand is enumerable, so that a spread copy is still a tool result.
   const result: ToolResult & { readonly [brand]: true } = Object.assign({ [brand]: true } as const, fields, { success });
   return content === undefined ? result : Object.assign(result, { content: content.map(toContentPart) });
 }
 
-/** True for what `toolResult` made, of any copy of the package. */
+/** True for a result of `toolResult`, from any copy of the package. */
 export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, brand);
 }
 
-/** Whether a value is a part that can be kept and sent. */
+/** True if a value is a content part that can be recorded and sent. */
 export function isContentPart(part: unknown): part is ContentPart {
   if (!isRecord(part)) return false;
   const { type, text, mediaType, data } = part;
@@ -75,7 +75,7 @@ function isField(name: string): name is keyof ToolResult {
   return Object.hasOwn(fieldTypes, name);
 }
 
-/** Copies one part as plain data: a URL object becomes its text. */
+/** Copies a part as plain data: a URL object becomes text. */
 function toContentPart(part: unknown, index: number): ContentPart {
   const at = `.content[${index}]`;
   if (!isRecord(part)) throw invalid(at, "a content part", part);
@@ -107,22 +107,22 @@ function invalid(at: string, expected: string, received: unknown): LoopError<"in
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
 
-/** A call that succeeded, still without the facts of the call. */
+/** A successful call without its `call` and timing. */
 export type Completion = WithoutCall<Extract<ToolOutcome, { readonly kind: "completed" }>>;
 
-/** A call that failed, still without the facts of the call. */
+/** A failed call without its `call` and timing. */
 export type Failure = WithoutCall<Extract<ToolOutcome, { readonly kind: "failed" }>>;
 
-/** How a call ended, and what only listeners hear of it. */
+/** The outcome of a call, and its metadata for listeners. */
 export interface ToolEnding {
   readonly outcome: Completion | Failure;
   readonly metadata?: unknown;
 }
 
 /**
- * Reads what a tool returned, its promise already awaited. A plain value is a success, and `undefined` the data null. What
- * JSON cannot say (cycles, BigInt, functions) is a failure, and so is an Error that was returned instead of thrown, which
- * would read as an empty object.
+ * Reads the awaited result of a tool. A plain value is a success, and `undefined` becomes null. A value that JSON cannot
+ * represent (cycles, BigInt, functions) is a failure. So is an Error that was returned instead of thrown, because it would become
+ * an empty object.
  */
 export function toOutcome(output: unknown): ToolEnding {
   if (!isToolResult(output)) return { outcome: output instanceof Error ? toFailure(output) : complete(output) };
@@ -130,13 +130,13 @@ export function toOutcome(output: unknown): ToolEnding {
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
 }
 
-/** Reads what a tool threw or rejected with; anything that is not an error keeps its text. `fatal` for a FatalToolError. */
+/** Reads the error that a tool threw or rejected with. A value that is not an Error keeps its text. `fatal` is set for a FatalToolError. */
 export function toFailure(thrown: unknown): Failure {
   const error = toPlainError(thrown);
   return isFatal(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
 }
 
-/** Anything can be thrown, also what cannot be looked at. */
+/** True for a FatalToolError. Any value can be thrown, even one that cannot be read. */
 function isFatal(thrown: unknown): boolean {
   try {
     return isFatalToolError(thrown);
@@ -155,11 +155,11 @@ function complete(value: unknown): Completion | Failure {
   }
 }
 
-/** A success that has a message and no data gives the message as its data, so that the model reads it. */
+/** A success with a message and no data uses the message as its data, so that the model reads it. */
 function completeWith(result: ToolResult): Completion | Failure {
   const { data, message, content = [], endTurn } = result;
   if (!Array.isArray(content) || !content.every(isContentPart)) return unwritable("its content, which must be an array of parts");
-  // Only a value that was returned itself has been awaited.
+  // Only the returned value itself was awaited.
   if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
   const completion = complete(data === undefined ? message : data);
   if (completion.kind === "failed") return completion;
@@ -176,10 +176,10 @@ function completeWith(result: ToolResult): Completion | Failure {
   };
 }
 
-/** Parts of one result. Each costs what a message costs, in every request. */
+/** Most parts of one result. Each part adds to every later request. */
 const mostParts = 1_000;
 
-/** A text that says nothing is left out, and so are parts that are too many. The model reads how many. */
+/** Drops empty texts and excess parts. The model reads how many were dropped. */
 function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
   const filled = content.filter((part) => part.type !== "text" || part.text !== "");
   if (filled.length <= mostParts) return filled;
@@ -192,7 +192,7 @@ function failWith({ message, error }: ToolResult): Failure {
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
 }
 
-/** Values that JSON would silently write as an empty object. */
+/** Returns the kind of a value that JSON would silently write as an empty object. */
 export function lossyKindOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Map) return "a Map";
@@ -210,12 +210,12 @@ function toolFailure(message: string): PlainError {
   return { name: "ToolFailure", message: tidyMessage(message) };
 }
 
-/** Shared by every copy of the package. */
+/** Shared by all copies of the package. */
 const fatalBrand = Symbol.for("turnwright.FatalToolError");
 
 /**
- * Thrown by a tool to end the run as `fatal-tool-error`, where going on makes no sense, such as a revoked licence. Any other
- * error is a failed result that the model reads.
+ * Throw this in a tool to end the run as `fatal-tool-error`, if going on makes no sense, for example with a revoked licence. Any
+ * other error is a failed result that the model reads.
  *
  * @example throw new FatalToolError("The database is gone.", { cause: error });
  */
@@ -228,31 +228,31 @@ export class FatalToolError extends Error {
   }
 }
 
-/** True for a FatalToolError, of any copy of the package. */
+/** True for a FatalToolError from any copy of the package. */
 export function isFatalToolError(value: unknown): value is FatalToolError {
   return hasBrand(value, fatalBrand);
 }
 
-/** A request to the loop. The model does not read it. */
+/** A request of a tool result to the loop. The model does not read it. */
 export interface LoopSignal {
   /** Results to leave out of later requests. */
   readonly release?: ContextRelease | undefined;
-  /** Set if the answer's data describes a context restart. */
+  /** Set if the data of the result describes a context restart. */
   readonly restart?: true | undefined;
 }
 
-/** Shared by every copy of the package. */
+/** Shared by all copies of the package. */
 const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
 
 type Marked = ToolResult & { readonly [mark]: LoopSignal };
 
-/** The same answer, marked. */
+/** Marks a tool result with a request to the loop. */
 export function markSignal(result: ToolResult, signal: LoopSignal): ToolResult {
   const marked: Marked = Object.assign(result, { [mark]: signal } as const);
   return marked;
 }
 
-/** The requests to the loop in an answer. */
+/** Returns the request to the loop in a tool result. */
 export function signalOf(result: ToolResult): LoopSignal {
   return mark in result ? (result as Marked)[mark] : {};
 }

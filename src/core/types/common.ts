@@ -17,7 +17,7 @@ export interface Usage {
   readonly reasoningTokens?: number | undefined;
 }
 
-/** The price of one iteration in USD, or undefined where it is not known. */
+/** Returns the price of one iteration in USD, or undefined if the price is unknown. */
 export type Pricing = (usage: Usage, model: { readonly provider: string; readonly model: string }) => number | undefined;
 
 /** An error as plain data: JSON-safe, without stack. */
@@ -29,10 +29,12 @@ export interface PlainError {
 }
 
 /**
- * An error of a model service, in the same words for every provider.
+ * An error of a model service. Every provider uses the same codes.
  *
- * `stream-ended-early`: no terminal marker came. `finish-error`, `finish-unknown`: the model ended so. `no-output`: it ended
- * well and gave nothing. The others say what the service or the network answered.
+ * - `stream-ended-early`: the stream ended without a terminal marker.
+ * - `finish-error`, `finish-unknown`: the model ended with that finish reason.
+ * - `no-output`: the stream ended normally and contained nothing.
+ * - The others classify the error of the service or the network.
  */
 export type ProviderErrorCode =
   | "stream-ended-early"
@@ -50,15 +52,15 @@ export type ProviderErrorCode =
 /** A classified error of a provider. */
 export interface ProviderError extends PlainError {
   readonly code: ProviderErrorCode;
-  /** HTTP status, where there was one. */
+  /** HTTP status, if there was one. */
   readonly status?: number | undefined;
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   readonly retryable: boolean;
   /** The wait that the service asked for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** Time as the loop sees it: monotonic milliseconds and one-shot timers. Tests hand in their own. */
+/** The loop's source of time: monotonic milliseconds and one-shot timers. Tests pass their own. */
 export interface Clock {
   /** Milliseconds since an arbitrary origin; never goes back. */
   now(): number;
@@ -66,23 +68,29 @@ export interface Clock {
   clearTimeout(handle: unknown): void;
 }
 
-/** Every time limit that guards one foreign await, in milliseconds; `Infinity` means none. */
+/** Every limit on waiting for outside code, in milliseconds; `Infinity` means none. */
 export interface Timeouts {
-  /** Longest silence of a model stream after its first content. Heartbeats put it off to twelve times as long. Default 120,000. */
+  /**
+   * Longest silence of a model stream after its first content. Heartbeats extend it, to at most twelve times its length. Default
+   * 120,000.
+   */
   readonly streamIdleMs: number;
-  /** Longest silence before the first content of a model stream, put off in the same way. Default max(streamIdleMs, 300,000). */
+  /**
+   * Longest silence before the first content of a model stream. Heartbeats extend it in the same way. Default max(streamIdleMs,
+   * 300,000).
+   */
   readonly firstChunkMs: number;
-  /** Longest run of one tool call, fresh for each call. Default 300,000. */
+  /** Longest duration of one tool call; each call has its own timer. Default 300,000. */
   readonly toolMs: number;
-  /** How long a stopped tool or an expired stream may take to finish before it is left behind. Default 5,000; 0 does not wait. */
+  /** How long the loop waits for a stopped tool or an expired stream to finish. Default 5,000; 0 does not wait. */
   readonly settleMs: number;
-  /** Longest wait for an approval. Default none, for a person may take days. */
+  /** Longest wait for an approval. Default none, because a person may take days. */
   readonly approvalMs: number;
-  /** Longest run of one hook or asynchronous validation. Default 30,000. */
+  /** Longest duration of one hook or asynchronous validation. Default 30,000. */
   readonly hookMs: number;
   /**
-   * Longest silence of a journal, while no body of a step runs. Then the run rejects with LoopError "journal-unresponsive". The stages
-   * do not need it. Default 60,000.
+   * Longest silence of a journal while no step body runs. After it the run rejects with LoopError "journal-unresponsive". Stages
+   * that are called on their own do not need it. Default 60,000.
    */
   readonly journalMs?: number | undefined;
 }
@@ -98,8 +106,8 @@ export interface Issue {
 }
 
 /**
- * The answer of a validation: the value to use, or what is wrong with it. `unchecked` says that nobody has looked at the value, as with a
- * tool that has plain JSON Schema.
+ * The result of a validation: the value to use, or its issues. `unchecked` is set if the value was not validated, as for a tool
+ * with plain JSON Schema.
  */
 export type Validation =
   | { readonly value: unknown; readonly unchecked?: true | undefined }
@@ -125,7 +133,7 @@ export interface StandardSchemaProps<Input = unknown, Output = Input> {
     | undefined;
 }
 
-/** The answer of a Standard Schema. */
+/** The result of a Standard Schema validation. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | {
@@ -139,39 +147,41 @@ export type StandardResult<Output> =
 export type ToolSchema = StandardSchema | JsonSchema;
 
 /**
- * A piece of content that a user or a tool hands to the model. What a provider has no form for ends the iteration as `bad-request` before
- * the request where a user sent it; where a tool returned it, the model is told in the result. docs/guides/providers.md has a table.
+ * A piece of content that a user or a tool gives to the model.
+ *
+ * If the provider cannot send a part of a user message, the iteration ends as `bad-request` before the request. If it cannot send
+ * a part of a tool result, the result text says so to the model. See the table in docs/guides/providers.md.
  */
 export type ContentPart =
   | { readonly type: "text"; readonly text: string }
   | ({ readonly type: "image" } & MediaContent)
   | ({ readonly type: "file" } & MediaContent);
 
-/** Bytes of some kind, or where to find them. The media type decides what they are, whether they are called an image or a file. */
+/** Bytes, or their URL. The media type decides how they are treated; `image` and `file` parts are otherwise the same. */
 export interface MediaContent {
-  /** IANA media type, such as "image/png"; "image/*" for an image whose type is not known. A data URL has its own. */
+  /** IANA media type, such as "image/png", or "image/*" for an image of unknown type. A data URL has its own. */
   readonly mediaType: string;
-  /** Base64 text, or a URL (an object, or a string with a scheme such as "https:" or "data:"). Nothing is fetched here. */
+  /** Base64 text, or a URL (an object, or a string with a scheme such as "https:" or "data:"). The library fetches nothing. */
   readonly data: string | URL;
 }
 
 /** A part of a user message. */
 export type UserPart = ContentPart;
 
-/** The user and where to answer. Anything else belongs in `context`. */
+/** The user, and how to answer. Anything else belongs in `context`. */
 export interface Session {
   readonly conversationId?: string | undefined;
   readonly userId?: string | undefined;
   readonly locale?: string | undefined;
-  /** In whose name the answer is given; says who owns a thought log. */
+  /** The persona or party in whose name the answer is given. Becomes `thoughtLogOwner` if there is a thought log. */
   readonly responseTarget?: ResponseTarget | undefined;
-  /** Whether users may see notices. Default true. */
+  /** Set to `false` to suppress `notice` events. Default true. */
   readonly surfaceUserErrors?: boolean | undefined;
-  /** Heads the details in `responseText`. Default: no heading. */
+  /** Heading of the details in `responseText`. Default: no heading. */
   readonly detailsLabel?: string | undefined;
 }
 
-/** In whose name an answer is given: a kind of the caller's own, such as "persona", and a name. */
+/** The party in whose name an answer is given: a kind that the caller chooses, such as "persona", and a name. */
 export interface ResponseTarget {
   readonly kind: string;
   readonly name?: string | undefined;

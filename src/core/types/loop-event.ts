@@ -11,9 +11,9 @@ export interface EventBase {
   readonly runId: string;
   /** 0-based iteration. */
   readonly iteration: number;
-  /** For events of nested runs: ids of the calls that they run in, outermost first. */
+  /** Ids of the calls around a nested run, outermost first. Only on events of nested runs. */
   readonly path?: readonly string[] | undefined;
-  /** True where the step was recalled from a journal: it did not happen again. */
+  /** True if the step was recalled from a journal and did not happen again. */
   readonly replayed?: boolean | undefined;
 }
 
@@ -32,23 +32,23 @@ export interface CallSummary extends Pick<CallEvent, "callId" | "name" | "index"
   readonly outcome: ToolOutcome["kind"] | "waiting";
 }
 
-/** How a result has changed, in estimated tokens. */
+/** The size of a result before and after a change, in estimated tokens. */
 export interface ResultEvent extends CallEvent {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
 }
 
-/** A text fragment; `attempt` is set where a wrapping provider numbers its attempts. */
+/** A text fragment. `attempt` is set if a wrapping provider numbers its attempts. */
 export interface DeltaEvent extends EventBase {
   readonly text: string;
   readonly attempt?: number | undefined;
 }
 
-/** Every event and its payload. They nest as a tree: run > iteration > tool; each start has exactly one end. */
+/** Every event and its payload. Events nest as a tree: run > iteration > tool. Each start has exactly one end. */
 export interface LoopEvents {
   /** The run begins, before its first iteration. */
   "run-start": EventBase & { readonly provider: string; readonly model: string };
-  /** The last event of every run: how it ended and what it used. */
+  /** The last event of every run: how it ended, and its usage. */
   "run-end": EventBase & {
     readonly status: LoopStatus;
     readonly reason: EndReason;
@@ -60,7 +60,7 @@ export interface LoopEvents {
   };
   /** A stream begins; `continuation` counts the streams of one iteration, from 0. */
   "iteration-start": EventBase & { readonly continuation: number };
-  /** An iteration is over, its calls included; what its stream gave. */
+  /** An iteration is over, its calls included, with the facts of its stream. */
   "iteration-end": EventBase & {
     readonly continuation: number;
     readonly status: StreamStatus;
@@ -69,7 +69,10 @@ export interface LoopEvents {
     readonly finish: FinishReason | undefined;
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
-    /** All calls of the iteration, in the order of the model. Empty if the service paused: the last stream of the iteration has them. */
+    /**
+     * All calls of the iteration, in the order of the model. Empty if the service paused; the last stream of the iteration then
+     * lists them.
+     */
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;
   };
@@ -80,8 +83,8 @@ export interface LoopEvents {
   /** A fragment of a call's arguments. */
   "tool-args-delta": CallEvent & { readonly text: string };
   /**
-   * The arguments of a call have ended. Comes once for each call, before the call is approved or run. `problem` says why they cannot be
-   * used: "malformed" for what is not JSON, "truncated" for what was cut off.
+   * The arguments of a call are complete. Emitted once for each call, before it is approved or run. `problem` is set if they
+   * cannot be used: "malformed" if they are not JSON, "truncated" if they were cut off.
    */
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
   /** A call begins, or is refused. */
@@ -97,26 +100,29 @@ export interface LoopEvents {
     /** The metadata of `toolResult({ metadata })`; absent on replay. */
     readonly metadata?: unknown;
   };
-  /** For users. */
+  /** A notice for users. */
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
-  /** For a thought log only: why deliberate mode exposed a tool that was run, whatever became of the call. Secrets in `args` are redacted, and long texts cut. */
+  /**
+   * For a thought log only: the phrase that made deliberate mode expose a called tool. Sent whatever the outcome of the call is.
+   * Secrets in `args` are redacted, and long texts are cut.
+   */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
-  /** A result asked for a restart with more context. */
+  /** A result requested a restart with more context. */
   restart: CallEvent & {
     readonly suffix: string;
     readonly disableTools: readonly string[];
-    /** Whether its `pending_context_key` led to something; absent where it had none. */
+    /** "found" if the stash had an item for its `pending_context_key`, else "missing". Absent if the result has no such key. */
     readonly pendingContext?: "found" | "missing" | undefined;
   };
-  /** Somebody is asked whether a call may run. */
+  /** The approval policy is called for a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
-  /** The decision; `error` says why there is none. */
+  /** The decision. `error` is set if there is none. */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
     readonly reason?: string | undefined;
     readonly error?: PlainError | undefined;
   };
-  /** The model asks for the same calls again: a sequence of `cycle` iterations for the `count`th time. */
+  /** The model repeats its calls: a sequence of `cycle` iterations occurred for the `count`th time in a row. */
   "loop-detected": EventBase & {
     /** The first tool of the iteration. */
     readonly toolName: string;
@@ -124,21 +130,21 @@ export interface LoopEvents {
     readonly cycle: number;
     readonly action: LoopAction;
   };
-  /** The processor of `policies.results` has changed a result. */
+  /** The processor of `policies.results` changed a result. */
   "result-processed": ResultEvent;
-  /** The extractor of `policies.results` has condensed a result. */
+  /** The extractor of `policies.results` condensed a result. */
   "result-extracted": ResultEvent;
-  /** The cacher of `policies.results` has put a result aside. */
+  /** The cacher of `policies.results` stored a result and put a short text in its place. */
   "result-cached": ResultEvent;
-  /** Results that are left out from this request on: the ids of their calls, and the estimated tokens of all together. */
+  /** Old results are left out from this request on: the ids of their calls, and the estimated tokens of all of them together. */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
-  /** A message to `control.steer` joins the transcript. */
+  /** A message to `control.steer` joined the transcript. */
   steered: EventBase & { readonly message: UserMessage };
-  /** A wrapping provider took back what its attempt said. */
+  /** A wrapping provider discarded the output of an attempt. */
   "attempt-discarded": EventBase & { readonly attempt: number; readonly error: ProviderError };
-  /** A tool that was left behind ended after all; its value is dropped. */
+  /** A tool that the loop no longer waited for has ended. Its value is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
-  /** A listener, `gate.retain`, `pricing`, the stash or a stage of `results` threw or rejected; each listener is reported once per run. */
+  /** A listener, `gate.retain`, `pricing`, the stash or a stage of `results` threw or rejected. Each listener is reported once per run. */
   "listener-error": EventBase & { readonly event: string; readonly error: PlainError };
 }
 
@@ -153,12 +159,12 @@ export type LoopEvent = {
 /** An eventemitter3 of loop events. */
 export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEvents[Type]] }>;
 
-/** Receives the events of a run's parts. */
+/** Receives the events of a run. */
 export interface EventSink {
   readonly runId: string;
-  /** Whether anybody listens: payloads of frequent events are only made then. */
+  /** Returns true if there is a listener. Payloads of frequent events are only built then. */
   wants(type: LoopEventType): boolean;
-  /** Payloads carry their type, so that one object serves listeners and readers. */
+  /** Sends an event. Its payload includes `type`, so that one object serves listeners and readers. */
   send(event: LoopEvent): void;
   /** Resolves when a reader that is slower than the model has caught up. */
   room(): Promise<void> | undefined;
@@ -167,7 +173,7 @@ export interface EventSink {
 /** The reaction to a model that repeats its calls. */
 export type LoopAction = "warn" | "stop" | "inject-warning";
 
-/** Which phrase made deliberate mode expose a tool. */
+/** The phrase that made deliberate mode expose a tool. */
 export interface TriggerMatch {
   readonly trigger: string;
   readonly match: string;

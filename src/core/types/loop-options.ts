@@ -11,43 +11,55 @@ import type { LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { ApprovalDecision, LoopPolicies } from "./policies.ts";
 
-/** How much a run may do. Whole numbers, USD apart; absent means the default, `Infinity` none. */
+/** Limits of a run. All are whole numbers except USD. An omitted limit has its default; `Infinity` means no limit. */
 export interface LoopLimits {
   /** Most iterations. Default 100. */
   readonly maxIterations?: number | undefined;
-  /** The 0-based iteration before which a "still-working" notice goes out, and from which on `ToolContext.showKillHint` is true. Default 20. */
+  /** The 0-based iteration before which a "still-working" notice is sent. From it on, `ToolContext.showKillHint` is true. Default 20. */
   readonly softWarnIteration?: number | undefined;
-  /** Tool errors in a row that end the run. Default 5. */
+  /** Number of consecutive tool errors that ends the run. Default 5. */
   readonly maxConsecutiveToolErrors?: number | undefined;
   /** Context restarts allowed. Default 5. */
   readonly maxRestarts?: number | undefined;
-  /** Runs in a row that one control may interrupt; past it messages only queue. Default 3. */
+  /** How many runs in a row one control may interrupt. After that, interrupting messages are only queued. Default 3. */
   readonly maxInterrupts?: number | undefined;
-  /** Iterations in a row with the same calls, arguments and successful results that end the run as `loop-detected`. At least 2. Default 10. */
+  /**
+   * Number of consecutive iterations with the same calls, arguments and successful results that ends the run as `loop-detected`.
+   * At least 2. Default 10.
+   */
   readonly maxIdenticalCalls?: number | undefined;
-  /** Resends of a paused turn allowed. Default 10. */
+  /** How often a paused iteration may be continued. Default 10. */
   readonly maxPauses?: number | undefined;
-  /** How deep runs may be nested: with 3 a run, a run in one of its tools, and one in that one's. Default 3. */
+  /** How many runs may be nested. With 3: a run, a run in one of its tools, and a run in a tool of that. Default 3. */
   readonly maxDepth?: number | undefined;
-  /** Calls that run at once. Default 10. */
+  /** Calls that run at the same time. Default 10. */
   readonly toolConcurrency?: number | undefined;
   /** Most calls dispatched. Default none. */
   readonly maxToolCalls?: number | undefined;
   /** Most tokens, input and output. Checked before each stream. Default none. */
   readonly maxTokens?: number | undefined;
-  /** Most USD, as `pricing` says; checked before each stream, with what the last one cost added to what is spent. Default none. */
+  /**
+   * Most USD, as `pricing` computes it. Before each stream, the cost of the last stream is added to the cost so far, and the sum
+   * is checked. Default none.
+   */
   readonly maxCostUSD?: number | undefined;
-  /** How a run with a `maxCostUSD` goes on after a stream without a known cost: it ends as `cost-unknown`, or counts only known costs. Default "end". */
+  /**
+   * How a run with `maxCostUSD` reacts to a stream of unknown cost. "end" ends it as `cost-unknown`; "continue" counts only known
+   * costs. Default "end".
+   */
   readonly onUnknownCost?: "continue" | "end" | undefined;
   /** Longest active time of the run in milliseconds. Default none. */
   readonly wallClockMs?: number | undefined;
 }
 
-/** Called at fixed points of a run. One that throws or takes longer than `hookMs` ends the run as `hook-failed`. */
+/**
+ * Functions that are called at fixed points of a run. A hook that throws or takes longer than `timeouts.hookMs` ends the run as
+ * `hook-failed`.
+ */
 export interface LoopHooks {
-  /** Before each model stream, resends included; may change what is sent. */
+  /** Called before each model stream, continuations included. May change the request. */
   prepareIteration?(view: IterationView): IterationPlan | undefined | void | PromiseLike<IterationPlan | undefined | void>;
-  /** After each batch, with the number of finished iterations. */
+  /** Called after each batch, with the number of finished iterations. */
   onIteration?(
     iteration: number,
     state: IterationState,
@@ -65,13 +77,13 @@ export interface IterationView {
   readonly usage: Usage;
 }
 
-/** Changes for this iteration only. */
+/** Changes for this stream only. */
 export interface IterationPlan {
   readonly provider?: Provider | undefined;
   readonly modelSettings?: ModelSettings | undefined;
-  /** Names of the tools to expose; names that are not there are ignored. */
+  /** Names of the tools to show. Unknown names are ignored. */
   readonly tools?: readonly string[] | undefined;
-  /** Not heeded where no tool may run any more. */
+  /** Ignored if no tool may run any more. */
   readonly toolChoice?: ToolChoice | undefined;
   readonly system?: string | undefined;
 }
@@ -80,7 +92,7 @@ export interface IterationPlan {
 export interface IterationState {
   /** Number of finished iterations, as the first argument: 1 after the first one. */
   readonly iteration: number;
-  /** USD so far; undefined where unknown. */
+  /** USD so far; undefined if unknown. */
   readonly cumulativeCost: number | undefined;
   readonly messageCount: number;
   readonly lastToolCalls: readonly ToolCall[];
@@ -93,24 +105,24 @@ export interface IterationAnswer {
 }
 
 /**
- * Talks to a running loop from outside. Made by `createLoopControl`. Each verb answers "finished" once it is decided how
- * the run that holds the control ends, and else "accepted".
+ * Controls a running loop from outside. Made by `createLoopControl`. Each verb returns "finished" once the ending of its run is
+ * decided, and "accepted" before that.
  */
 export interface LoopControl {
-  /** Sends a message before the next iteration, and has one more iteration made of a run that would be complete. Nothing is cut off. */
+  /** Sends a message before the next iteration. A run that would be complete makes one more iteration. Nothing is cut off. */
   steer(message: string | UserMessage): "accepted" | "finished";
   /**
-   * Before the first call of the run: cuts the model off and ends the run as `interrupted`. From the first call on the run goes on,
-   * and the message comes back in `undelivered`.
+   * Before the first tool call of the run: cuts the model off and ends the run as `interrupted`. After it: the run goes on, and
+   * the message is returned in `undelivered`.
    */
   interrupt(message: string | UserMessage): "accepted" | "finished";
-  /** Ends the run as `drained` before its next iteration; the iteration that runs finishes, its calls included. Can be resumed. */
+  /** Ends the run as `drained` before its next iteration. The current iteration finishes, its calls included. The run can be resumed. */
   drain(): "accepted" | "finished";
-  /** Ends the run as `stopped`: the model is cut, running tools get `settleMs`. */
+  /** Ends the run as `stopped`. The model is cut off, and running tools get `settleMs` to finish. */
   stop(request?: StopRequest): "accepted" | "finished";
   /** Ends the run as `killed`, at once. */
   kill(): "accepted" | "finished";
-  /** True once a stop, a kill or the signal has asked for the end. */
+  /** True once a stop, a kill or the signal requested the end of the run. */
   hasStopRequest(): boolean;
   /** True from the first call of a run to its end. */
   isToolChainActive(): boolean;
@@ -122,7 +134,7 @@ export interface StopRequest {
   readonly note?: string | undefined;
 }
 
-/** Arguments that no schema has checked: JSON Schema is shown to the model, not enforced. */
+/** The type of arguments that no schema validates. JSON Schema is only shown to the model. */
 export type Unvalidated = unknown;
 
 /** The arguments that the `execute` of a tool gets: the output of its schema. */
@@ -131,12 +143,11 @@ export type ToolArgs<T extends Tool> = Parameters<T["execute"]>[0];
 /** The arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
 export type ToolInput<T extends Tool> = T["inputSchema"] extends StandardSchema<infer Input, unknown> ? Input : ToolArgs<T>;
 
-/** The value that a tool gives, its promise resolved. */
+/** The value that a tool returns, with its promise resolved. */
 export type ToolOutput<T extends Tool> = Awaited<ReturnType<T["execute"]>>;
 
-/** All that a run is told. `Output` is what the schema of `policies.output` makes. */
+/** All options of a run. `Output` is the output type of the schema in `policies.output`. */
 export interface LoopOptions<Output = unknown> {
-  // what to run
   /** The model. */
   readonly provider: Provider;
   /** Tools, or a registry of them. Default none. */
@@ -147,45 +158,42 @@ export interface LoopOptions<Output = unknown> {
   readonly system?: string | undefined;
   /** Settings of every iteration; `prepareIteration` may change them. */
   readonly modelSettings?: ModelSettings | undefined;
-  /** Which tools the model may use. A call of another tool is blocked. Default: the provider's. */
+  /** Limits which tools the model may use. A call of another tool is blocked. Default: the provider's. */
   readonly toolChoice?: ToolChoice | undefined;
-  /** Facts that are shown to the model at the end of every view; restarts add to them. */
+  /** Facts that the model sees at the end of every request. Context restarts add to them. */
   readonly contextItems?: readonly Json[] | undefined;
-  /** Handed to tools as it is. */
+  /** Any value; tools read it as `ctx.messageIdMap`. */
   readonly messageIdMap?: unknown;
-  /** Drops orphan results and answers open calls in `messages` instead of refusing them. Default false. */
+  /** Repairs `messages` instead of rejecting them: drops results without a call, and answers calls without a result. Default false. */
   readonly repair?: boolean | undefined;
-  // bounds
   readonly limits?: LoopLimits | undefined;
   readonly timeouts?: { readonly [Name in keyof Timeouts]?: number | undefined } | undefined;
-  /** Prices each stream; without it `costUSD` is undefined. */
+  /** Prices each stream. Without it, `costUSD` is undefined. */
   readonly pricing?: Pricing | undefined;
   readonly policies?: LoopPolicies<Output> | undefined;
   readonly hooks?: LoopHooks | undefined;
-  // outside world
-  /** Steers or ends the run from outside; serves one live run at a time. */
+  /** Steers or ends the run from outside. A control serves one live run at a time. */
   readonly control?: LoopControl | undefined;
-  /** Aborts the run: like a kill, with the signal's reason. */
+  /** Aborts the run: like a kill, with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears the events; made by `createLoopEvents`. */
+  /** Emits the events of the run; made by `createLoopEvents`. */
   readonly events?: LoopEmitter | undefined;
-  /** Default: a new memory journal. */
+  /** Records the run. Default: a new memory journal. */
   readonly journal?: Journal | undefined;
-  /** Names the run, so that it can be resumed. Default: made up. */
+  /** Identifies the run, so that it can be resumed. Default: generated. */
   readonly runId?: string | undefined;
   /**
-   * "retry-last" goes on behind a recorded ending of status "error", "timeout" or "stopped-by-user": the model is asked again.
-   * Without effect on a run that is not recorded.
+   * "retry-last" continues a recorded run that ended with status "error", "timeout" or "stopped-by-user", by sending the model
+   * another request. No effect on a run that is not recorded.
    */
   readonly resume?: "retry-last" | undefined;
-  /** Decisions about calls that a run has stopped for: the `id` of each in `reason.calls`, and the decision. Needs `policies.approve`. */
+  /** Decisions about calls that wait for one, by the `id` of each call in `reason.calls`. Needs `policies.approve`. */
   readonly decisions?: { readonly [id: string]: ApprovalDecision } | undefined;
-  /** Default: the platform's. */
+  /** Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
-  // the caller's own
-  /** The user and where to answer. Tools and approvals read it. */
+  /** The user, and how to answer. Tools and approvals read it. */
   readonly session?: Session | undefined;
-  /** Anything; tools get it as `ctx.context`. */
+  /** Any value; tools read it as `ctx.context`. */
   readonly context?: unknown;
 }
 
@@ -194,79 +202,82 @@ export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Resu
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Schema;
-  /** Shown to the model in place of what is made from `inputSchema`; needed where that cannot become JSON Schema by itself. */
+  /** Shown to the model instead of the JSON Schema made from `inputSchema`. Needed if `inputSchema` cannot be converted. */
   readonly jsonSchema?: JsonSchema | undefined;
-  /** Runs the tool; any plain value means success, a throw failure. */
+  /** Runs the tool. Any plain value means success; throwing means failure. */
   readonly execute: (args: Args, context: ToolContext) => Result;
-  /** Makes the call a run of its own. Set by `defineAgentTool`. */
+  /** Makes each call a run of its own. Set by `defineAgentTool`. */
   readonly agent?: Agent | undefined;
 }
 
-/** How a call becomes a run, and the run's result the call's. Made by `defineAgentTool`. */
+/** Turns a tool call into a run, and the result of that run into the result of the call. Made by `defineAgentTool`. */
 export interface Agent {
   readonly kind: "agent";
-  /** Returns the options of the nested run. A replay calls it again: it must return the same for the same arguments. */
+  /** Returns the options of the nested run. A replay calls it again, so it must return the same options for the same arguments. */
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /** Returns the result of the call, as a tool's `execute` would. */
+  /** Returns the result of the call, as the `execute` of a tool would. */
   toResult(result: LoopResult): unknown;
 }
 
 /**
- * The options of a nested run. Its provider, pricing, timeouts, clock, session and context are those of the run around it unless said
- * otherwise; its tools, policies, hooks and limits are its own, within what is left of the outer run's limits.
+ * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools,
+ * policies, hooks and limits are its own, within the rest of the outer run's limits.
  */
 export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
   readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;
 };
 
-/** The second argument of a tool. */
+/** The second argument of `execute`. */
 export interface ToolContext {
   readonly callId: string;
   readonly name: string;
-  /** 0-based iteration that asked for the call. */
+  /** 0-based iteration that contains the call. */
   readonly iteration: number;
-  /** Fires on stop, kill, abort and this call's timeout. Hand it to everything that takes one. */
+  /** Fires on stop, kill, abort and the timeout of this call. Pass it to every function that takes a signal. */
   readonly signal: AbortSignal;
-  /** Says that the tool is alive: extends `idleTimeoutMs`. */
+  /** Reports that the tool is alive; restarts `idleTimeoutMs`. */
   heartbeat(): void;
-  /** Tells listeners how far the tool is (event `tool-progress`), and is a heartbeat. */
+  /** Reports progress to listeners (event `tool-progress`); counts as a heartbeat. */
   progress(data: unknown): void;
-  /** The transcript so far: a frozen list, made when it is read. */
+  /** The transcript so far: a frozen list, built when it is read. */
   readonly messages: readonly Message[];
-  /** The context items so far: a frozen list, made when it is read. */
+  /** The context items so far: a frozen list, built when it is read. */
   readonly contextItems: readonly Json[];
-  /** As the caller gave it. */
+  /** The `messageIdMap` option of the run. */
   readonly messageIdMap: unknown;
   readonly provider: { readonly id: string; readonly model: string };
-  /** True from the soft warning on: a user interface may offer to kill the run. */
+  /** True from `limits.softWarnIteration` on: a user interface may offer to kill the run. */
   readonly showKillHint: boolean;
-  /** True where users are not to see progress notices. */
+  /** True if users must not see progress notices. */
   readonly suppressProgressNotices: boolean;
   /** The rest of the run's limits. */
   readonly budget: ToolBudget;
-  /** Equal for each execution of this call, also after a crash: hand it to services that deduplicate. */
+  /** The same for each execution of this call, also after a crash. Pass it to services that deduplicate requests. */
   readonly idempotencyKey: string;
   readonly session: Session;
-  /** The caller's own `context` option. */
+  /** The `context` option of the run. */
   readonly context: unknown;
-  /** How many runs there are around this one. */
+  /** The number of runs around this one. */
   readonly depth: number;
   /**
-   * Runs a loop inside this call: one level deeper, ended with the call, and within what is left of the outer run's tokens and calls.
-   * Its usage counts for the outer run, whose listeners hear its events with a `path`. Rejects with LoopError "depth-exceeded", and
-   * for misuse as the function `runToolLoop` does.
+   * Runs a loop inside this call, one level deeper. It ends with the call, and shares the rest of the outer run's tokens and
+   * calls. Its usage counts for the outer run, whose listeners receive its events with a `path`. Rejects with LoopError
+   * "depth-exceeded", and for misuse like the function `runToolLoop`.
    */
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
 }
 
 /** Finds and runs the tools of the loop. `createToolRegistry` makes one from tools; any object of this shape works. */
 export interface ToolRegistry {
-  /** The tools as they are now. Asked at the start and before each stream; the same array means nothing has changed. */
+  /** Returns the current tools. Called at the start and before each stream. The same array means that nothing has changed. */
   definitions(): readonly ToolDefinition[];
-  /** Runs one tool; a value or a promise of one. */
+  /** Runs one tool; returns a value or a promise of one. */
   executeTool(name: string, args: unknown, context: ToolContext): unknown;
-  /** Checks arguments before the tool is dispatched. Without it tools get the model's arguments as they are. */
+  /** Validates arguments before the tool is dispatched. Without it, tools get the model's arguments unchanged. */
   validate?(name: string, args: unknown): Validation | Promise<Validation>;
-  /** How a tool's calls become runs, where they do. Without it the loop asks `executeTool`, and such a run cannot be resumed midway. */
+  /**
+   * Returns the agent of a tool whose calls are runs, else undefined. Without this method the loop calls `executeTool`, and such
+   * a run cannot be resumed midway.
+   */
   agentOf?(name: string): Agent | undefined;
 }

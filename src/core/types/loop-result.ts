@@ -6,62 +6,68 @@ import type { StreamResult } from "./provider.ts";
 import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolCall, ToolHistoryEntry } from "./tool-outcome.ts";
 
-/** Everything a run gave, whatever its ending. `JSON.stringify` of it never throws. `Output` is what `policies.output` makes of the answer. */
+/**
+ * The result of a run, however it ended. `JSON.stringify` of it never throws. `Output` is the type of the value that
+ * `policies.output` makes of the answer.
+ */
 export interface LoopResult<Output = unknown> {
   readonly status: LoopStatus;
   readonly reason: EndReason;
   /** The last text that was not blank, trimmed. */
   readonly text: string;
-  /** Details of the last stream that had some. */
+  /** Details of the last stream that had any. */
   readonly details: string;
-  /** `text`, and below it the labelled details, where there are any. */
+  /** `text`, followed by the labelled details if there are any. */
   readonly responseText: string;
   readonly thoughtLog?: Json | undefined;
-  /** Present where there is a thought log. */
+  /** Present if there is a thought log. */
   readonly thoughtLogOwner?: ThoughtLogOwner | undefined;
-  /** One per provider stream, resends and a granted final answer included. */
+  /** One per provider stream, including continuations and a granted final answer. */
   readonly streamResults: readonly StreamResult[];
-  /** Answered calls in call order; not those that were interrupted, never ran, or restarted the context. */
+  /** Answered calls in call order. Omits calls that were interrupted, never ran, or restarted the context. */
   readonly functionHistory: readonly ToolHistoryEntry[];
   /** Provider metadata of all streams, in order. */
   readonly accumulatedModelParts: readonly ProviderMetadataPart[];
-  /** The transcript, sendable as it is. */
+  /** The transcript. It can be sent as the `messages` of another run. */
   readonly messages: readonly Message[];
-  /** Of all streams, those of nested runs included. */
+  /** Usage of all streams, including those of nested runs. */
   readonly usage: Usage;
-  /** USD; undefined where the cost of an iteration is unknown. */
+  /** USD; undefined if the cost of an iteration is unknown. */
   readonly costUSD: number | undefined;
   /** Iterations that counted towards `maxIterations`. */
   readonly iterations: number;
-  /** Calls that were dispatched, those of nested runs included. */
+  /** Calls that were dispatched, including those of nested runs. */
   readonly toolCallsExecuted: number;
-  /** Active time in milliseconds; time between two executions is not counted. */
+  /** Active time in milliseconds. The time between two executions is not counted. */
   readonly durationMs: number;
-  /** The error of `reason`, if it has one; for `max-cost` and `cost-unknown` one that says what is spent or why the cost is not known. */
+  /** The error of `reason`, if it has one. For `max-cost` and `cost-unknown` it states the cost so far, or why the cost is unknown. */
   readonly error?: PlainError | undefined;
-  /** True where the known costs are above `limits.maxCostUSD`: the stream that crossed it was let finish. */
+  /** True if the known costs exceed `limits.maxCostUSD`. The stream that crosses the limit is not cut off. */
   readonly budgetExceeded: boolean;
-  /** True where the text comes from the iteration that `policies.finalAnswer` granted. */
+  /** True if the text comes from the extra iteration of `policies.finalAnswer`. */
   readonly finalAnswer: boolean;
-  /** The answer as a value, where `policies.output` has validated it: plain data, and the same when the run is replayed. */
+  /** The answer as a value, if `policies.output` validated it. Plain data, and the same when the run is replayed. */
   readonly output?: Output | undefined;
-  /** Calls of this run that were asked for and not run: a stop condition kept them from it, or they wait for a decision. Else none. */
+  /**
+   * Calls of this run that the model requested and that did not run, because of a stop condition or a missing decision. Otherwise
+   * empty.
+   */
   readonly pendingCalls: readonly ToolCall[];
   /**
-   * Messages to `control` that were not sent to the model, in the order in which they came. Also those to the controls of runs inside
-   * calls that were suspended, or ended together with this one.
+   * Messages to `control` that were not sent to the model, in the order in which they came. Includes messages to the controls of
+   * runs inside calls that were suspended, or that ended together with this run.
    */
   readonly undelivered: readonly UserMessage[];
   readonly journal: Journal;
   readonly runId: string;
 }
 
-/** The parts of a run's result when it left its journal. */
+/** The parts of a result that exist when the run lost its journal. */
 export interface PartialResult extends Pick<
   LoopResult,
   "runId" | "text" | "messages" | "streamResults" | "functionHistory" | "usage" | "costUSD" | "iterations" | "toolCallsExecuted"
 > {
-  /** Answers of the last steps, if the journal never said that it has kept them. None of it is in the other fields. */
+  /** Results of the last steps that the journal never confirmed. The other fields do not include them. */
   readonly unrecorded: readonly { readonly key: string; readonly answer: unknown }[];
 }
 

@@ -2,7 +2,7 @@ import type { ContentPart, UserPart } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { ToolOutcome } from "./tool-outcome.ts";
 
-/** One message of a transcript. Immutable: a change is a new object, so that it may key a WeakMap. */
+/** One message of a transcript. Immutable: a change makes a new object, so that a message can key a WeakMap. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
 /** A message from the user, or from the loop in the user's place. */
@@ -11,24 +11,24 @@ export interface UserMessage {
   readonly content: string | readonly UserPart[];
 }
 
-/** One turn of the model. */
+/** The output of the model in one iteration. */
 export interface AssistantMessage {
   readonly role: "assistant";
   readonly content: readonly AssistantPart[];
-  /** The turn as its provider wrote it, to be echoed verbatim to the same provider and model. */
+  /** The message in the provider's own format, sent back verbatim to the same provider and model. */
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** The results of all calls of the turn before, in call order. */
+/** The results of all calls of the assistant message before it, in call order. */
 export interface ToolMessage {
   readonly role: "tool";
   readonly results: readonly ToolResultPart[];
 }
 
-/** A piece of a model's turn. */
+/** A part of an assistant message. */
 export type AssistantPart = TextPart | ToolCallPart;
 
-/** A message from the model, with its reasoning. */
+/** Text or reasoning of the model. */
 export type TextPart = { readonly type: "text"; readonly text: string } | { readonly type: "reasoning"; readonly text: string };
 
 /** A call that the model asked for. */
@@ -36,7 +36,7 @@ export interface ToolCallPart {
   readonly type: "tool-call";
   /** Unique in the transcript. */
   readonly callId: string;
-  /** The id that the provider gave, where it gave one. */
+  /** The id that the provider gave, if any. */
   readonly providerCallId?: string | undefined;
   readonly name: string;
   /** The model's own arguments, never edited. */
@@ -56,12 +56,12 @@ export interface ToolResultPart {
   readonly content?: readonly ContentPart[] | undefined;
 }
 
-/** One part of the provider metadata of a turn, and who may read it. */
+/** One part of the provider metadata of an assistant message, with the provider and model that may read it. */
 export interface ProviderMetadataPart {
   readonly provider: string;
   readonly model: string;
   readonly item: Json;
 }
 
-/** All provider metadata of a turn, in order. */
+/** All provider metadata of an assistant message, in order. */
 export type ProviderMetadata = readonly ProviderMetadataPart[];

@@ -1,4 +1,4 @@
-// Models: what they are sent, and what one stream gave.
+// Models: their requests, and the result of one stream.
 
 import type { Clock, PlainError, ProviderError, Timeouts, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
@@ -8,21 +8,22 @@ import type { NestedSpending, ShownTool, ToolCall, ToolOutcome } from "./tool-ou
 import type { CostUnknownWhy, EndReason, StreamStatus } from "./termination.ts";
 
 /**
- * A model behind an interface of one method. Adapters wrap a vendor's SDK in it; a wrapper wraps another provider.
+ * A model with a common interface of one method. Adapters implement it with a vendor's API; a wrapper implements it with another
+ * provider.
  */
 export interface Provider {
-  /** The service of the model, as `gen_ai.provider.name` has it: "openai", "anthropic". */
+  /** The service of the model, named as in `gen_ai.provider.name`: "openai", "anthropic". */
   readonly id: string;
   readonly model: string;
-  /** API family that policies may ask for. */
+  /** API family, for policies that depend on it. */
   readonly family?: string | undefined;
-  /** Streams one iteration. It ends with exactly one `finish` chunk, or with an `error` chunk, or throws. */
+  /** Streams one iteration. The stream ends with exactly one `finish` chunk, with an `error` chunk, or by throwing. */
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
 
-/** The request of one iteration. Valid while the stream runs. */
+/** The request of one iteration. Valid only while the stream runs. */
 export interface ModelRequest {
-  /** The messages to send: a frozen list, made when it is read. Read it while the stream runs. */
+  /** The messages to send: a frozen list, built when it is read. Read it while the stream runs. */
   readonly messages: readonly Message[];
   readonly system?: string | undefined;
   readonly tools: readonly ToolDefinition[];
@@ -30,62 +31,62 @@ export interface ModelRequest {
   readonly settings?: ModelSettings | undefined;
   /** 0-based iteration. */
   readonly iteration: number;
-  /** The data of the `finish` chunk of a "continue" continuation, to go on from there. */
+  /** The `token` of the `finish` chunk that asked for a "continue" continuation. Continue from there. */
   readonly continuationToken?: string | undefined;
-  /** The run so far as it is kept, for wrappers that look back at it. Not what is sent: `messages` is. */
+  /** The full transcript of the run, for wrappers that inspect it. Providers send `messages`, not this. */
   readonly transcript?: RequestTranscript | undefined;
 }
 
-/** The transcript of the run that asks: all of it, with nothing masked and no context items. */
+/** The full transcript of the run, without masking and without context items. */
 export interface RequestTranscript {
   readonly messages: readonly Message[];
-  /** How many of them the run was given. All behind them is its own. */
+  /** How many of the messages were passed to the run. The run made the others. */
   readonly given: number;
 }
 
 /** Comes with a request: the means to cancel it, and the clock to wait with. */
 export interface ModelCall {
-  /** Fires when the iteration is cut. */
+  /** Fires when the iteration is cancelled. */
   readonly signal: AbortSignal;
   /**
-   * Says that the stream is alive although no chunk came. It puts a limit of silence off to twelve times its length at most, unless
-   * the provider itself is "waiting" for a time that it limits.
+   * Reports that the stream is alive although no chunk came. It extends a limit on silence to at most twelve times its length.
+   * There is no such maximum while the provider itself is "waiting" for a time that it limits.
    */
   heartbeat(state?: "waiting" | void): void;
   readonly iteration: number;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   /**
-   * Whether the limits of the run leave one more request, after attempts of this call that have used so much. Who makes several requests in
-   * one stream asks before each one after the first. Where the answer is false, end the stream with the failure of the last attempt: the
-   * run ends with the limit as its reason. Undefined where there are no limits.
+   * Returns true if the limits of the run allow one more request after these attempts. A provider that makes several requests in
+   * one stream calls it before each one after the first. If it returns false, end the stream with the failure of the last
+   * attempt; the run then ends with the limit as its reason. Undefined if there are no limits.
    */
   mayAsk?: ((spent: readonly AttemptSpending[]) => boolean) | undefined;
 }
 
-/** The usage of one attempt, and the provider and model whose prices apply. */
+/** The usage of one attempt, and the provider and model that it is priced by. */
 export interface AttemptSpending {
   readonly provider: string;
   readonly model: string;
-  /** Undefined where nobody said. */
+  /** Undefined if the provider did not report any. */
   readonly usage: Usage | undefined;
 }
 
-/** Which tools the model may use. */
+/** The tools that the model may use. */
 export type ToolChoice = "auto" | "required" | "none" | { readonly name: string };
 
-/** Settings that every wire has; others go through `extra`. */
+/** Settings that every model service has. Others go through `extra`. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
   readonly stopSequences?: readonly string[] | undefined;
   readonly seed?: number | undefined;
-  /** Fields of the wire's own request body, put in last and as they are. */
+  /** Fields of the service's own request body. They are added last and unchanged. */
   readonly extra?: { readonly [field: string]: Json } | undefined;
 }
 
-/** Why the model stopped, in the same words for every wire. What the loop makes of each is in docs/concepts/endings.md. */
+/** Why the model stopped. All providers use the same words. docs/concepts/endings.md explains how the loop treats each. */
 export type FinishReason =
   | "stop"
   | "tool-calls"
@@ -101,45 +102,46 @@ export type FinishReason =
 
 /** One piece of a model's stream. */
 export type ModelChunk =
-  // text
   | { readonly type: "text-delta"; readonly text: string }
   | { readonly type: "reasoning-delta"; readonly text: string }
   | { readonly type: "refusal-delta"; readonly text: string }
-  // tool calls: `key` ties the fragments of one call together; only `call-ready` is required
+  // Tool calls. `key` ties the fragments of one call together; only `call-ready` is required.
   | { readonly type: "call-start"; readonly key: string; readonly id?: string | undefined; readonly name: string }
   | { readonly type: "call-args-delta"; readonly key: string; readonly text: string }
-  /** Complete. A call without it counts as cut off and is not run. */
+  /** The call is complete. A call without this chunk counts as cut off and is not run. */
   | {
       readonly type: "call-ready";
       readonly key: string;
       readonly id?: string | undefined;
       readonly name: string;
-      /** Parsed arguments; anything where `problem` is set. */
+      /** Parsed arguments, or any value if `problem` is set. */
       readonly args: unknown;
       readonly argsText?: string | undefined;
       readonly problem?: "malformed" | "truncated" | undefined;
     }
-  // bookkeeping
-  /** A snapshot replaces what the attempt has said before; a delta adds to it. */
+  /** A snapshot replaces the earlier usage of the attempt; a delta adds to it. */
   | { readonly type: "usage"; readonly usage: Usage; readonly mode: "snapshot" | "delta" }
-  /** A part of the provider metadata, echoed verbatim on the next iteration. */
+  /** A part of the provider metadata, sent back verbatim in the next iteration. */
   | { readonly type: "provider-metadata"; readonly item: Json }
   /** Text that is shown below the answer. */
   | { readonly type: "details"; readonly text: string }
   /** The last one of a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }
-  /** Of a wrapping provider: who answers from here on, and whose usage, prices and provider metadata follow. */
+  /**
+   * Sent by a wrapping provider: the provider that streams from here on. The usage, prices and provider metadata that follow are
+   * its own.
+   */
   | {
       readonly type: "attempt-start";
-      /** From 1 in each stream. */
+      /** Counts from 1 in each stream. */
       readonly attempt: number;
       readonly provider: string;
       readonly model: string;
       readonly family?: string | undefined;
     }
-  /** Of a wrapping provider: what the attempt has said is taken back; what it has used stays. */
+  /** Sent by a wrapping provider: the output of the attempt is discarded; its usage still counts. */
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
-  /** Last and once; only where the service said so. */
+  /** The last chunk, sent once, and only if the service itself reported the end. */
   | {
       readonly type: "finish";
       readonly reason: FinishReason;
@@ -148,10 +150,10 @@ export type ModelChunk =
     }
   | { readonly type: "error"; readonly error: ProviderError };
 
-/** The result of one iteration. Plain data: the journal keeps it as the record of a model step. */
+/** The result of one stream. Plain data: the journal keeps it as the record of a model step. */
 export interface StreamResult {
   readonly status: StreamStatus;
-  /** Why the iteration ended so; absent on `tool-calls` and on continuations that are resent. */
+  /** Why the iteration ended; absent on `tool-calls` and on continuations. */
   readonly reason?: EndReason | undefined;
   readonly text: string;
   readonly reasoning: string;
@@ -159,24 +161,24 @@ export interface StreamResult {
   readonly thoughtLog?: Json | undefined;
   /** In the order in which the model asked for them. */
   readonly calls: readonly ToolCall[];
-  /** Outcomes of the calls that were started while the stream went on. */
+  /** Outcomes of the calls that were started during the stream. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
   /**
-   * Outcomes of the calls that were refused when the stream ended: unknown tools, arguments that are broken, cut off or do not fit, and
-   * calls that the gate or `toolChoice` blocks. A replay refuses the same calls, whatever schemas and gate say by then.
+   * Outcomes of the calls that were refused when the stream ended. These have an unknown tool or unusable arguments, or are
+   * blocked by the gate or `toolChoice`. A replay refuses the same calls, even if the schemas or the gate have changed.
    */
   readonly refusals?: readonly ToolOutcome[] | undefined;
-  /** Ids of calls whose schemas take their time: what they say is recorded by itself. */
+  /** Ids of calls with asynchronous schemas. Their validations are recorded in steps of their own. */
   readonly lateChecks?: readonly string[] | undefined;
-  /** Spending inside calls that an attempt started early before it was taken back, and that the next attempt did not ask for again. */
+  /** Spending of runs inside calls that a discarded attempt started early, and that the next attempt did not repeat. */
   readonly eagerSpent?: readonly NestedSpending[] | undefined;
   readonly finish?: FinishReason | undefined;
   /** The point from which a "continue" continuation goes on. */
   readonly token?: string | undefined;
   readonly providerMetadata: readonly Json[];
-  /** Undefined where the provider did not say. Discarded attempts included. */
+  /** Undefined if the provider did not report it. Discarded attempts included. */
   readonly usage?: Usage | undefined;
-  /** USD; undefined where unknown. */
+  /** USD; undefined if unknown. */
   readonly costUSD?: number | undefined;
   /** The first attempt that `pricing` could not price; absent without `pricing`. */
   readonly unpriced?:
@@ -187,20 +189,20 @@ export interface StreamResult {
   readonly family?: string | undefined;
   /** Names of the tools that the model was shown. */
   readonly visibleTools: readonly string[];
-  /** Set if `toolChoice` let the model call no tool, or only one: other calls are blocked. */
+  /** Set if `toolChoice` allowed no tool, or only one. Other calls are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
-  /** Facts about the calls that a resumed run needs beside the record of the run. Absent if that record says all. */
+  /** Facts about the calls that a resumed run needs besides the record of the run. Absent if none are needed. */
   readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
-  /** A stop condition said that the run ends here. */
+  /** Set if a stop condition ended the run here. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
   readonly durationMs: number;
 }
 
-/** The tools that the calls of a stream were made for. */
+/** The circumstances in which the calls of a stream were made. */
 export interface CallBasis {
-  /** Whether `policies.approve` was there to decide about them. */
+  /** True if `policies.approve` was set. */
   readonly asks?: true | undefined;
-  /** Called tools that came, or changed, after the run began. */
+  /** Called tools that were added or changed after the run began. */
   readonly tools?: { readonly [name: string]: ShownTool } | undefined;
 }

@@ -13,10 +13,13 @@ export type StreamStatus =
   | "stopped-by-user"
   | "follow-up-interrupt";
 
-/** How a run ended, coarsely. `suspended` runs can be resumed on purpose. `tool-calls` is never the status of a run. */
+/** How a run ended, coarsely. A `suspended` run is meant to be resumed. `tool-calls` is never the status of a run. */
 export type LoopStatus = StreamStatus | "suspended";
 
-/** The provider reported no usage; `pricing` gave undefined; it threw, or gave anything but undefined or a number of 0 or more. */
+/**
+ * Why a cost is unknown: the provider reported no usage, `pricing` returned undefined, or `pricing` failed. It fails if it
+ * throws, or returns anything but undefined or a number of 0 or more.
+ */
 export type CostUnknownWhy = "no-usage" | "no-price" | "pricing-failed";
 
 /** How a run ended, exactly. Each kind is explained in docs/concepts/endings.md. */
@@ -30,9 +33,12 @@ export type EndReason =
   | { readonly kind: "malformed-call" }
   | { readonly kind: "tool-error-cap"; readonly count: number }
   | { readonly kind: "restart-cap"; readonly count: number }
-  /** `expectedUSD` is what one more stream was taken to cost. */
+  /** `expectedUSD` is the assumed cost of one more stream. */
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
-  /** The provider and model of the first stream or attempt without a known cost, and its 0-based iteration. Absent if it was none of this run's own. */
+  /**
+   * The provider and model of the first stream or attempt of unknown cost, and its 0-based iteration. Absent if no stream of this
+   * run itself had an unknown cost.
+   */
   | {
       readonly kind: "cost-unknown";
       readonly provider?: string | undefined;

@@ -1,9 +1,9 @@
-// What an impossible value gets.
+// assertNever with values that the types forbid.
 
 import { expect, it } from "vitest";
 import { assertNever } from "./guards.ts";
 
-/** What foreign code does to a type: hands in a value that it does not allow. */
+/** Calls it as untyped code may, with a value that the type forbids. */
 function misuse(value: unknown): () => unknown {
   return () => Reflect.apply(assertNever, undefined, [value]);
 }

@@ -1,4 +1,4 @@
-// Adds up token counts and makes counts that contradict each other valid.
+// Adds up token counts, and corrects counts that contradict each other.
 
 import type { Usage } from "../types/common.ts";
 
@@ -17,7 +17,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** The sum of two costs in USD; unknown where one of them is. */
+/** The sum of two costs in USD; undefined if one of them is unknown. */
 export function addCost(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a + b;
 }
@@ -28,9 +28,9 @@ function addKnown(a: number | undefined, b: number | undefined): number | undefi
 }
 
 /**
- * Returns counts in which no part is larger than its whole. Some services count a part beside the whole: 7 input tokens of which 161
- * were cached, or 9 output tokens of which 61 were reasoning (a gateway billed 70 for those). Such a part is added. The total
- * is never below the sum. Valid counts stay as they are.
+ * Corrects counts in which a part is larger than its whole. Some services do not include a part in the whole: 7 input tokens of
+ * which 161 were cached, or 9 output tokens of which 61 were reasoning (a gateway billed 70 for those). Such a part is added. The
+ * total is never below the sum. Valid counts are returned unchanged.
  */
 export function reconcileUsage(usage: Usage): Usage {
   const inputTokens = wholeInput(usage);
@@ -41,7 +41,7 @@ export function reconcileUsage(usage: Usage): Usage {
 
 const names = ["inputTokens", "outputTokens", "totalTokens", "cachedInputTokens", "cacheWriteTokens", "reasoningTokens"] as const;
 
-/** Merges the counts of one stream: each is the largest so far, because a last event without counts may say 0. */
+/** Merges the counts of one stream. Each is the largest so far, because a last event without counts may report 0. */
 export function growUsage(before: Usage | undefined, now: Usage): Usage {
   if (before === undefined) return now;
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...now };
@@ -49,7 +49,10 @@ export function growUsage(before: Usage | undefined, now: Usage): Usage {
   return reconcileUsage(usage);
 }
 
-/** If only the sum is too large, the tokens written to the cache are the ones beside: every service counts reads first. */
+/**
+ * If only the sum of both parts is too large, the tokens written to the cache are added: every service includes the tokens read
+ * from it.
+ */
 function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }: Usage): number {
   if (read > input || written > input) return input + read + written;
   return read + written > input ? input + written : input;

@@ -1,6 +1,6 @@
-// A queue between a run and whoever reads its events: nothing is dropped, and a reader that is behind can hold the model back.
+// A queue between a run and the reader of its events. Nothing is dropped, and a slow reader can pause the model.
 
-/** Takes what a waiting reader gets. */
+/** The resolve function of a waiting reader. */
 type Reader<T> = (result: IteratorResult<T, undefined> | Promise<never>) => void;
 
 /** Holds items until they are read. */
@@ -11,9 +11,9 @@ export class EventQueue<T> {
   #ended = false;
   /** The error that the iteration ends with, if there is one. */
   #failure: { readonly error: unknown } | undefined;
-  /** The reader that waits; there is nearly always one at most. */
+  /** The waiting reader. Usually there is at most one. */
   #reader: Reader<T> | undefined;
-  /** Those that wait behind it, oldest first. */
+  /** Further waiting readers, oldest first. */
   readonly #otherReaders: Reader<T>[] = [];
   #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
   readonly #capacity: number;
@@ -27,7 +27,7 @@ export class EventQueue<T> {
     return this.#items.length - this.#first;
   }
 
-  /** Adds an item; after the end it reaches nobody. */
+  /** Adds an item. Ignored after the end. */
   push(item: T): void {
     if (this.#ended) return;
     const reader = this.#takeReader();
@@ -35,20 +35,20 @@ export class EventQueue<T> {
     else reader({ done: false, value: item });
   }
 
-  /** No more items will come; what is there can still be read. */
+  /** Ends the queue. Remaining items can still be read. */
   end(): void {
     this.#ended = true;
     this.#openRoom();
     for (let reader = this.#takeReader(); reader !== undefined; reader = this.#takeReader()) reader(this.#last());
   }
 
-  /** The iteration ends with this error, once what is there has been read. */
+  /** Ends the queue with an error, which is thrown after the remaining items. */
   fail(error: unknown): void {
     this.#failure = { error };
     this.end();
   }
 
-  /** The next item, or a promise of it. Marks the queue as being read. */
+  /** Returns the next item, or a promise of it. Marks the queue as being read. */
   next(): Promise<IteratorResult<T, undefined>> {
     this.#reading = true;
     if (this.length > 0) return Promise.resolve({ done: false, value: this.#shift() });
@@ -60,7 +60,7 @@ export class EventQueue<T> {
     });
   }
 
-  /** Drops what is unread and lets the writer go on: nobody reads any more. */
+  /** Drops unread items and resumes the writer, because nobody reads any more. */
   leave(): void {
     this.#items.length = 0;
     this.#first = 0;
@@ -68,7 +68,10 @@ export class EventQueue<T> {
     this.end();
   }
 
-  /** Undefined where there is room; else resolves once the reader has caught up by half. Before the first read there is always room. */
+  /**
+   * Returns undefined if there is room. Otherwise resolves once the reader has read half of the items. Before the first read
+   * there is always room.
+   */
   room(): Promise<void> | undefined {
     if (!this.#reading || this.#ended || this.length < this.#capacity) return undefined;
     if (this.#room === undefined) {
@@ -87,14 +90,14 @@ export class EventQueue<T> {
     return reader;
   }
 
-  /** The end of the iteration; a failure is told once. */
+  /** Returns the end of the iteration. A failure is thrown once. */
   #last(): Promise<never> | { done: true; value: undefined } {
     const failure = this.#failure;
     this.#failure = undefined;
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** Takes the oldest item; the array is compacted once half of it is read, so that no item is moved more than once on the whole. */
+  /** Takes the oldest item. The array is compacted when half of it is read, so that each item is moved at most once on average. */
   #shift(): T {
     const item = this.#items[this.#first] as T;
     this.#items[this.#first] = undefined as T;

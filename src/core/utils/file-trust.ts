@@ -1,7 +1,7 @@
-// Rules for files that hold private texts: which links may be followed, and which modes let others read. Imports nothing of Node, so that
-// callers for browsers can bundle it.
+// Rules for files with private texts: which links may be followed, and which modes let others read. Imports nothing from Node, so
+// that browser code can bundle it.
 
-/** The facts of a file that the rules use; `fs.Stats` has them. */
+/** The file facts that the rules use, a subset of `fs.Stats`. */
 export interface FileFacts {
   readonly mode: number;
   readonly uid: number;
@@ -16,12 +16,12 @@ export interface LinkReader {
   resolve(link: string, target: string): string;
 }
 
-/** As many as Linux follows. */
+/** The same limit as in Linux. */
 const maxLinks = 40;
 
 /**
- * The path at the end of the symbolic links that begin at `path`. Follows links of the process's own user and of root, as a person or an
- * administrator makes them on purpose. Gives `{ refused }` for a link of anybody else, who could send texts to a file of their choice.
+ * Returns the path at the end of the symbolic links that begin at `path`. Follows links of the process's user and of root, which
+ * are intentional. Returns `{ refused }` for a link of another user, who could redirect private texts to any file.
  */
 export function followOwnLinks(path: string, reader: LinkReader): { readonly place: string } | { readonly refused: string } {
   let place = path;
@@ -34,7 +34,7 @@ export function followOwnLinks(path: string, reader: LinkReader): { readonly pla
   return { place };
 }
 
-/** Windows has no user ids here. */
+/** Undefined on Windows, which has no user ids. */
 const ownUser = (): number | undefined => globalThis.process?.geteuid?.();
 
 function isTrusted({ uid }: FileFacts): boolean {
@@ -42,13 +42,13 @@ function isTrusted({ uid }: FileFacts): boolean {
   return own === undefined || uid === own || uid === 0;
 }
 
-/** Whether the file belongs to the user of this process, as far as the system knows users. */
+/** True if the file belongs to the user of this process, or if the system has no user ids. */
 export function isOwn({ uid }: FileFacts): boolean {
   const own = ownUser();
   return own === undefined || uid === own;
 }
 
-/** The mode that lets only the owner in, for a file that lets others in; undefined for one that need not change. */
+/** Returns the owner-only mode for a file that others may access; undefined if the mode need not change. */
 export function tightMode({ mode }: FileFacts): number | undefined {
   const isLoose = ownUser() !== undefined && (mode & 0o077) !== 0;
   return isLoose ? mode & 0o700 : undefined;

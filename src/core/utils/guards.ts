@@ -1,4 +1,4 @@
-// Tells values of unknown type apart.
+// Guards for values of unknown type.
 
 import { quote } from "./texts.ts";
 
@@ -19,14 +19,17 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 const methods = ["listeners", "listenerCount", "removeListener"] as const;
 
-/** True for an eventemitter3. Node's own has the same methods, but takes a listener off where eventemitter3 only does so after `once`. */
+/**
+ * True for an eventemitter3. Node's emitter has the same methods, but its `removeListener` would remove a listener that
+ * eventemitter3 only removes if it was added by `once`.
+ */
 export function isEmitter(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const has = (name: string): boolean => typeof Reflect.get(value, name) === "function";
   return methods.every(has) && !has("setMaxListeners");
 }
 
-/** True for an object with the brand. False for a proxy that cannot be asked, too. */
+/** True for an object with the brand. Also false for a proxy that throws. */
 export function hasBrand(value: unknown, brand: symbol): value is object {
   try {
     return typeof value === "object" && value !== null && brand in value;
@@ -35,13 +38,13 @@ export function hasBrand(value: unknown, brand: symbol): value is object {
   }
 }
 
-/** Sets a field by a name that somebody else chose. Plain assignment of "__proto__" would replace the prototype and lose the field. */
+/** Sets a field with a name from outside. Plain assignment to "__proto__" would replace the prototype and lose the field. */
 export function setField<Value>(fields: { [field: string]: Value }, name: string, value: Value): void {
   if (name !== "__proto__") fields[name] = value;
   else Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** A weak map that all copies of the package share under one name; the name changes with the form of what it holds. */
+/** Returns a weak map that all copies of the package share by name. Change the name when the format of the values changes. */
 export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key, Value> {
   const key = Symbol.for(`turnwright.${name}`);
   const known: unknown = Reflect.get(globalThis, key);
@@ -51,15 +54,15 @@ export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key,
   return made;
 }
 
-/** Whether an object is a literal. Instances of classes have fields of their own, so that only a literal can be searched for unknown ones. */
+/** True if an object is a literal. Instances of classes may have any fields, so only literals are checked for unknown ones. */
 export function isLiteral(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
 /**
- * Makes the compiler refuse a switch that forgets a case. Where a value gets here at run time all the same, because foreign code
- * broke its type, it throws a TypeError that names the value's `type`, `kind` or `code`, and nothing else of it.
+ * Makes the compiler reject a `switch` that forgets a case. If untyped code passes a value here anyway, it throws a TypeError
+ * with the value's `type`, `kind` or `code`, and nothing else of it.
  *
  * @example
  * switch (chunk.type) {

@@ -12,10 +12,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/**
- * Freezes plain data with all that is in it, and gives it back. What is frozen already is taken to be frozen all the way down, so hand
- * over copies of your own only.
- */
+/** Freezes plain data deeply, and returns it. A frozen object is assumed to be frozen deeply already, so pass only your own copies. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -26,7 +23,7 @@ export function freezeDeep<T>(value: T): T {
 
 type Value = Json | undefined;
 
-/** Whether two values say the same; the order of keys says nothing, nor does a key whose value is undefined. */
+/** True if two values are equal as JSON. The order of keys does not matter, and a key with the value undefined counts as absent. */
 export function isSameJson(one: Value, other: Value): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
@@ -51,19 +48,23 @@ function definedKeys(value: { readonly [key: string]: Value }): readonly string[
   return Object.keys(value).filter((key) => value[key] !== undefined);
 }
 
-/** Deep enough for data, and far from where JSON.stringify runs out of stack. */
+/** Enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
 const deepestLevel = 1_000;
 
 /**
- * Copies a value to plain data with the meaning of `JSON.parse(JSON.stringify(value))`: `toJSON` is honoured, what JSON cannot
- * say is dropped from objects and null in arrays, NaN and the infinities become null. An own key "__proto__" stays data.
+ * Copies a value to plain data, with the result of `JSON.parse(JSON.stringify(value))`. `toJSON` is called. Values that JSON
+ * cannot represent are dropped from objects and become null in arrays. NaN and the infinities become null. An own key "__proto__"
+ * stays data.
  *
- * Throws a TypeError whose message names what is in the way: "a cyclic value", "a BigInt", "a value nested too
- * deeply" (more than 1,000 levels), "a value of more than 268,435,456 characters as JSON", "a value of more than 10,000,000 parts" (also
- * holes of a sparse list, and parts that are held several times), or, as the whole value, "undefined", "a function" or "a symbol". What a
- * getter or a `toJSON` throws passes through.
+ * Throws a TypeError that names the problem:
  *
- * `headroom` allows that many levels more.
+ * - "a cyclic value", "a BigInt"
+ * - "a value nested too deeply": more than 1,000 levels
+ * - "a value of more than 268,435,456 characters as JSON"
+ * - "a value of more than 10,000,000 parts": counts holes of a sparse list, and repeated parts each time
+ * - "undefined", "a function" or "a symbol", as the whole value
+ *
+ * Errors of a getter or a `toJSON` are thrown unchanged. `headroom` allows that many more levels.
  *
  * @example toJson({ at: new Date(0), then: undefined }) // { at: "1970-01-01T00:00:00.000Z" }
  */
@@ -77,27 +78,27 @@ export function toJson(value: unknown, headroom = 0): Json {
 type Copied = Json | undefined;
 type Fields = { readonly [key: string]: unknown };
 
-/** Longest JSON text of a value, in UTF-16 units: half of the longest string there is, for it is written into other texts. */
+/** Longest JSON text of a value, in UTF-16 units. Half of the longest string, because it is written into other texts. */
 const longestJson = 2 ** 28;
 
-/** A character may take six in JSON, and any other value up to 30: below this a value cannot be too long. */
+/** A character may take six units in JSON, and any other value up to 30. Below this size a value cannot be too long. */
 const mostUnits = longestJson / 6;
 const leastUnits = 5;
 
-/** The size of the value that is being copied. Counted here, because another walk would double the time of a copy. */
+/** The size of the value that is being copied. Counted here, because a second walk would double the time of a copy. */
 let units = 0;
 
-/** Most values within a value: copying them takes about two seconds. A sparse list of four numbers may have billions. */
+/** Most values within a value; copying them takes about two seconds. A sparse list of four numbers may have billions of holes. */
 const mostParts = 10_000_000;
 
-/** How many values have been copied. */
+/** The number of values copied so far. */
 let parts = 0;
 
 const tooMany = "a value of more than 10,000,000 parts";
 
 const tooLong = "a value of more than 268,435,456 characters as JSON";
 
-/** Throws where the value, which is already plain, would be too long. */
+/** Throws if the value, which is already plain, is too long. */
 function assertShort(value: Copied): void {
   let length = 0;
   try {
@@ -110,9 +111,12 @@ function assertShort(value: Copied): void {
 
 const tooDeep = "a value nested too deeply";
 
-/** Tells a cycle from plain depth only where something went wrong, because looking for one on each copy would double its time. */
+/**
+ * Copies a value, and explains a failure. It only searches for a cycle after a failure, because a search for each copy would
+ * double its time.
+ */
 function copyOrExplain(value: unknown, headroom: number): Copied {
-  // A `toJSON` may itself make copies.
+  // A `toJSON` may itself copy values.
   const outer = units;
   const outerParts = parts;
   units = 0;
@@ -141,12 +145,12 @@ function copyValue(value: unknown, key: string | number, depth: number): Copied 
   // Adding 0 turns -0 into 0, as JSON does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (value === undefined || typeof value === "symbol") return undefined;
-  // Before a buffer makes a list of its bytes.
+  // Counted before a buffer creates a list of its bytes.
   if (ArrayBuffer.isView(value)) countParts(value.byteLength);
   return copyAnswer(hasToJson(value) ? value.toJSON(String(key)) : value, depth);
 }
 
-/** Copies what a `toJSON` gave, or what has none: nobody asks again. */
+/** Copies the result of a `toJSON`, or a value without one. `toJSON` is not called again. */
 function copyAnswer(value: unknown, depth: number): Copied {
   if (typeof value === "object" && value !== null) return copyObject(value, depth + 1);
   if (typeof value === "bigint") throw new TypeError("a BigInt");
@@ -161,7 +165,7 @@ function copyObject(value: object, depth: number): Copied {
   return copyRecord(value as Fields, depth);
 }
 
-/** Throws before memory is asked for. */
+/** Counts parts before memory is allocated for them. */
 function countParts(count: number): void {
   parts += count;
   if (parts > mostParts) throw new TypeError(tooMany);
@@ -199,7 +203,7 @@ function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes("call stack");
 }
 
-/** Walks each object once; "open" marks those that hold the one at hand. */
+/** Walks each object once. "open" marks the objects around the current one. */
 function isCyclic(value: unknown, depth: number, seen: Map<object, "open" | "closed">): boolean {
   if (typeof value !== "object" || value === null || depth > deepestLevel) return false;
   const mark = seen.get(value);
@@ -210,12 +214,12 @@ function isCyclic(value: unknown, depth: number, seen: Map<object, "open" | "clo
   return found;
 }
 
-/** Values that have been copied before are written inside of messages and lists. */
+/** Extra levels, because copied values are also written as parts of messages and lists. */
 const envelope = 32;
 
 /**
- * Writes a value as JSON with the keys of each object sorted by UTF-16 code unit, so that equal data gives equal text. Reads
- * the value as `toJson` does, and throws what `toJson` throws.
+ * Writes a value as JSON with the keys of each object sorted by UTF-16 code unit, so that equal data gives equal text. Reads the
+ * value like `toJson`, and throws the same errors.
  *
  * @example stableJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
@@ -227,7 +231,7 @@ export function stableJson(value: unknown): string {
   return pieces.join("");
 }
 
-/** Writes into one list, because a text for each level would copy the text of the levels in it. `toJson` has bounded the depth. */
+/** Writes into one list, because a text per level would copy the text of the levels inside it. `toJson` has limited the depth. */
 function write(value: Json | undefined, pieces: string[]): void {
   if (typeof value !== "object" || value === null) {
     pieces.push(JSON.stringify(value));
@@ -256,11 +260,11 @@ function isArray(value: object): value is readonly Json[] {
 }
 
 /**
- * A 53-bit hash of a text as 14 hexadecimal digits. Synchronous and the same on every platform. It tells apart texts that
- * differ by accident; it does not resist someone who looks for two texts with one digest.
+ * Returns a 53-bit hash of a text as 14 hexadecimal digits. Synchronous, and the same on every platform. It detects accidental
+ * differences, but does not resist a deliberate search for two texts with the same digest.
  */
 export function digest(text: string): string {
-  // Two lanes of 32 bits, each multiplied by its own odd constant and stirred into the other, so that no bit stays where it was.
+  // Two lanes of 32 bits. Each is multiplied by its own odd constant and mixed into the other.
   let low = 0x2545f491 ^ text.length;
   let high = 0x9e3779b9;
   for (let index = 0; index < text.length; index++) {
@@ -270,7 +274,7 @@ export function digest(text: string): string {
   }
   low = scatter(low ^ (high >>> 11));
   high = scatter(high ^ low);
-  // 21 of the 32 upper bits: together with the lower lane as many as a number holds exactly.
+  // 21 bits of the upper lane and the lower lane: 53 bits, which a number represents exactly.
   return ((high >>> 11) * 2 ** 32 + (low >>> 0)).toString(16).padStart(14, "0");
 }
 
@@ -285,7 +289,7 @@ function scatter(bits: number): number {
   return twice ^ (twice >>> 16);
 }
 
-/** Whether a value is data that JSON can hold. */
+/** True if a value is data that JSON can represent. */
 export function isPlainData(value: unknown): boolean {
   try {
     toJson(value);

@@ -12,7 +12,7 @@ function find(source: string, flags: string, text: string): Found {
   return found === undefined ? undefined : [found.start, found.end];
 }
 
-/** Asked at each character, because V8 also looks between the halves of a surrogate pair. */
+/** Searches at each character separately, because V8 also searches between the halves of a surrogate pair. */
 function findNatively(source: string, flags: string, text: string): Found {
   const native = new RegExp(source, `${flags}y`);
   for (let at = 0; at <= text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1) {
@@ -23,7 +23,7 @@ function findNatively(source: string, flags: string, text: string): Found {
   return undefined;
 }
 
-/** Expressions of the subset that JavaScript and RE2 have in common. Counts are small, so that JavaScript's own search ends. */
+/** Expressions in the common subset of JavaScript and RE2. Counts are small, so that the search of JavaScript ends. */
 const { expression: expressions } = fc.letrec<{ expression: string; branch: string; part: string }>((tie) => ({
   expression: fc.array(tie("branch"), { minLength: 1, maxLength: 3 }).map((branches) => branches.join("|")),
   branch: fc.array(tie("part"), { minLength: 1, maxLength: 3 }).map((parts) => parts.join("")),
@@ -63,7 +63,7 @@ it("a linear expression finds what JavaScript finds", () => {
     fc.property(expressions, flagSets, fc.array(texts, { minLength: 1, maxLength: 5 }), (source, flags, samples) => {
       for (const text of samples) expect([text, find(source, flags, text)]).toEqual([text, findNatively(source, flags, text)]);
     }),
-    // The same expressions each time: for a few in a million, JavaScript's own search never ends.
+    // A fixed seed: for a few expressions in a million, the search of JavaScript never ends.
     { numRuns: 2_000, seed: 20_260_101 },
   );
 });

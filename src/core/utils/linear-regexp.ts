@@ -1,33 +1,35 @@
-// Regular expressions from users, models and servers. RE2 runs them: a search takes time in proportion to the text, whatever the pattern.
+// Regular expressions from users, models and servers. RE2 runs them, so the time of a search is proportional to the text for any
+// pattern.
 
 import { RE2JS } from "re2js";
 import { toPlainError } from "./plain-error.ts";
 
-/** A regular expression that is searched for without backtracking. */
+/** A regular expression whose search never backtracks. */
 export interface LinearRegExp {
   test(text: string): boolean;
-  /** The first match; `end` is exclusive, in UTF-16 units. */
+  /** Finds the first match. `end` is exclusive, in UTF-16 units. */
   find(text: string): { readonly start: number; readonly end: number } | undefined;
-  /** Number of instructions. Each of them may take about 40 ns for each character of a text. */
+  /** Number of instructions. Each takes up to about 40 ns per character of a text. */
   readonly size: number;
 }
 
-/** Instructions of one pattern: about 0.1 seconds to compile. */
+/** Most instructions of one pattern, which take about 0.1 seconds to compile. */
 const mostInstructions = 50_000;
 
-/** Classes on which JavaScript and RE2 do not agree: their members, without brackets. */
+/** Members of the classes that differ between JavaScript and RE2, without brackets. */
 const blanks = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
 const others = String.raw`\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`;
 const lineEnds = String.raw`\n\r\x{2028}\x{2029}`;
 const everything = String.raw`\x00-\x{10FFFF}`;
 
-/** One thing in a pattern: an escape, the beginning of a group, of a class that is empty, or a character. */
+/** One token of a pattern: an escape, the beginning of a group, an empty class, or a character. */
 const token =
   /\\u\{([\da-f]+)\}|\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\u([\da-f]{4})|\\c([a-z])|\\([pP])\{(?:\w+=)?(\w+)\}|\\[\s\S]|\(\?<(?![=!])|\[\^\]|\[\]|[\s\S]/giu;
 
 /**
- * Compiles an expression of JavaScript. It means what it means there with the flag "u"; of the other flags, "i", "m" and "s" count.
- * Undefined if RE2 cannot run it: look-around, back references, more than 1,000 repetitions, or more than 50,000 instructions.
+ * Compiles a JavaScript expression, with the meaning that it has with the flag "u". Of the other flags, "i", "m" and "s" are
+ * used. Undefined if RE2 cannot run it: look-around, back references, more than 1,000 repetitions, or more than 50,000
+ * instructions.
  */
 export function compileLinearRegExp(expression: string, flags = ""): LinearRegExp | undefined {
   try {
@@ -48,7 +50,7 @@ export function compileLinearRegExp(expression: string, flags = ""): LinearRegEx
   }
 }
 
-/** An expression that somebody wrote, or why it is refused; `problem` reads on after the expression. */
+/** A compiled expression, or why it is rejected. `problem` follows the expression. */
 export type WrittenRegExp =
   | { readonly kind: "compiled"; readonly regExp: LinearRegExp }
   | { readonly kind: "refused"; readonly problem: string };
@@ -56,7 +58,7 @@ export type WrittenRegExp =
 /** Longest expression in UTF-16 units. */
 const longestExpression = 500;
 
-/** Compiles an expression and says what is wrong with one that cannot be searched for. Flags: i, m, s, u. */
+/** Compiles an expression, or describes why it cannot be used. Flags: i, m, s, u. */
 export function parseLinearRegExp(expression: string, flags: string): WrittenRegExp {
   const problem = findFlagProblem(flags) ?? findProblem(expression, flags);
   if (problem !== undefined) return { kind: "refused", problem };
@@ -74,7 +76,7 @@ function findFlagProblem(flags: string): string | undefined {
   return `has the flag ${JSON.stringify(odd)}${"imsu".includes(odd) ? " twice" : "; use only i, m, s and u"}`;
 }
 
-/** JavaScript only reads the expression; it never runs it. */
+/** JavaScript only parses the expression; it never runs it. */
 function findProblem(expression: string, flags: string): string | undefined {
   if (expression === "") return "is empty";
   if (expression.length > longestExpression) return `is longer than ${longestExpression} characters`;
@@ -82,15 +84,15 @@ function findProblem(expression: string, flags: string): string | undefined {
   try {
     return void new RegExp(expression, flags);
   } catch (error) {
-    // The message repeats the expression before its last colon and says why after it.
+    // The message repeats the expression before its last colon and states the reason after it.
     return `cannot be read: ${toPlainError(error).message.replace(/^.*: /s, "")}`;
   }
 }
 
-/** The parts that count for the size of a pattern. */
+/** The parts of a pattern that add instructions. */
 const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
-/** About how many instructions a pattern has, which its repetitions multiply. Compiling one with many would take long. */
+/** Estimates the instructions of a pattern. Repetitions multiply them, and compiling a large pattern takes long. */
 function instructionsOf(expression: string): number {
   const open: number[] = [];
   let total = 0;
@@ -124,7 +126,7 @@ function toRe2(expression: string, dotIsAll: boolean): string {
   });
 }
 
-/** The character that an escape names by its number. */
+/** Returns the character of a numeric escape. */
 function codeOf([point, high, low, unit, control]: readonly (string | undefined)[]): number | undefined {
   if (high !== undefined && low !== undefined) return String.fromCharCode(parseInt(high, 16), parseInt(low, 16)).codePointAt(0);
   if (control !== undefined) return control.charCodeAt(0) % 32;

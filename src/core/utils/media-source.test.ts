@@ -1,4 +1,4 @@
-// Where the bytes of images and files are.
+// The bytes of images and files.
 
 import { describe, expect, it } from "vitest";
 import { isTextType, locateMedia, type MediaSource, type ReadableMedia, readText, toBase64 } from "./media-source.ts";

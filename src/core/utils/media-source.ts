@@ -1,4 +1,4 @@
-// Images and files of messages: what they are, and where their bytes are.
+// Images and files of messages: their types and their bytes.
 
 import type { ContentPart } from "../types/common.ts";
 
@@ -16,7 +16,7 @@ export function encodeBase64(bytes: Uint8Array): string {
 /** An image or a file. */
 export type MediaPart = Exclude<ContentPart, { readonly type: "text" }>;
 
-/** An image or a file that can be read. Its media type is normalized, and of a data URL its own. */
+/** A readable image or file. Its media type is normalized; a data URL provides its own. */
 export type ReadableMedia =
   | { readonly kind: "url"; readonly mediaType: string; readonly scheme: string; readonly url: string }
   /** In the standard alphabet, with padding and without line breaks. */
@@ -26,13 +26,13 @@ export type ReadableMedia =
 /** The content of a message part. */
 export type MediaSource =
   | ReadableMedia
-  /** `why` reads on after a colon. */
+  /** `why` follows a colon. */
   | { readonly kind: "unreadable"; readonly mediaType: string; readonly why: string };
 
-/** Base64 has no colon, so that a scheme tells a URL. */
+/** Base64 contains no colon, so a scheme identifies a URL. */
 const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
 
-/** Says where the bytes of a part are. Nothing is fetched; base64 is looked at to its end, but not decoded. */
+/** Finds the bytes of a part. Fetches nothing. Base64 is validated completely, but not decoded. */
 export function locateMedia({ mediaType, data }: MediaPart): MediaSource {
   const text = typeof data === "string" ? data : data.href;
   const type = normalizeMediaType(mediaType);
@@ -74,7 +74,7 @@ function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }
 
-/** As mail and URLs have it: with line breaks, in another alphabet, without padding. Not every service reads that. */
+/** Normalizes the base64 of mail and URLs: with line breaks, in another alphabet, without padding. Not every service accepts those. */
 function tidyBase64(data: string): string {
   const bare = data
     .replace(/[\r\n]+/g, "")
@@ -85,7 +85,7 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-/** How files of images begin, in base64. */
+/** The first bytes of image files, in base64. */
 const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],
@@ -93,7 +93,7 @@ const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^UklGR.{7}RUJQ/, "image/webp"],
 ];
 
-/** Tools of other libraries may give an image without its type, which most services want to be told. */
+/** Recognizes an image without a type, which tools of other libraries may return and most services do not accept. */
 function recognizeImage(data: string): string {
   return imageHeads.find(([head]) => head.test(data))?.[1] ?? anyImage;
 }
@@ -125,7 +125,7 @@ export function isOnWeb({ scheme }: { readonly scheme: string }): boolean {
   return scheme === "https" || scheme === "http";
 }
 
-/** A media type without parameters such as a charset, and under its registered name. */
+/** Normalizes a media type: without parameters such as a charset, and with its registered name. */
 function normalizeMediaType(mediaType: string): string {
   const bare = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
   if (bare === "image") return anyImage;
@@ -134,7 +134,7 @@ function normalizeMediaType(mediaType: string): string {
 
 const texts = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript|[\w.-]+\+(?:json|xml)))$/;
 
-/** True if files of a media type are texts. */
+/** True if files of a media type are text. */
 export function isTextType(mediaType: string): boolean {
   return texts.test(mediaType);
 }

@@ -1,4 +1,4 @@
-// What a model's argument text means.
+// The meaning of argument texts of models.
 
 import { expect, it } from "vitest";
 import { parseToolArguments } from "./tool-arguments.ts";

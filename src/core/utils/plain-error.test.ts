@@ -1,4 +1,4 @@
-// What leaves the process of an error, and what does not.
+// The parts of an error that leave the process.
 
 import { describe, expect, it } from "vitest";
 import { toPlainError } from "./plain-error.ts";

@@ -1,33 +1,33 @@
-// Reads errors and fields of values that others made.
+// Reads errors and fields of untrusted values.
 
 import type { Json } from "../types/json.ts";
 import type { PlainError, Usage } from "../types/common.ts";
 import { isRecord, type UnknownRecord } from "./guards.ts";
 import { redactText } from "./redact-secrets.ts";
 
-/** Returns the value if it is a text, otherwise an empty one. */
+/** Returns the value if it is a string, otherwise "". */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** As `textOf`, but undefined for anything else. */
+/** Returns the value if it is a string, otherwise undefined. */
 export function textOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns the value if it is a text that is not empty, otherwise undefined. */
+/** Returns the value if it is a string that is not empty, otherwise undefined. */
 export function filledOrNone(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Returns the value if it is an array, otherwise an empty one. */
+/** Returns the value if it is an array, otherwise an empty array. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : nothing;
 }
 
 const nothing: readonly unknown[] = [];
 
-/** Returns the value if it is an object, otherwise one without fields. */
+/** Returns the value if it is an object, otherwise an object without fields. */
 export function recordOf(value: unknown): UnknownRecord {
   return isRecord(value) ? value : {};
 }
@@ -38,8 +38,8 @@ export function countOf(value: unknown): number | undefined {
 }
 
 /**
- * Reads a `Usage` from an untrusted object. Invalid counts become 0; optional ones are omitted. The total is never below the sum of
- * input and output, because limits go by it.
+ * Reads a `Usage` from an untrusted object. Invalid counts become 0; optional ones are omitted. The total is never below the sum
+ * of input and output, because limits rely on it.
  */
 export function readUsage(fields: UnknownRecord): Usage {
   const inputTokens = countOf(fields.inputTokens) ?? 0;
@@ -54,13 +54,13 @@ export function readUsage(fields: UnknownRecord): Usage {
   };
 }
 
-/** Copies JSON fields into an object that may be written to. An own key "__proto__" stays data. */
+/** Copies JSON fields into a mutable object. An own key "__proto__" stays data. */
 export function copyFields(fields: UnknownRecord): { [field: string]: Json } {
   const copy: { [field: string]: Json } = JSON.parse(JSON.stringify(fields));
   return copy;
 }
 
-/** Matches a provider's words about tokens. */
+/** Reads the usage of a provider's chunk. Throws a TypeError if it is not an object. */
 export function toUsage(value: unknown): Usage {
   if (!isRecord(value)) throw new TypeError('A chunk of type "usage" must have an object as "usage".');
   return readUsage(value);
@@ -70,9 +70,9 @@ const longestMessage = 2_000;
 const deepestCause = 3;
 
 /**
- * Makes plain data of anything thrown, and never throws itself. Non-errors keep their text; stacks and all other fields are
- * dropped; messages are cut to 2,000 characters and freed of credentials; causes go three deep, and of an AggregateError the
- * first error stands for the cause.
+ * Converts any thrown value to plain data, and never throws. A value that is not an Error keeps its text. Stacks and all other
+ * fields are dropped. Messages are cut to 2,000 characters, and credentials are removed. Causes are kept to a depth of three; the
+ * first error of an AggregateError counts as its cause.
  *
  * @example toPlainError(new Error("no", { cause: "later" })); // { name: "Error", message: "no", cause: { name: "Error", message: "later" } }
  */
@@ -90,7 +90,7 @@ function toPlain(thrown: unknown, depth: number): PlainError {
   };
 }
 
-/** Cuts the text of an error to 2,000 characters and frees it of credentials. */
+/** Cuts an error text to 2,000 characters, and removes credentials. */
 export function tidyMessage(message: string): string {
   return redactText(message, longestMessage, "");
 }
@@ -102,7 +102,7 @@ interface Facts {
   readonly cause?: unknown;
 }
 
-/** Reads what an error says; a getter that throws is an error of its own. */
+/** Reads the fields of an error. A getter that throws gives an error of its own. */
 function factsOf(thrown: unknown): Facts {
   try {
     if (!isRecord(thrown)) return { name: "Error", message: String(thrown) };

@@ -1,20 +1,20 @@
 // Promises, and values that may be promises.
 
-/** Hands `value` to `next`: now where it is a value, else when the promise of it is kept. */
+/** Passes `value` to `next`: synchronously if it is a value, else when the promise is fulfilled. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
   return ready instanceof Promise ? ready.then(next) : next(ready);
 }
 
-/** All values in their order: now where all are there, else when the last promise is kept. */
+/** Returns all values in order: synchronously if all are there, else when the last promise is fulfilled. */
 export function whenAllReady<T>(values: readonly (T | PromiseLike<T>)[]): readonly T[] | PromiseLike<readonly T[]> {
   const ready = values.map(promiseOrValue);
   return ready.some((value) => value instanceof Promise) ? Promise.all(ready) : (ready as readonly T[]);
 }
 
 /**
- * Gives a promise for anything with a `then` method, and every other value as it is. `then` is read once: an object may answer
- * differently the second time, or throw. Throws what the reading throws.
+ * Returns a promise for anything with a `then` method, and any other value unchanged. Reads `then` once, because an object may
+ * return something else the second time, or throw. Errors of reading it are thrown.
  */
 export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return value;
@@ -26,14 +26,14 @@ export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
   });
 }
 
-/** True for a promise that cannot differ from others of its kind, as one of a subclass or with fields of its own can. */
+/** True for a native promise without a subclass and without fields of its own. */
 function isPlainPromise<T>(value: PromiseLike<T> | T): value is Promise<Awaited<T>> & Promise<T> {
   if (Object.getPrototypeOf(value) !== Promise.prototype) return false;
   return !Object.hasOwn(value as object, "then") && !Object.hasOwn(value as object, "constructor");
 }
 
 /**
- * Handles the rejection of a promise that came in place of a value, as from an `async` method where a plain one is due. Unhandled, it
+ * Handles the rejection of a promise that came instead of a value, for example from an `async` method. An unhandled rejection
  * would end the process.
  */
 export function dropPromise(value: unknown): void {
@@ -41,11 +41,11 @@ export function dropPromise(value: unknown): void {
     const dropped = promiseOrValue(value);
     if (dropped instanceof Promise) dropped.catch(() => {});
   } catch {
-    // It cannot be read, so nobody can wait for it.
+    // It cannot be read, so nothing can wait for it.
   }
 }
 
-/** The items of an iterable. Throws a TypeError for anything else. */
+/** Returns the items of an iterable. Throws a TypeError for anything else. */
 export function listItems<T>(source: Iterable<T>): T[] {
   const iterator: Iterator<T> = source[Symbol.iterator]();
   dropPromise(iterator);
@@ -53,8 +53,8 @@ export function listItems<T>(source: Iterable<T>): T[] {
 }
 
 /**
- * Wraps a function so that it runs once for each object and its result is kept for as long as the object lives. Further arguments may
- * only change what it throws: the kept result is returned whatever they are.
+ * Wraps a function so that it runs once per object. The result is kept as long as the object lives. Further arguments may only
+ * affect the errors: a kept result is returned for any arguments.
  *
  * @example const toWire = memoize((message: Message) => ({ role: message.role }));
  */

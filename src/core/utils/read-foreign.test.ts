@@ -12,7 +12,7 @@ it.for<[value: unknown, text: string, count: number | undefined]>([
   [Number.NaN, "", undefined],
   [Number.POSITIVE_INFINITY, "", undefined],
   [Number.MAX_SAFE_INTEGER, "", Number.MAX_SAFE_INTEGER],
-  // Two of these are infinitely many.
+  // The sum of two such counts is infinite.
   [1e308, "", undefined],
   [null, "", undefined],
   [undefined, "", undefined],

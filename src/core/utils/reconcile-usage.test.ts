@@ -1,4 +1,4 @@
-// Token counts of services that count a part beside its whole.
+// Token counts of services that do not include a part in its whole.
 
 import { expect, it } from "vitest";
 import { reconcileUsage } from "./count-usage.ts";

@@ -1,24 +1,24 @@
-// Takes secrets out of texts by the names that stand before them.
-// In JSON, also within JSON, YAML, query strings, headers, environments and options.
+// Removes secrets from texts by the names before them: in JSON, also within JSON, YAML, query strings, headers, environment
+// variables and options.
 
 const anywhere = [
   "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
   "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
 ].join("|");
 
-/** Too short to be parts of longer names. */
+/** Only as whole names: too short to be searched for in longer ones. */
 const whole = "auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid";
 
 const ofFields = new RegExp(`${anywhere}|^(?:${whole}|tokens)$`);
 const ofTexts = new RegExp(anywhere);
 const ofAssignments = new RegExp(`signature$|^(?:${whole}|sig)$`);
 
-/** Whether a key of plain data names a secret. */
+/** True if a key of plain data names a secret. */
 export function namesSecret(key: string): boolean {
   return ofFields.test(squash(key));
 }
 
-/** Whether a name in a text names a secret. After "=" and before quotes, more names are known: prose does not look like that. */
+/** True if a name in a text names a secret. After "=" and before quotes more names count, because prose does not use them there. */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);
   return ofTexts.test(squashed) || (isAssigned && ofAssignments.test(squashed));
@@ -30,14 +30,17 @@ function squash(name: string): string {
 
 const redacted = "[redacted]";
 
-/** A name, a separator, and perhaps the bracket of a list and the quote of the value. A name begins once, so that a long one is read once. */
+/**
+ * A name, a separator, and optionally the bracket of a list and the quote of the value. A name has one beginning, so that a long
+ * one is read once.
+ */
 const field =
   /(?<![\w.-])([\w.-]+)(?:\\*["'`]|%22|&quot;)?\]?[ \t]{0,4}(=>|:=|[:=]|%3[AaDd]|\r?\n(?=[ \t]{0,8}\S{16}))\s{0,8}(?:(\[)\s{0,40}(?=\\*["'`]))?(\\*["'`]|%22|&quot;)?/g;
 
 /** An unquoted value. */
 const bare = /(?:(?!%2[26]|&)[^\s"'`,;<>()[\]{}|\\])+/y;
 
-/** The scheme of a header, which may be shown. Those of the second list are followed by several values. */
+/** The scheme of a header, which may be shown. The schemes in the second list have several values. */
 const scheme = /(?:bearer|basic|token|api-?key|negotiate|ntlm|key|ssws|sso-key)\s{1,4}/iy;
 const anyScheme = /[A-Za-z][\w-]{1,31}[ \t]{1,4}/y;
 const longScheme = /(?:digest|aws4-hmac-sha256|oauth|hawk|signature|googlelogin)\s{1,4}(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/iy;
@@ -45,10 +48,10 @@ const longScheme = /(?:digest|aws4-hmac-sha256|oauth|hawk|signature|googlelogin)
 /** One or more cookies. */
 const cookies = /(?=[\w.-]{1,64}=[^\r\n]{4})(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/y;
 
-/** Between two items of a list. */
+/** The separator of two items in a list. */
 const nextItem = /\\*["'`]\s{0,8},\s{0,40}\\*["'`]/y;
 
-/** The begin of a sentence, or a path. */
+/** The beginning of a sentence, or a path. */
 const proseItem = /[A-Za-z]?[a-z'’-]*[ \t]{1,4}[a-z'’-]+(?![\w=])|[/~]|[A-Za-z]:/y;
 
 const pairedName = String.raw`(?:name|key|field|header)(?:\\*["'])?\s{0,4}[:=]\s{0,4}\\*["']([\w.: -]{2,64})\\*["']`;
@@ -56,18 +59,18 @@ const nameBefore = new RegExp(String.raw`(?<![\w.-])${pairedName}[\s,]{1,40}(?:\
 const nameAfter = new RegExp(String.raw`\\*["'][\s,]{1,40}(?:\\*["'])?${pairedName}`, "iy");
 const longestPair = 160;
 
-/** A word alone up to the end of its line. */
+/** A single word up to the end of its line. */
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 
-/** A name is also known by the words before it: "Incorrect API key provided: …". */
+/** The words before a name may also identify a secret: "Incorrect API key provided: …". */
 const longestContext = 32;
 const longestName = 80;
 
-/** Words that stand for a value, or tell what is wrong with one. */
+/** Words that stand for a value, or describe a problem with one. */
 const notSecret =
   /^(?:true|false|null|nil|none|undefined|string|number|boolean|object|array|any|unknown|required|missing|expired|invalid|incorrect|wrong|empty|optional|denied|failed|rejected|hidden|masked|redacted|valid|set|unset|yes|no|ok|not|is|was|are|must|has|the|a|an)$/i;
 
-/** Prose: letters, perhaps with one hyphen or apostrophe, and a mark behind. */
+/** A word of prose: letters, with at most one hyphen or apostrophe, and a punctuation mark. */
 const plainWord = /^[A-Za-z]?[a-z]*(?:[-'’][a-z]+)?[.!?:]*$/;
 
 /** Replaces the values of secret fields. Takes time in proportion to the length of the text. */
@@ -104,7 +107,7 @@ interface Range {
 
 function readSecret(text: string, found: Found): Range | undefined {
   const { name, nameAt, separator, isList, quote, at } = found;
-  // Parsers say so of code.
+  // Parsers report this about code.
   if (/unexpected $/i.test(text.slice(Math.max(0, nameAt - 11), nameAt))) return undefined;
   const isAssigned = quote !== undefined || separator.includes("=") || /3d/i.test(separator);
   if (!namesSecretInText(name.slice(-longestName), isAssigned)) {
@@ -116,13 +119,13 @@ function readSecret(text: string, found: Found): Range | undefined {
   return readHeader(text, name, at) ?? readBare(text, at, isLine(text, found) ? isValue : isNoProse);
 }
 
-/** Whether a field is a line of several, as in YAML: its value may be a plain word. */
+/** True if a field is one of several lines, as in YAML. Its value may then be a plain word. */
 function isLine(text: string, { nameAt, at }: Found): boolean {
   line.lastIndex = at;
   return line.test(text) && /(?:^|\n)[ \t-]{0,40}$/.test(text.slice(Math.max(0, nameAt - 41), nameAt)) && text.includes("\n");
 }
 
-/** The text up to the closing quote, which is escaped as often as the opening one; else all that is left. */
+/** Returns the text up to the closing quote, which has as many escapes as the opening one, or else the rest of the text. */
 function readQuoted(text: string, from: number, quote: string): Range | undefined {
   const mark = quote.replace(/^\\+/, "");
   const escapes = quote.length - mark.length;
@@ -132,7 +135,7 @@ function readQuoted(text: string, from: number, quote: string): Range | undefine
   return end - from < 4 ? undefined : { from, to: end };
 }
 
-/** All items of a list, up to one that reads like a sentence: validators list what is wrong with a field under its name. */
+/** Returns all items of a list, up to one that reads like a sentence: validators list their messages under the name of a field. */
 function readList(text: string, from: number, quote: string): Range | undefined {
   let to = from;
   for (let at: number | undefined = from; at !== undefined && matchAt(proseItem, text, at) === undefined;) {
@@ -150,7 +153,7 @@ function readAfterContext(text: string, { name, nameAt, at }: Found): Range | un
   return namesSecretInText(context.replace(/^[\s\S]*[\n.:;,]/, ""), false) ? readBare(text, at, looksRandom) : undefined;
 }
 
-/** The value of a field whose name stands beside it: `{ "name": "api_key", "value": "…" }`. */
+/** Returns the value of a field whose name is in a field next to it: `{ "name": "api_key", "value": "…" }`. */
 function readPaired(text: string, { name: field, nameAt, quote, at }: Found): Range | undefined {
   if (quote === undefined || !/^value$/i.test(field)) return undefined;
   const before = nameBefore.exec(text.slice(Math.max(0, nameAt - longestPair), nameAt))?.[1];
@@ -161,14 +164,17 @@ function readPaired(text: string, { name: field, nameAt, quote, at }: Found): Ra
   return name !== undefined && namesSecretInText(name, true) ? value : undefined;
 }
 
-/** Each level of JSON within JSON doubles the backslashes: 0, 1, 3, 7. More than these are escapes of the value's own. */
+/**
+ * True if a quote closes the value. Each level of JSON within JSON doubles the backslashes: 0, 1, 3, 7. More of them belong to
+ * the value.
+ */
 function closes(text: string, at: number, escapes: number): boolean {
   let run = 0;
   while (text.charAt(at - 1 - run) === "\\") run += 1;
   return run >= escapes && (run - escapes) % (2 * (escapes + 1)) === 0;
 }
 
-/** The value of a header, behind its scheme; of cookies and schemes with several values all to the end of the line. */
+/** Returns the value of a header after its scheme. Cookies, and schemes with several values, extend to the end of the line. */
 function readHeader(text: string, name: string, at: number): Range | undefined {
   const long = matchAt(/cookie2?$/i.test(name.slice(-longestName)) ? cookies : longScheme, text, at);
   if (long !== undefined) return { from: at, to: at + long.length };

@@ -1,4 +1,4 @@
-// What looks like a credential, and what does not.
+// Texts that look like credentials, and texts that do not.
 
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "./redact-secrets.ts";

@@ -1,5 +1,5 @@
-// Takes whatever looks like a credential out of texts, URLs and data.
-// The time grows with the length of the text: a pattern that can begin anywhere either consumes what it has read, or reads a bounded part.
+// Removes credentials from texts, URLs and data. The time is proportional to the length of the text: a pattern that can begin
+// anywhere consumes what it has read, or reads a bounded part.
 
 import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
 import type { Json } from "../types/json.ts";
@@ -11,10 +11,10 @@ type Replace = string | ((match: string, ...groups: string[]) => string);
 /** The beginning of a word, also after a character that is encoded as in a URL or in JSON. */
 const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}|\\[bfnrt]|\\u[0-9A-Fa-f]{4}))`;
 
-/** A digit tells keys from words such as "sk-learn-pipeline". */
+/** A digit distinguishes keys from words such as "sk-learn-pipeline". */
 const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
 
-/** Keys by the prefix of their issuer. */
+/** Keys with the prefix of their issuer. */
 const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
   [String.raw`(?:sk|pk|rk)[-_][\w-]{8,}`, withDigit],
   [
@@ -43,21 +43,21 @@ const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
   [String.raw`(hooks\.slack\.com\/(?:services|workflows)\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{8,}`, `$1${redacted}`],
 ];
 
-/** Each is applied to the whole text, in this order. */
+/** Each pattern is applied to the whole text, in this order. */
 const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
-  // `fetch` quotes a header that it refuses, such as a key with the second line of its file.
+  // `fetch` quotes an invalid header, for example a key with the second line of its file.
   [/(Headers\.\w{1,20}: )[\s\S]*?(?= is an? invalid header|$)/g, `$1${redacted}`],
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
     redacted,
   ],
-  // The body of a private key whose first line is elsewhere.
+  // The body of a private key without its first line.
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
   ...prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const),
-  // Words with dots are read once, wherever in them a token begins.
+  // Reads words with dots once, even if a token begins in the middle.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
-  // After a scheme anything goes, but for a plain word: "Basic authentication failed".
+  // Any text after a scheme, except a plain word: "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
   [/(<([\w:.-]{1,64})>)[^<]{4,}(?=<\/)/g, ifSecret],
   [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],
@@ -69,13 +69,13 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   [/([?&]code=)[\w.~%/-]{20,}/g, `$1${redacted}`],
 ];
 
-/** An AWS secret key is 40 characters of base64 without a prefix. Only looked for beside words of AWS: hashes look alike. */
+/** An AWS secret key: 40 characters of base64 without a prefix. Only searched for near words of AWS, because hashes look the same. */
 const awsSecret = /(?<![\w/+=-])[A-Za-z0-9/+]{40}(?![\w/+=-])/g;
 
 /**
- * Takes out of a text what looks like a credential: vendor keys, bearer tokens, JSON web tokens, private keys, passwords in
- * URLs, and the values of fields, headers, variables and query parameters named so, also in JSON within JSON and percent-encoded.
- * The rest may be logged or shown.
+ * Removes credentials from a text: vendor keys, bearer tokens, JSON web tokens, private keys and passwords in URLs. Also removes
+ * the values of fields, headers, variables and query parameters with the name of a secret, even in JSON within JSON or
+ * percent-encoded. The result may be logged or shown.
  *
  * @example redactSecrets("Incorrect API key provided: sk-abc123def456"); // "Incorrect API key provided: [redacted]"
  */
@@ -89,8 +89,9 @@ export function redactSecrets(text: string): string {
 }
 
 /**
- * As `redactSecrets`, in at most `longest` UTF-16 units and never half a character. `ending` is appended to what was cut. The text is
- * cut before it is read, so that a text of any length costs the same, and after it, because a replacement may be longer.
+ * Like `redactSecrets`, with at most `longest` UTF-16 units, and without splitting a character. `ending` is appended if the text
+ * was cut. The text is cut before redaction, so that a text of any length costs the same. It is cut again afterwards, because a
+ * replacement may be longer.
  */
 export function redactText(text: string, longest: number, ending = "…"): string {
   const clean = redactSecrets(text.length > 2 * longest ? text.slice(0, endOfWord(text, 2 * longest)) : text);
@@ -98,14 +99,17 @@ export function redactText(text: string, longest: number, ending = "…"): strin
   return clean.slice(0, longest).replace(/[\ud800-\udbff]$/, "") + ending;
 }
 
-/** A word that is cut in two may hide a credential from the patterns: it is left out, unless it is very long. */
+/**
+ * Finds a cut between two words. A word that is cut in two may hide a credential from the patterns, so it is left out unless it
+ * is very long.
+ */
 function endOfWord(text: string, most: number): number {
   const last = text.slice(most - most / 4, most);
   const blank = Math.max(last.lastIndexOf(" "), last.lastIndexOf("\n"));
   return blank === -1 ? most : most - last.length + blank;
 }
 
-/** Three parts of base64, with dots between. The first begins with "{" and a quote. */
+/** Redacts a web token: three parts of base64 with dots between them, of which the first begins with "{" and a quote. */
 function redactWebToken(match: string): string {
   let from = 0;
   const parts = match.split(".");
@@ -121,13 +125,13 @@ function redactWebToken(match: string): string {
   return match;
 }
 
-/** Node lists headers as pairs of quoted texts. */
+/** Redacts a header in Node's form, which lists headers as pairs of quoted texts. */
 function redactPair(match: string, ...groups: string[]): string {
   const { 0: lead, 2: name } = groups;
   return ifSecret(match, lead, name);
 }
 
-/** A key in a sentence: "Your API key is …". */
+/** Redacts a key in a sentence: "Your API key is …". */
 function redactSaid(match: string, lead = "", value = ""): string {
   const name = lead.replace(/\s+(?:is|was)\s+["'`]?$/, "");
   return namesSecretInText(name, false) && looksRandom(value) ? lead + redacted : match;
@@ -148,7 +152,7 @@ const encoded: readonly (readonly [pattern: RegExp, character: string])[] = [
   [/%3F/gi, "?"],
 ];
 
-/** Reads a URL from "://" or "%3A%2F%2F" on. If it is encoded and holds a password, it is returned decoded. */
+/** Reads a URL from "://" or "%3A%2F%2F" on. An encoded URL with a password is returned decoded. */
 function redactWholeUrl(match: string): string {
   if (match.startsWith(":")) return redactUrl(match);
   const decoded = encoded.reduce((text, [pattern, character]) => text.replace(pattern, character), match);
@@ -156,7 +160,7 @@ function redactWholeUrl(match: string): string {
   return clean === decoded ? match : clean;
 }
 
-/** The first character that says what stands before it. */
+/** The first delimiter determines the meaning of the text before it. */
 const delimiter = /[:/?#@]/g;
 
 /** A port, not a password. */
@@ -168,7 +172,7 @@ function redactUrl(url: string): string {
   const last = url.lastIndexOf("@");
   let clean = "";
   let kept = 0;
-  // A URL may hold another one as a parameter.
+  // A URL may contain another one as a parameter.
   for (let at = url.indexOf("://"); at !== -1 && at < last; at = url.indexOf("://", Math.max(kept, at + 3))) {
     const from = at + 3;
     const end = findEnd(url, from, last);
@@ -179,7 +183,10 @@ function redactUrl(url: string): string {
   return clean + url.slice(kept);
 }
 
-/** The end of the user name and the password, if there are any. After a colon it is the last "@": a password may hold others. */
+/**
+ * Returns the end of the user name and the password, if there are any. After a colon it is the last "@", because a password may
+ * contain others.
+ */
 function findEnd(url: string, from: number, last: number): number | undefined {
   ipv6.lastIndex = from;
   delimiter.lastIndex = ipv6.test(url) ? ipv6.lastIndex : from;
@@ -197,11 +204,11 @@ const mostValues = 500;
 const deepestLevel = 8;
 
 /**
- * Copies plain data for a place that is read by people: what stands under a key such as "password", "apiKey" or "Set-Cookie"
- * becomes "[redacted]", whatever it is; credentials within texts too. Case and separators of keys do not count.
+ * Copies plain data for display. Any value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", and
+ * credentials in texts are removed. Case and separators of keys do not matter.
  *
- * The copy is small: texts are cut to 500 UTF-16 units, keys to 100, arrays and objects to 50 items, levels to 8, and all of it
- * to 500 values. What is left out shows as "…". An own key "__proto__" stays data.
+ * The copy is small: texts are cut to 500 UTF-16 units, keys to 100, arrays and objects to 50 items, levels to 8, and everything
+ * to 500 values. Omitted parts show as "…". An own key "__proto__" stays data.
  *
  * @example redactJson({ city: "Oslo", "x-api-key": "abc" }) // { city: "Oslo", "x-api-key": "[redacted]" }
  */
@@ -240,7 +247,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
     }
     fields.push([redactText(key, longestKey), redactValue(namesSecret(key) ? redacted : value, depth + 1, bounds)]);
   }
-  // Defines its keys instead of assigning them, so that "__proto__" is one like others.
+  // Defines the keys instead of assigning them, so that "__proto__" is an ordinary key.
   return Object.fromEntries(fields);
 }
 

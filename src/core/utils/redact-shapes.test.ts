@@ -1,4 +1,5 @@
-// Credentials in lists, in pairs of a name and a value, in sentences and in headers with quoted values, and what looks like them.
+// Credentials in lists, in pairs of a name and a value, in sentences and in headers with quoted values, and similar harmless
+// texts.
 
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "./redact-secrets.ts";

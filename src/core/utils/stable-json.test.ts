@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { digest, stableJson } from "./json.ts";
 
-/** The same data with the keys of each object turned round. */
+/** The same data with reversed key order in each object. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== "object" || value === null) return value;

@@ -1,15 +1,15 @@
-// Short forms and sizes of texts and values.
+// Shortened forms and sizes of texts and values.
 
 import type { ModelChunk } from "../types/provider.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../types/message.ts";
 
-/** At most `longest` UTF-16 units of a text, with "…" where something was cut; never half a character. */
+/** Cuts a text to at most `longest` UTF-16 units, followed by "…" if anything was cut. Characters are never split. */
 export function cutText(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, "")}…` : text;
 }
 
-/** The text of a chunk's field. Throws where it has none: that is the provider's mistake. */
+/** Returns a text field of a chunk. Throws if the chunk has none, which is an error of the provider. */
 export function textIn<Field extends string>(
   chunk: { readonly type: string } & { readonly [Key in Field]: unknown },
   field: Field,
@@ -19,10 +19,10 @@ export function textIn<Field extends string>(
   throw new TypeError(`A chunk of type "${chunk.type}" must have a text as "${field}".`);
 }
 
-/** In place of content that nobody hears: the model works. It is known by identity, and says nothing. */
+/** Stands for content that is not shown: the model is working. Recognized by identity; its text is empty. */
 export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** Whether a chunk adds to the answer. Empty texts, token counts and news of attempts do not. */
+/** True if a chunk adds to the answer. Empty texts, token counts and attempt chunks do not. */
 export function isContent(chunk: ModelChunk): boolean {
   if ("text" in chunk) return chunk.text !== "" || chunk === hiddenContent;
   return chunk.type !== "usage" && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded";
@@ -31,12 +31,12 @@ export function isContent(chunk: ModelChunk): boolean {
 const longestShown = 24;
 const longestQuoted = 64;
 
-/** Only words, numbers and the like are shown; anything else may be content that must stay where it is. */
+/** Only words, numbers and the like are shown. Anything else may be private content. */
 const harmless = /^[\w .:+-]*$/;
 
 /**
- * Says what a value is, such as `"10"`, `-1`, `an array of 3 items` or `a promise`. Never the content of an object, and
- * nothing of a text that is long or looks like a credential.
+ * Describes a value, such as `"10"`, `-1`, `an array of 3 items` or `a promise`. Never shows the content of an object, or a text
+ * that is long or looks like a credential.
  */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined || typeof value === "boolean") return String(value);
@@ -46,7 +46,7 @@ export function describeValue(value: unknown): string {
   return describeObject(value);
 }
 
-/** A proxy may refuse to be looked at. */
+/** A proxy may throw on any access. */
 function describeObject(value: object): string {
   try {
     if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
@@ -56,12 +56,12 @@ function describeObject(value: object): string {
   }
 }
 
-/** Puts a foreign name in quotes, cut to 64 characters. What a terminal would obey, or not show, is escaped. */
+/** Quotes an untrusted name, cut to 64 characters. Control characters and invisible characters are escaped. */
 export function quote(name: string): string {
   return JSON.stringify(cutText(name, longestQuoted)).replace(unprintable, escapeUnits);
 }
 
-/** Controls beyond ASCII, line separators, direction marks and other characters without a shape. JSON leaves them as they are. */
+/** Control characters beyond ASCII, line separators, direction marks and other invisible characters, which JSON does not escape. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 function escapeUnits(text: string): string {
@@ -73,9 +73,12 @@ function describeText(text: string): string {
   return shown ? `"${text}"` : `a string of ${text.length} characters`;
 }
 
-/** The part of a message that any model can read: reasoning without its signature is refused, or means nothing to another one. */
+/**
+ * The part of a message that any model can read. Reasoning is left out: without its signature a service rejects it, and another
+ * model cannot use it.
+ */
 export interface PlainTurn {
-  /** All of its text, put together. */
+  /** All of its text, concatenated. */
   readonly text: string;
   readonly calls: readonly ToolCallPart[];
 }
@@ -91,15 +94,15 @@ export function readTurn({ content }: Pick<AssistantMessage, "content">): PlainT
   return { text, calls };
 }
 
-/** True if a tool result is no failure. A call that restarted the context has succeeded. */
+/** True if a tool result is not a failure. A call that restarted the context has succeeded. */
 export function hasSucceeded({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
   return outcome === "completed" || outcome === "restarted";
 }
 
-/** Bytes of UTF-8 in a token, about. */
+/** Approximate bytes of UTF-8 per token. */
 export const bytesPerToken = 4;
 
-/** The size of a text in bytes of UTF-8; half a surrogate pair counts as the 3 bytes of its replacement character. */
+/** The size of a text in bytes of UTF-8. Half a surrogate pair counts as the 3 bytes of its replacement character. */
 export function countBytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {
@@ -110,23 +113,23 @@ export function countBytes(text: string): number {
       continue;
     }
     bytes += 2;
-    // The second half of a pair was counted as one byte of its four.
+    // The second half of a pair is already counted as one of its four bytes.
     if (isPairAt(text, index)) index += 1;
   }
   return bytes;
 }
 
-/** About how many tokens a text is: a quarter of its bytes, rounded up. */
+/** The approximate number of tokens of a text: a quarter of its bytes, rounded up. */
 export function estimateTokens(text: string): number {
   return tokensOfBytes(countBytes(text));
 }
 
-/** The same for a text whose bytes are counted. */
+/** The approximate number of tokens for a number of bytes. */
 export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / bytesPerToken);
 }
 
-/** Whether a surrogate pair begins at `index`. */
+/** True if a surrogate pair begins at `index`. */
 export function isPairAt(text: string, index: number): boolean {
   return (text.codePointAt(index) ?? 0) > 0xffff;
 }

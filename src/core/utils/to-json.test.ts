@@ -7,7 +7,7 @@ function roundTrip(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** An object or an array that holds itself below `levels` of others. */
+/** An object or an array that contains itself, inside `levels` others. */
 function cycleBelow(levels: number): unknown {
   const ring: { next?: unknown } = {};
   ring.next = [ring];
@@ -40,7 +40,8 @@ describe("toJson", () => {
       fc.property(anything, (value) => {
         fc.pre(JSON.stringify(value) !== undefined);
         const copy = toJson(value);
-        // Node's own equality compares prototypes and keys such as "constructor" and "__proto__"; the text, the order of keys.
+        // Node's equality compares prototypes and keys such as "constructor" and "__proto__"; the text compares the order of
+        // keys.
         expect(isDeepStrictEqual(copy, roundTrip(value))).toBe(true);
         expect(JSON.stringify(copy)).toBe(JSON.stringify(value));
       }),

@@ -1,4 +1,4 @@
-// Reads what a model writes about tools: names, arguments and calls that come twice.
+// Reads tool names and arguments from models, and detects repeated calls.
 
 import type { Json } from "../types/json.ts";
 import type { ModelChunk } from "../types/provider.ts";
@@ -37,9 +37,9 @@ export function endArguments(argsText: string, isCut: boolean): Pick<CallReadyCh
   return { args, argsText, problem };
 }
 
-/** How two calls of one stream are compared. */
+/** The facts by which two calls of one stream are compared. */
 export interface CallFacts {
-  /** As the service gave it. Calls without an id are never the same. */
+  /** As the service sent it. Calls without an id are never equal. */
   readonly id: string | undefined;
   readonly name: string;
   readonly argsText: string;
@@ -50,7 +50,7 @@ export class FinishedCalls<Call extends object> {
   readonly #ids = new Set<string>();
   readonly #calls = new Map<string, Call>();
 
-  /** True if a finished call has this id. Tell nothing of a call that may repeat one before it has ended. */
+  /** True if a finished call has this id. Emit nothing for a call that may repeat an earlier one until it has ended. */
   hasId(id: string | undefined): boolean {
     return id !== undefined && this.#ids.has(id);
   }
@@ -67,12 +67,12 @@ export class FinishedCalls<Call extends object> {
   }
 }
 
-/** True if two argument texts hold the same JSON: spaces and the order of keys do not matter. */
+/** True if two argument texts hold the same JSON. Spaces and the order of keys do not matter. */
 export function isSameArguments(one: string, other: string): boolean {
   return one === other || argumentsKey(one) === argumentsKey(other);
 }
 
-/** Arguments that no tool can take are compared as text. */
+/** Unusable arguments are compared as text. */
 function argumentsKey(text: string): string {
   const parsed = parseToolArguments(text);
   if (!("args" in parsed)) return text;
@@ -88,24 +88,27 @@ export function findRecent<Item>(items: readonly Item[], farthest: number, match
   return items.length > farthest ? items.slice(-farthest).findLast(matches) : items.findLast(matches);
 }
 
-/** Returns a tool name with only letters, digits, `_` and `-`. A service refuses every later request if the history holds another one. */
+/**
+ * Returns a tool name with only letters, digits, `_` and `-`. With any other name in the history, a service rejects every later
+ * request.
+ */
 export function toWireName(name: string): string {
   return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
 }
 
-/** Names are compared by their first characters only, because a foreign one may be a megabyte long. */
+/** Compares only the first characters of names, because an untrusted name may be a megabyte long. */
 const comparedLength = 64;
 
-/** More candidates are not looked at: a server may list any number of tools. */
+/** Most candidates that are considered, because a server may list any number of tools. */
 const mostCandidates = 10_000;
 
-/** Candidates that are compared letter by letter, those that share the most letters with the name first. */
+/** Candidates that are compared letter by letter, first those that share the most letters with the name. */
 const mostCompared = 64;
 
 /**
- * Returns the candidate nearest to `name`, or undefined if none is near: at most a third of the letters may be wrong, missing,
- * too many or swapped with their neighbour. Case and separators do not count, nor does a namespace that models like to put
- * before a name, as in "functions.search". Of equally near ones the first wins.
+ * Returns the candidate nearest to `name`, or undefined if none is near. At most a third of the letters may be wrong, missing,
+ * extra or swapped with their neighbour. Case and separators do not count. Neither does a namespace before the name, as in
+ * "functions.search". Of equally near candidates the first is returned.
  *
  * The work is bounded: only the first 10,000 candidates are considered, and only the 64 likeliest are compared letter by letter.
  *
@@ -131,23 +134,23 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   return nearest?.candidate;
 }
 
-/** A folded name, and how often each letter is in it. */
+/** A normalized name, and the counts of its letters. */
 interface Letters {
   readonly text: string;
   readonly counts: Uint8Array;
 }
 
-/** A candidate beside one reading of the name. `least` is a lower bound of their distance. */
+/** A candidate with one form of the name. `least` is a lower bound of their distance. */
 interface Pair {
   readonly candidate: string;
-  /** The position of the candidate among all of them. */
+  /** The position among all candidates. */
   readonly place: number;
   readonly from: Letters;
   readonly to: Letters;
   readonly least: number;
 }
 
-/** The pairs that may be near, the likeliest first. */
+/** Returns the pairs that may be near, the likeliest first. */
 function likeliestPairs(wanted: readonly Letters[], candidates: Iterable<string>): readonly Pair[] {
   const pairs: Pair[] = [];
   let place = 0;
@@ -178,7 +181,7 @@ function toLetters(text: string): Letters {
   return { text, counts };
 }
 
-/** Letters that one text has and the other lacks must each be replaced, added or taken away. */
+/** Returns a lower bound of the distance: letters that only one text has must be replaced, added or removed. */
 function leastDistance(from: Letters, to: Letters): number {
   let missing = 0;
   let surplus = 0;
@@ -197,7 +200,7 @@ function fold(name: string): string {
     .slice(0, comparedLength);
 }
 
-/** The distance of two texts, or Infinity if more than `allowed` letters differ. Gives up at the first row that is over. */
+/** Returns the distance of two texts, or Infinity if more than `allowed` letters differ. Stops at the first row that exceeds it. */
 function distanceWithin(allowed: number, from: string, to: string): number {
   let beforeLast: Row = rows[0];
   let last: Row = rows[1];
@@ -214,7 +217,7 @@ function distanceWithin(allowed: number, from: string, to: string): number {
       current[column] = distance;
       if (distance < shortest) shortest = distance;
     }
-    // Two rows are looked back at, for a swap.
+    // A swap refers to the last two rows.
     if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
     [beforeLast, last, current] = [last, current, beforeLast];
   }
@@ -224,7 +227,7 @@ function distanceWithin(allowed: number, from: string, to: string): number {
 
 type Row = Uint8Array;
 
-/** Rows of the table of distances, made once. */
+/** Rows of the distance table, allocated once. */
 const rows: readonly [Row, Row, Row] = [makeRow(), makeRow(), makeRow()];
 
 function makeRow(): Row {
@@ -235,7 +238,7 @@ function at(row: Row, column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Returns the arguments as an object, as services want them back. Those of a refused call may be anything. */
+/** Returns the arguments as an object, which services require. Those of a refused call may be any value. */
 export function toArgumentsObject(args: Json): Json {
   return isRecord(args) ? args : { INVALID_ARGUMENTS: args };
 }

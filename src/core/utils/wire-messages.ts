@@ -1,11 +1,8 @@
-// Messages and settings as services take them.
+// Messages and settings in the form of services.
 
 import type { ModelSettings } from "../types/provider.ts";
 
-/**
- * Groups neighbours of one role. Join each group once: joining message by message copies all that was joined before, which takes
- * quadratic time.
- */
+/** Groups neighbouring items of the same role. Join each group once: joining message by message takes quadratic time. */
 export function groupByRole<Item extends { readonly role: string }>(items: Iterable<Item>): readonly RoleGroup<Item>[] {
   const groups: [Item, ...Item[]][] = [];
   for (const item of items) {
@@ -16,10 +13,10 @@ export function groupByRole<Item extends { readonly role: string }>(items: Itera
   return groups;
 }
 
-/** One item or more of one role. */
+/** One or more items of the same role. */
 export type RoleGroup<Item> = readonly [Item, ...Item[]];
 
-/** Returns the settings that are set, without `extra`, under the names that they have here. An empty list of stop sequences is left out. */
+/** Returns the defined settings, without `extra`, under their names here. An empty list of stop sequences is omitted. */
 export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: ModelSettings): object {
   return {
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),

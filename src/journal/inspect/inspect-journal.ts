@@ -1,4 +1,4 @@
-// Reads what a journal says about its run, without the options of that run and without running anything.
+// Reads the state of a run from its journal, without the options of the run and without running anything.
 
 import {
   type EndReason,
@@ -17,46 +17,49 @@ import { readJournal } from "../journal-session.ts";
 import { type PendingCall, toRecords } from "./records.ts";
 import { rebuildRun } from "./rebuild-run.ts";
 
-/** `not-started` before the first record; `running` until the run ends, so also if its process died. Otherwise the status of its result. */
+/** `not-started` before the first record. `running` until the run ends, even if its process died. Otherwise the status of its result. */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
 
-/** A run as its journal has it. Plain data. */
+/** A run as recorded in its journal. Plain data. */
 export interface JournalInspection {
-  /** Undefined if the run was given no id, or has not started. */
+  /** Undefined if the caller set no id, or the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
-  /** How the run ended, or what it waits for; undefined while it has not. */
+  /** How the run ended, or what it waits for; undefined while it is running. */
   readonly reason: EndReason | undefined;
-  /** The messages that the run was given. The call that goes on with it is made with them. Empty if it has not started. */
+  /** The messages that the run was started with. Pass them to the call that resumes it. Empty if it has not started. */
   readonly initialMessages: readonly Message[];
-  /** The transcript so far. While calls run, they have no results in it. */
+  /** The transcript so far. Calls that are still running have no results in it. */
   readonly messages: readonly Message[];
-  /** Calls that have no outcome yet, in their order, those inside nested runs too. Empty once the run has ended. */
+  /** Calls without an outcome, in order, including those inside nested runs. Empty once the run has ended. */
   readonly pendingCalls: readonly PendingCall[];
   /** The last text of the model that was not blank, trimmed; empty if there was none. */
   readonly text: string;
-  /** Of all streams and nested runs that are recorded as over. */
+  /** Usage of all streams and nested runs that are recorded as finished. */
   readonly usage: Usage;
-  /** USD; undefined if the cost of a stream is not known. */
+  /** USD; undefined if the cost of a stream is unknown. */
   readonly costUSD: number | undefined;
-  /** How many iterations have begun to count towards `maxIterations`. */
+  /** Iterations that have begun to count towards `maxIterations`. */
   readonly iterations: number;
-  /** Those inside nested runs included. */
+  /** Includes calls inside nested runs. */
   readonly toolCallsExecuted: number;
-  /** When the run last looked at its inbox, in milliseconds of its clock; undefined before its first iteration. */
+  /** When the run last read its inbox, in milliseconds of its clock; undefined before its first iteration. */
   readonly lastSeenMs: number | undefined;
 }
 
 /**
- * Reads a journal file, or a journal, and says how far its run has come: status, transcript, calls without an outcome, and usage. Asks no
- * model, runs no tool, takes no lock and writes nothing. It needs none of the run's options, and can be called while the run is live: a
- * last line that is half written is passed over.
+ * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and usage.
+ * It sends no request, runs no tool, takes no lock and writes nothing. It needs none of the run's options, and can be called
+ * while the run is live: an incomplete last line is ignored.
  *
- * Rejects with LoopError "invalid-option" for anything else than a path or a journal with `read`, "journal-mismatch" for records of another
- * version, "journal-damaged" for a file or a record that was changed, "journal-refused" for a file that is no journal, and with the error of
- * the disk, such as ENOENT.
+ * Rejects with errors of the disk, such as ENOENT, and with LoopError:
  *
- * To go on from the journal alone, call `runToolLoop` with `runId` and with `initialMessages` as its `messages`.
+ * - "invalid-option" unless the argument is a path or a journal with `read`
+ * - "journal-mismatch" for records of another version
+ * - "journal-damaged" for a changed file or record
+ * - "journal-refused" for a file that is not a journal
+ *
+ * To resume the run from the journal alone, call `runToolLoop` with `runId`, and with `initialMessages` as its `messages`.
  *
  * @example
  * const { runId, pendingCalls } = await inspectJournal("runs/order-7.jsonl");
@@ -83,14 +86,14 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
   };
 }
 
-/** Without an intent before it, a call that runs has no record. */
+/** Without a recorded intent, a call that is running has no record. */
 function toUnsure(call: PendingCall): PendingCall {
   return call.state === "not-begun" ? { ...call, state: "may-have-run" } : call;
 }
 
 interface Source {
   readonly answers: ReadonlyMap<string, unknown>;
-  /** Whether the beginning of a call is recorded as well as its end. */
+  /** True if the start of a call is recorded, and not only its end. */
   readonly durable: boolean;
 }
 
@@ -104,7 +107,7 @@ async function readSource(source: unknown): Promise<Source> {
   throw invalidOption("source.read()", "a Map of the answers of all steps by key", answers);
 }
 
-/** Records of another version mean something else, and a journal that begins otherwise belongs to no run. */
+/** Rejects records of another version, which have another meaning, and journals that do not begin with a run. */
 function check(record: Partial<RunRecord> | undefined): RunRecord {
   const { version } = record ?? {};
   if (version === recordVersion) return record as RunRecord;

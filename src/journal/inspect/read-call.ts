@@ -1,4 +1,4 @@
-// Reads from the records of a call how far it has come.
+// Reads the progress of a call from its records.
 
 import {
   type BegunRecord,
@@ -25,42 +25,42 @@ import {
 } from "../../core/entry-kit.ts";
 import type { PendingCall, Records } from "./records.ts";
 
-/** How far a batch has come: `settled` is undefined while calls of it run. */
+/** The progress of a batch. `settled` is undefined while some of its calls run. */
 interface BatchProgress {
   /** The calls, if all of them are over or wait. */
   readonly settled: readonly SettledCall[] | undefined;
   readonly pending: readonly PendingCall[];
 }
 
-/** Reads the batch of the current turn. `isOver` says that the run has gone on after it. */
+/** Reads the batch of the current message. `isOver` is true if the run has gone on after it. */
 export function readBatch(reading: CallReading, isOver: boolean): BatchProgress {
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
-  // With a higher limit a run comes back to calls of a batch that it had gone on after.
+  // With a higher limit, a run returns to calls of an earlier batch that it had gone on from.
   const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
   if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
   if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
   return { settled: addResults(reading, found.map(toLast)), pending: [] };
 }
 
-/** Every other call of a batch that is over has an outcome on record. */
+/** All other calls of a finished batch have a recorded outcome. */
 function toLast({ stage, settled }: CallProgress): SettledCall {
   return stage === "over" ? settled : { outcome: { call: settled.outcome.call, durationMs: 0, kind: "limit" } };
 }
 
 type Processed = Pick<SettledCall, "textForModel" | "extraction"> & { readonly index: number };
 
-/** Results as the pipeline has changed them. */
+/** Adds the changes that the pipeline made to results. */
 function addResults({ records, state }: CallReading, settled: readonly SettledCall[]): readonly SettledCall[] {
   const processed = records.find<readonly Processed[]>(stepKey(state, "results")) ?? [];
   const changes = new Map(processed.map(({ index, textForModel, extraction }) => [index, { textForModel, extraction }]));
   return settled.map((call, index) => ({ ...call, ...changes.get(index) }));
 }
 
-/** How far a run inside a call has come. */
+/** The progress of a run inside a call. */
 export interface NestedProgress {
-  /** Undefined while it goes on. */
+  /** Undefined while it is running. */
   readonly ending: Ending | undefined;
   readonly pendingCalls: readonly PendingCall[];
   readonly spent: NestedSpending;
@@ -75,16 +75,19 @@ interface CallReading {
   readNested(records: Records): NestedProgress;
 }
 
-/** How far a call has come. */
+/** The progress of a call. */
 interface CallProgress {
-  /** `over`: it has its outcome. `waits`: for a decision, or the run inside it does. `begun`: it has no outcome yet. `held`: nothing is recorded. */
+  /**
+   * `over`: it has an outcome. `waits`: it, or the run inside it, waits for a decision. `begun`: it has no outcome yet. `held`:
+   * nothing is recorded.
+   */
   readonly stage: "over" | "waits" | "begun" | "held";
-  /** The call as the transcript has it. */
+  /** The call as in the transcript. */
   readonly settled: SettledCall;
   readonly pending: readonly PendingCall[];
 }
 
-/** Reads one call of the current turn. */
+/** Reads one call of the current message. */
 function readCall(reading: CallReading, call: ToolCall, index: number): CallProgress {
   const early = findEarly(reading, call, index);
   if (early !== undefined) return toOver(early);
@@ -96,12 +99,12 @@ function readCall(reading: CallReading, call: ToolCall, index: number): CallProg
 }
 
 function toOver(outcome: ToolOutcome): CallProgress {
-  // Which tools a policy hides after a restart is not recorded; the transcript does not say it.
+  // The tools that a policy hides after a restart are not recorded, and not part of the transcript.
   const restart = detectContextRestart(outcome, undefined);
   return { stage: "over", settled: restart === undefined ? { outcome } : { outcome, restart }, pending: [] };
 }
 
-/** The outcome of a call before anybody could be asked about it: it ran while the model spoke, or it was refused. */
+/** Returns the outcome of a call that needed no decision: it ran during the stream, or was refused. */
 function findEarly({ records, state }: CallReading, call: ToolCall, index: number): ToolOutcome | undefined {
   const refusals = state.streamResults.at(-1)?.refusals ?? [];
   const verdict = records.find<Verdict>(callKey(state, "validation", { index, name: call.name }));
@@ -112,7 +115,7 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
   );
 }
 
-/** The facts about a call that waits, or that a decision keeps from running; undefined for one that may run. */
+/** Returns the progress of a call that waits, or that a decision prevents; undefined for a call that may run. */
 function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
   const decision = findDecision(records, callKey(state, "approval", place));
   if (decision === undefined) return undefined;
@@ -130,7 +133,7 @@ function readDecision({ records, state }: CallReading, call: ToolCall, place: Ca
   return refused === undefined ? undefined : toOver(refused);
 }
 
-/** The last word about a question. */
+/** Returns the last decision about a question. */
 function findDecision(records: Records, key: string): RecordedDecision | undefined {
   let decision = records.find<RecordedDecision>(key);
   for (let attempt = 1; decision?.kind === "ask"; attempt += 1) {
@@ -154,7 +157,7 @@ function readStep({ records, state, readNested }: CallReading, call: ToolCall, p
   return { stage, settled: { outcome: { call, durationMs: 0, kind: "not-run" } }, pending: [pending] };
 }
 
-/** A run that is suspended waits. One that has ended is about to give its call an outcome. */
+/** Returns the progress of a call with a nested run. A suspended run waits. A run that has ended is about to give the call its outcome. */
 function toNested(call: ToolCall, place: CallPlace, { ending, pendingCalls, spent, durationMs }: NestedProgress): CallProgress {
   const inner = pendingCalls.map((one): PendingCall => ({ ...one, id: `${call.callId}/${one.id}` }));
   const pending: readonly PendingCall[] = [{ ...describe(call, place), state: "nested-run" }, ...inner];

@@ -1,4 +1,4 @@
-// Rebuilds the state of a run from its records: `nextStep` decides and `applyStep` applies, as in the run itself.
+// Rebuilds the state of a run from its records. `nextStep` decides and `applyStep` updates the state, as in the run itself.
 
 import {
   applyStep,
@@ -37,7 +37,7 @@ import {
 import type { PendingCall, Records } from "./records.ts";
 import { type NestedProgress, readBatch } from "./read-call.ts";
 
-/** By retry, where the records of that retry lead: the ending that was tried again, or that came last; or the last record of all. */
+/** The ending that each retry leads to: the one that was retried, or the last one. For an unfinished run, the key of the last record. */
 type Way = ReadonlyMap<number, string>;
 
 /** Follows the retries back from the last record. */
@@ -49,7 +49,7 @@ function findWay(records: Records): Way {
   way.set(retryOf(last), ending ?? last);
   for (let retry = retryOf(last); retry > 0;) {
     const before = records.find<ReopenAnswer>(retryKey(retry))?.before ?? "";
-    // A retry comes after what it tries again.
+    // A retry comes after the ending that it retries.
     retry = Math.min(retryOf(before), retry - 1);
     way.set(retry, before);
   }
@@ -63,43 +63,46 @@ interface Close {
   readonly attempt: number;
 }
 
-/** Finds the last look of the ending that the run came to where it stands. */
+/** Finds the recorded last look for the ending at the current position. */
 function findClose(records: Records, way: Way, state: LoopState): Close | undefined {
   for (let attempt = state.endChecks; ; attempt += 1) {
     const answer = records.find<InboxAnswer>(lastInboxKey(state, attempt));
     if (answer === undefined) return undefined;
     const { ending, before } = answer;
     if (ending === undefined || before !== endingKey(state, ending)) continue;
-    // Before or after the calls of the iteration: that is all that the place does not say.
+    // The key does not tell if the ending came before or after the calls of the iteration.
     if ((answer.after === "model") !== (state.phase === "model")) continue;
     if (isGoal(way, state, answer) || isReopened(records, state, answer)) return { answer, ending, attempt };
   }
 }
 
-/** A message that came with the last look may outrank the ending that the look was for. */
+/** True if a look leads to the next ending. A request that came with the look may outrank its ending. */
 function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = way.get(state.retry);
   return goal === before || (ended !== undefined && goal === endingKey(state, ended));
 }
 
-/** Whether an answer was followed by a message that came with the last look. */
+/** True if a message that came with the last look followed an answer. */
 function isReopened(records: Records, state: LoopState, { ending, messages = [] }: InboxAnswer): boolean {
   const isAnswer =
     ending?.status === "completed" || ending?.status === "empty-response" || ending?.reason.kind === "invalid-output";
   return isAnswer && [...state.unsent, ...messages].some(({ verb }) => verb === "steer") && records.has(inboxKey(state, 1, 0));
 }
 
-/** Whether the first stream of the current iteration was a last word. With a higher limit the run asked another question in its place. */
+/**
+ * True if the first stream of the current iteration was a final answer. With a higher limit, the run sent another request at this
+ * position.
+ */
 function isLastWord(records: Records, way: Way, state: LoopState): boolean {
   if (!records.has(streamKey(state, "final-answer"))) return false;
   const goal = way.get(state.retry) ?? "";
   return !records.has(streamKey(state, "model")) || (iterationOf(goal) === state.iteration && goal.includes("/final-answer"));
 }
 
-/** A run as far as its records go. */
+/** A run up to the end of its records. */
 interface Rebuilt {
   readonly state: LoopState;
-  /** Undefined while the run goes on. */
+  /** Undefined while the run is running. */
   readonly ending: Ending | undefined;
   readonly pendingCalls: readonly PendingCall[];
 }
@@ -111,21 +114,24 @@ interface Reading {
   readonly way: Way;
 }
 
-/** The end of the records; undefined if they go on. */
+/** The end of the records; undefined if there are more. */
 type Stop = Omit<Rebuilt, "state"> | undefined;
 
 const midway: Stop = { ending: undefined, pendingCalls: [] };
 
 const none = Number.POSITIVE_INFINITY;
 
-/** No limit ends a run here: one that did is in the records. Where the tool limit is broken, a last word is likelier than no record yet. */
+/**
+ * No limits, because an ending by a limit is in the records. If the tool limit is broken, a final answer is more likely than a
+ * missing record.
+ */
 const openBounds: Bounds = {
   ...noLimits,
   finalAnswer: true,
   asksIteration: false,
 };
 
-/** Stands for the limit that granted a last word. Which one it was stands in the last look after it. */
+/** Stands for the limit that granted a final answer. The last look after it records which one it was. */
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
 /** Reads all records of a run. */
@@ -143,7 +149,7 @@ export function rebuildRun(records: Records, start: RunStart): Rebuilt {
 function readNext(reading: Reading): Stop {
   const { state } = reading;
   const close = closeAt(reading, state.phase);
-  if (close !== undefined) return fold(state, { kind: "close", ...close });
+  if (close !== undefined) return fold(state, { kind: "last-look", ...close });
   const next = nextStep(state, boundsOf(reading));
   switch (next.kind) {
     case "inbox":
@@ -158,7 +164,7 @@ function readNext(reading: Reading): Stop {
       return readOutput(reading, next.mayAskAgain);
     case "hook":
       return foldFound(reading, stepKey(state, "iteration"), (answer: HookAnswer) => ({ kind: "hook", answer }));
-    case "close":
+    case "last-look":
       return midway;
     case "end":
       return readAfterEnding(reading, next.ending);
@@ -180,7 +186,7 @@ function closeAt({ records, state, way }: Reading, phase: LoopState["phase"]): C
   return findClose(records, way, phase === state.phase ? state : { ...state, phase });
 }
 
-/** Policies and hooks that were asked have records. */
+/** Policies and hooks that were called have records. */
 function boundsOf(reading: Reading): Bounds {
   const { records, state } = reading;
   const isOutput = records.has(stepKey(state, "output"));
@@ -195,8 +201,8 @@ function readInbox(reading: Reading): Stop {
   const { state, records } = reading;
   const stays = state.phase === "start" || state.phase === "resume";
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
-  // A message that came with the last look is sent only if a limit leaves it an iteration.
-  const isOver = state.phase === "close" && !records.has(key) && state.lastInbox?.goesOn !== true;
+  // A message that came with the last look is only sent if a limit leaves an iteration for it.
+  const isOver = state.phase === "last-look" && !records.has(key) && state.lastInbox?.goesOn !== true;
   if (isOver) return { ending: state.ending, pendingCalls: [] };
   return foldFound(reading, key, (answer: InboxAnswer) => ({ kind: "inbox", answer }));
 }
@@ -222,19 +228,19 @@ function readCalls(reading: Reading): Stop {
   return suspension === undefined ? undefined : { ending: suspension, pendingCalls: pending };
 }
 
-/** A run inside a call of a run in memory has no first record. */
+/** A nested run has no first record in a journal that is not durable. */
 function startOf(records: Records, { priced }: RunStart): RunStart {
   return records.find<RunStart>(runKey) ?? { messages: [], ...(priced === undefined ? {} : { priced }) };
 }
 
-/** Whether the run has gone on after the batch of this iteration. */
+/** True if the run has gone on after the batch of this iteration. */
 function isPast(reading: Reading): boolean {
   const { records, state } = reading;
   const isOn = records.has(stepKey(state, "iteration")) || records.has(inboxKey(state, 1, 0));
   return isOn || closeAt(reading, "batch") !== undefined;
 }
 
-/** The model was told of an answer that does not fit, unless the run ended with it. */
+/** Reads the validation of an answer. The model was told about an answer that does not fit, unless the run ended with it. */
 function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
   const { records, state } = reading;
   return foldFound(reading, stepKey(state, "output"), (answer: OutputAnswer) => {
@@ -243,7 +249,7 @@ function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
   });
 }
 
-/** Whether the run went on after an ending: it was resumed, or tried again. */
+/** Reads what followed an ending: the run was resumed, or the ending was retried. */
 function readAfterEnding({ records, state }: Reading, ending: Ending): Stop {
   if (ending.status === "suspended") {
     return records.has(nextKeyAfter(state)) ? fold(state, { kind: "resume" }) : { ending, pendingCalls: [] };

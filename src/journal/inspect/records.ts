@@ -1,12 +1,12 @@
-// The records of a journal for a reader, and the calls among them that wait.
+// The records of a journal, and the waiting calls among them.
 
 import { checkAnswer, isRecord, type Json, type ShownTool, type ToolChange } from "../../core/entry-kit.ts";
 
-/** A call of the open batch that has no outcome yet. Plain data. */
+/** A call of the open batch without an outcome. Plain data. */
 export type PendingCall = {
   /**
-   * Its name in the option `decisions`: its call id, after those of the calls that it is inside of, with "/" between. If somebody was
-   * asked anew, because the tool had changed, the number of the question follows: `call_i0_0#2`.
+   * The key of the call in the option `decisions`: the ids of the calls around it and its own id, joined by "/". If a decision
+   * was requested again because the tool changed, the number of the request follows: `call_i0_0#2`.
    */
   readonly id: string;
   readonly callId: string;
@@ -17,37 +17,40 @@ export type PendingCall = {
   readonly args: Json;
 } & (
   | {
-      /** Somebody has to decide about it. Make the call of `runToolLoop` again with a decision under `id`. */
+      /** The call waits for a decision. Repeat the call of `runToolLoop` with a decision under `id`. */
       readonly state: "awaiting-approval";
-      /** The tool that the question is about. A decision holds for this tool: if it has changed by then, the question is asked anew. */
+      /**
+       * The tool that the question is about. A decision is valid only for this tool: if it has changed by then, the question is
+       * asked again.
+       */
       readonly tool: ShownTool;
-      /** Changes of the tool since the question before this one. */
+      /** Changes of the tool since the previous question. */
       readonly toolChanges?: readonly ToolChange[] | undefined;
     }
   | {
       /**
-       * `may-have-run`: it began, and runs now or was cut off by the end of its process. `not-begun`: nothing of it is recorded.
-       * `nested-run`: it is a run of its own that is not over; the pending calls of that run follow it.
+       * `may-have-run`: it began, and is running or was cut off by the end of its process. `not-begun`: it has no records.
+       * `nested-run`: it is an unfinished run; the pending calls of that run follow it.
        */
       readonly state: "may-have-run" | "not-begun" | "nested-run";
     }
 );
 
-/** Finds what a journal has recorded. */
+/** The records of a journal. */
 export interface Records {
   /**
-   * The answer under a key; undefined if it is not recorded. The type is that of the step which records it: throws LoopError
-   * "journal-damaged" for an answer that such a step cannot have given.
+   * Returns the result of a step; undefined if it is not recorded. The type is that of the step. Throws LoopError
+   * "journal-damaged" for a result that such a step cannot have.
    */
   find<T>(key: string): T | undefined;
   has(key: string): boolean;
-  /** The key that was recorded last, apart from those that say nothing of how far the run has come. */
+  /** The last recorded key that shows progress of the run. */
   readonly last: string | undefined;
-  /** The records whose keys start with a prefix, without it: those of a run inside a call. */
+  /** Returns the records whose keys start with a prefix, without the prefix: those of a run inside a call. */
   within(prefix: string): Records;
 }
 
-/** Makes a view of records that are in the order of recording. */
+/** Makes a view of records in the order of recording. */
 export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
   const keys = [...answers.keys()];
   return {
@@ -62,7 +65,10 @@ export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
   };
 }
 
-/** A question about a call that cannot run is recorded again each time the run is made again, also after its end. */
+/**
+ * True for a record that shows no progress: a question about a call beyond the limit is recorded again by each execution, even
+ * after the end.
+ */
 function isAside(answer: unknown): boolean {
   return isRecord(answer) && answer["isBeyond"] === true;
 }

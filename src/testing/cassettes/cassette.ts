@@ -1,4 +1,4 @@
-// Cassettes: a file or a text in memory. A head, then one line of JSON for each thing that happened to a stream.
+// Cassettes: a file or a text in memory, with a head, then one line of JSON for each event of a stream.
 
 import type * as fs from "node:fs";
 import type * as path from "node:path";
@@ -25,26 +25,26 @@ type Recorded = Pick<Provider, "id" | "model" | "family">;
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The signal of the call fired. What follows is what the stream still said. */
+  /** The signal of the call fired. Later events were still sent by the stream. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
-  /** Its reader left it: `waiting` for a chunk that had not come, or between two chunks. */
+  /** The reader left the stream. `waiting` is true if it left while waiting for a chunk. */
   | { readonly type: "left"; readonly waiting: boolean };
 
 /** An event of a stream, and its time after the request, in whole milliseconds. */
 export type Moment = Happening & { readonly atMs: number };
 
-/** A line behind the head. `stream` is the 0-based number of a request. */
+/** A line after the head. `stream` is the 0-based number of a request. */
 export type Line =
   | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
   | (Moment & { readonly stream: number });
 
-/** The recording that is about to be written. */
+/** A chunk before it is recorded. */
 export interface CassetteRecord {
   /** The 0-based number of the request. */
   readonly stream: number;
-  /** A copy, free to be changed. An error that was thrown comes as an `error` chunk. */
+  /** A copy that may be changed. A thrown error comes as an `error` chunk. */
   readonly chunk: ModelChunk;
 }
 
@@ -52,11 +52,11 @@ export interface CassetteRecord {
 export interface CutLine {
   /** 1-based. */
   readonly line: number;
-  /** How much of it there is. */
+  /** The number of its characters. */
   readonly characters: number;
 }
 
-/** One request, and what came of it. */
+/** One request, and the events of its stream. */
 export interface Recording {
   readonly request: RequestPrint;
   readonly moments: readonly Moment[];
@@ -82,11 +82,11 @@ export function toLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** Reads a cassette. A last line that was cut off is left out and told; throws an Error where a line is none, with its number. */
+/** Reads a cassette. A last line that was cut off is ignored and reported. Throws an Error with the number of an invalid line. */
 export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
-  // A whole line that lacks its end only, as editors leave it.
+  // A complete line without a line end, as editors may leave it.
   const isWhole = last !== "" && parseJson(last) !== undefined;
   if (isWhole) lines.push(last);
   const [head = "", ...rest] = lines;
@@ -97,7 +97,7 @@ export function readCassette(text: string, name: string): ReadCassette {
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
     const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
-    // A second writer numbers its streams as the first one does.
+    // A second writer would repeat the numbers of streams.
     const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
     if (line === undefined || !isKnown) throw new Error(`${name} is damaged: line ${index + 2} is no line of one.`);
     if (line.type === "request") recordings.push({ request: line.request, moments: [] });
@@ -111,13 +111,13 @@ export function readCassette(text: string, name: string): ReadCassette {
   };
 }
 
-/** Whether nothing more can have happened to a stream. */
+/** True if a stream has ended, so that no more events can follow. */
 function isClosed(moments: readonly Moment[]): boolean {
   const last = moments[moments.length - 1]?.type;
   return last === "ended" || last === "threw" || last === "left";
 }
 
-/** Whether a foreign value can be told apart as a chunk. */
+/** True if an untrusted value can be identified as a chunk. */
 export function isChunk(value: unknown): value is ModelChunk {
   return isRecord(value) && typeof value["type"] === "string";
 }
@@ -155,18 +155,18 @@ function readHappening({ type, chunk, error, waiting }: UnknownRecord): Happenin
   }
 }
 
-/** Keeps the text of recordings, if a path of a file does not do. Its methods answer at once. */
+/** Stores the text of recordings, for cases other than a file. Its methods are synchronous. */
 export interface Cassette {
-  /** All of its text; empty where nothing was recorded. */
+  /** Returns all of its text; empty if nothing was recorded. */
   read(): string;
-  /** Adds to the end. */
+  /** Appends a text. */
   append(text: string): void;
-  /** Forgets everything. */
+  /** Removes all text. */
   clear(): void;
 }
 
 /**
- * Makes a cassette in memory, or of a text that was read elsewhere: for platforms without files, and for tests of tests.
+ * Makes a cassette in memory, or from a text that was read elsewhere: for platforms without files, and for tests of tests.
  *
  * @example
  * const cassette = memoryCassette();
@@ -186,14 +186,14 @@ export function memoryCassette(text = ""): Cassette {
   };
 }
 
-/** The cassette that an argument is or names. Throws LoopError "invalid-option" where it is neither. */
+/** Returns the given cassette, or makes one from a path. Throws LoopError "invalid-option" for anything else. */
 export function toCassette(file: string | Cassette): Cassette {
   if (typeof file === "string" && file !== "") return fileCassette(file);
   if (isCassette(file)) return file;
   throw invalidOption("file", "the path of a file, or a cassette", file);
 }
 
-/** How messages name it. */
+/** Returns the name of a cassette for messages. */
 export function nameOf(file: string | Cassette): string {
   return typeof file === "string" ? `The cassette ${file}` : "The cassette";
 }
@@ -203,7 +203,7 @@ function isCassette(value: unknown): value is Cassette {
   return [value["read"], value["append"], value["clear"]].every((method) => typeof method === "function");
 }
 
-/** At once, so that a line is in the file before the run reads its chunk, and a run on a test clock is not held up. */
+/** Synchronous, so that a line is in the file before the run reads its chunk, and a run on a test clock does not wait. */
 function fileCassette(path: string): Cassette {
   const { dirname } = nodeModule("node:path");
   const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = nodeModule("node:fs");
@@ -225,7 +225,7 @@ function fileCassette(path: string): Cassette {
   };
 }
 
-/** Recordings hold what was said: they are for the owner of the file only, and go to no file that somebody else chose. */
+/** Opens a file for recordings, which may be private. Only its owner may read it, and links of other users are not followed. */
 function openOwnFile(path: string, flags: number): number {
   const { dirname, resolve } = nodeModule("node:path");
   const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = nodeModule("node:fs");
@@ -256,7 +256,7 @@ function tighten(facts: FileFacts, change: (mode: number) => void): void {
   try {
     change(mode);
   } catch (error) {
-    // A disk without modes keeps the mode that it shows for every file.
+    // A file system without modes shows the same mode for every file.
     if (!isOwn(facts)) throw error;
   }
 }
@@ -266,7 +266,7 @@ interface NodeModules {
   readonly "node:path": typeof path;
 }
 
-/** An import would keep the whole kit out of browsers. */
+/** Not an import, which would make the whole kit unusable in browsers. */
 function nodeModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] {
   const host: Partial<typeof process> | undefined = globalThis.process;
   if (typeof host?.getBuiltinModule === "function") return host.getBuiltinModule(name);

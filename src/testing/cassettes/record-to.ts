@@ -1,4 +1,4 @@
-// A provider that records what another one streams, chunk by chunk.
+// A provider that records the stream of another one, chunk by chunk.
 
 import {
   assertProvider,
@@ -26,7 +26,7 @@ import {
 import { toThrown } from "./replay-from.ts";
 import { printRequest } from "./request-print.ts";
 
-/** The place that a stream is written to. */
+/** The destination of a recorded stream. */
 interface StreamTape {
   readonly stream: number;
   readonly redact?: ((record: CassetteRecord) => ModelChunk) | undefined;
@@ -40,7 +40,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #startedAt: number;
   #iterator: AsyncIterator<ModelChunk> | undefined;
   #lastMs = 0;
-  /** How many chunks are waited for. */
+  /** The number of chunks that are awaited. */
   #awaited = 0;
   #isListening = false;
   #isOver = false;
@@ -51,7 +51,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#startedAt = call.clock.now();
   }
 
-  /** Asks the provider. What it throws is recorded, and thrown. */
+  /** Opens the stream of the provider. Its errors are recorded and thrown. */
   open(ask: (call: ModelCall) => AsyncIterable<ModelChunk>): void {
     const { signal, iteration, clock, timeouts } = this.#call;
     const heartbeat: ModelCall["heartbeat"] = (state) => {
@@ -109,7 +109,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     }
   }
 
-  /** Writes a chunk, and gives it as it is written. */
+  /** Writes a chunk, and returns it in its recorded form. */
   #keep(chunk: ModelChunk): ModelChunk {
     const written = this.#toWritten(chunk);
     this.#tell({ type: "chunk", chunk: written });
@@ -128,9 +128,9 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     throw invalidOption("redact", "a function that gives a chunk, at once", redacted);
   }
 
-  /** Writes how the stream failed, and gives what is thrown. */
+  /** Writes the failure of the stream, and returns the error to throw. */
   #fail(error: unknown): unknown {
-    // First, so that nothing is written behind an error that could not be.
+    // First, so that nothing is written after an error that could not be recorded.
     this.#close();
     const written = this.#toWritten({ type: "error", error });
     if (written.type !== "error") throw invalidOption("redact", "a function that gives an error for an error", written);
@@ -155,7 +155,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     else signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** A listener that throws would end the process. */
+  /** Errors are ignored here, because a listener that throws would end the process. */
   readonly #onAbort = (): void => {
     try {
       this.#tell({ type: "aborted" });
@@ -170,17 +170,17 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 }
 
-/** As it reads in the file. */
+/** Returns the value as it will be read from the file. */
 function copyOf(value: unknown): unknown {
   const text: string | undefined = JSON.stringify(value);
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** How a provider is recorded. */
+/** The options of `recordTo`. */
 export interface RecordOptions {
   /**
-   * Gives the chunk that is written in place of the stream's own, at once. The run that is recorded reads it too: what is recorded is what
-   * it saw, so that a replay sees the same. What it throws ends the stream, and nothing of the chunk is written.
+   * Returns the chunk to write instead of the stream's own. Must be synchronous. The recorded run reads it too, so that a replay
+   * sees the same. If it throws, the stream ends and the chunk is not written.
    */
   readonly redact?: ((record: CassetteRecord) => ModelChunk) | undefined;
 }
@@ -188,16 +188,17 @@ export interface RecordOptions {
 const optionChecks: Checks<RecordOptions> = { redact: is.fn };
 
 /**
- * Makes a provider that hands on what `provider` streams and writes it to a cassette, for `replayFrom`. `file` is a path, whose folders
- * are made, or a `Cassette`. It is begun anew at once; one cassette is for one provider, for any number of runs.
+ * Makes a provider that passes on the stream of `provider` and writes it to a cassette, for `replayFrom`. `file` is a path, whose
+ * folders are created, or a `Cassette`. An existing recording is overwritten at once. One cassette is for one provider, and for
+ * any number of runs.
  *
- * Each line is written before its chunk is handed on, so that a crash costs one line. Recorded are chunks, errors that were thrown, as
- * provider errors, where the signal fired, heartbeats after a silence, and that a reader left; with the time of each. Of a request
- * digests are kept, of its messages, tools and settings, and nothing of its words, of headers or of a client. The run reads chunks as they
- * are in the file: what JSON cannot say is lost at once and not in the replay only.
+ * Each line is written before its chunk is passed on, so that a crash costs one line. The recording contains the chunks, thrown
+ * errors as provider errors, the time when the signal fired, heartbeats after a silence, and if the reader left. Each event has
+ * its time. Of a request, only digests of its messages, tools and settings are recorded, no texts, headers or client data. The
+ * run reads the chunks as they are in the file: data that JSON cannot represent is lost in the recorded run, too.
  *
- * Throws LoopError "invalid-option" or "unknown-option" where an argument is wrong, and what the disk says. What cannot be
- * written later ends the stream.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid, and errors of the disk. Later write errors end
+ * the stream.
  *
  * @example
  * const provider = process.env.RECORD ? recordTo(file, openaiChat({ client, model: "gpt-5-mini" })) : replayFrom(file);
@@ -209,7 +210,7 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   const { id, model, family } = provider;
   const { redact } = options;
   let streams = 0;
-  // At once: a provider that is never asked, such as the last one of a fallback, has a cassette too.
+  // Now, so that a provider that gets no request, such as the last one of a fallback, also has a cassette.
   cassette.clear();
   cassette.append(toHead({ id, model, family }));
   const write = (line: Line): void => cassette.append(toLine(line));

@@ -1,4 +1,4 @@
-// A provider without a model: plays what `recordTo` has recorded.
+// A provider without a model: plays a recording of `recordTo`.
 
 import {
   assertNever,
@@ -16,15 +16,15 @@ import { untilAborted } from "../until-aborted.ts";
 import { type Cassette, type CutLine, type Moment, nameOf, readCassette, type Recording, toCassette } from "./cassette.ts";
 import { compare, keyOf, printRequest, type RequestPrint } from "./request-print.ts";
 
-/** Makes an Error that says what the provider error says. */
+/** Makes an Error from a provider error. */
 export function toThrown(error: ProviderError): Error {
   return Object.assign(new Error(error.message), error);
 }
 
-/** An event of a stream in place of a chunk. */
+/** An event of a stream that is not a chunk. */
 type Silent = Exclude<Moment, { type: "chunk" | "aborted" | "ended" }>;
 
-/** Streams a recording; with `timing` at the pace at which it was recorded. */
+/** Streams a recording; with `timing`, at the recorded speed. */
 async function* playRecording(
   { moments }: Recording,
   call: ModelCall,
@@ -40,7 +40,7 @@ async function* playRecording(
       startedAt = clock.now() - moment.atMs;
       continue;
     }
-    // Chunks that the stream sent to a signal that had fired are recorded after the place at which it fired.
+    // Chunks that the stream sent after the signal had fired are recorded after that event.
     if (!wasCut) signal.throwIfAborted();
     if (timing) await sleep(call, startedAt + moment.atMs - clock.now(), wasCut);
     if (moment.type === "ended") return;
@@ -77,33 +77,34 @@ function untilFired(signal: AbortSignal): Promise<void> {
   return untilAborted(signal, () => () => {}).catch(() => {});
 }
 
-/** How a cassette is played. */
+/** The options of `replayFrom`. */
 export interface ReplayOptions {
   /**
-   * "request": a request gets the recording of the same one, and those that were recorded several times play in that order. "order": the
-   * first request gets the first recording, whatever it asks. Default "request".
+   * "request": a request gets the recording of an equal one. Several recordings of equal requests play in their order. "order":
+   * the first request gets the first recording, and so on. Default "request".
    */
   readonly match?: "request" | "order" | undefined;
-  /** Whether the times between chunks are waited for, on the clock of the call. Default false: chunks come at once. */
+  /** True if the times between chunks are waited for, on the clock of the call. Default false: chunks come at once. */
   readonly timing?: boolean | undefined;
-  /** Told of a last line that was cut off by a crash. It is not played; the file stays as it is. */
+  /** Called with a last line that a crash has cut off. It is not played, and the file is not changed. */
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
 }
 
 const optionChecks: Checks<ReplayOptions> = { match: oneOf("request", "order"), timing: is.flag, onTornLine: is.fn };
 
 /**
- * Makes a provider of a cassette, with the id, the model and the family that were recorded. It is read once, now; `file` is a path or a
- * `Cassette`. Nothing is asked of a network, and each recording is played once.
+ * Makes a provider from a cassette, with the recorded id, model and family. The cassette is read once, now; `file` is a path or a
+ * `Cassette`. No network is used, and each recording is played once.
  *
- * Two requests are the same where their system, settings, `toolChoice`, `continuationToken`, tools and messages are; provider metadata are not
- * compared, and neither is the order of tools. A request without a recording throws an Error that says in what it differs from the
- * nearest one, and so does one more than were recorded: the run ends as `provider-error` (`server`) with its message.
+ * Two requests are equal if their system, settings, `toolChoice`, `continuationToken`, tools and messages are. Provider metadata
+ * and the order of tools do not count. A request without a recording throws an Error that describes the difference from the
+ * nearest one, and so does each request beyond the recorded ones. The run then ends as `provider-error` (`server`) with that
+ * message.
  *
- * Errors that were thrown are thrown again, as the provider errors that they were. Where the signal had fired, the stream waits for it to
- * fire again; where its reader had left while it was silent, it is silent until it is left.
+ * Recorded errors are thrown again, as provider errors. If the signal had fired, the stream waits until it fires again. If its
+ * reader had left during a silence, it is silent until it is left.
  *
- * Throws LoopError "invalid-option" or "unknown-option", what the disk says, and an Error with the line where the file is damaged.
+ * Throws LoopError "invalid-option" or "unknown-option", errors of the disk, and an Error with the line if the file is damaged.
  *
  * @example
  * const result = await runToolLoop({ provider: replayFrom("test/cassettes/weather.jsonl"), tools, messages });
@@ -126,9 +127,9 @@ class Shelf {
   readonly #name: string;
   readonly #size: number;
   readonly #unplayed: Map<number, Recording>;
-  /** How many there were of each, by key. */
+  /** The number of recordings by key. */
   readonly #counts = new Map<string, number>();
-  /** Numbers of the unplayed ones, by key. */
+  /** Numbers of the remaining recordings by key. */
   readonly #byKey = new Map<string, number[]>();
 
   constructor(recordings: readonly Recording[], name: string) {

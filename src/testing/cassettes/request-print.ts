@@ -1,4 +1,4 @@
-// Recognises a request: a digest of each of its parts, which shows what differs and not what was said.
+// Identifies a request by a digest of each of its parts, which shows the differences but no content.
 
 import {
   digest,
@@ -11,20 +11,20 @@ import {
   type ToolDefinition,
 } from "../../core/entry-kit.ts";
 
-/** A part of a request by its name, and the digest of what it is. */
+/** The name of a part of a request, and the digest of its value. */
 type Part = readonly [name: string, digest: string];
 
-/** A request as it is recognised. */
+/** The digests of a request. */
 export interface RequestPrint {
   /** By role, in order. */
   readonly messages: readonly Part[];
   /** By name, sorted. */
   readonly tools: readonly Part[];
-  /** `system`, `toolChoice`, `continuationToken` and each of the settings, where they are given; sorted. */
+  /** `system`, `toolChoice`, `continuationToken` and each of the settings, if present; sorted. */
   readonly fields: readonly Part[];
 }
 
-/** Takes the print of a request. Provider metadata are left out: what a provider wrote for itself is in what it said. */
+/** Computes the digests of a request. Omits provider metadata, which follow from the recorded streams. */
 export function printRequest({ messages, tools, system, toolChoice, settings, continuationToken }: ModelRequest): RequestPrint {
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
   const fields = [["system", system], ["toolChoice", toolChoice], ["continuationToken", continuationToken], ...named] as const;
@@ -37,17 +37,17 @@ export function printRequest({ messages, tools, system, toolChoice, settings, co
   };
 }
 
-/** Equal for equal requests. */
+/** Returns a key that is equal for equal requests. */
 export function keyOf({ messages, tools, fields }: RequestPrint): string {
   return JSON.stringify([messages, tools, fields]);
 }
 
-/** Whether a foreign value is a print. */
+/** True if an untrusted value is a set of digests. */
 export function isPrint(value: unknown): value is RequestPrint {
   return isRecord(value) && [value["messages"], value["tools"], value["fields"]].every(isParts);
 }
 
-/** In how much two requests differ, and in what, in words of the one that is `asked`. */
+/** The number of differences between two requests, and a description from the point of view of the new one. */
 export interface Difference {
   readonly size: number;
   readonly words: readonly string[];
@@ -73,7 +73,7 @@ function compareNamed(asked: readonly Part[], recorded: readonly Part[]): readon
   return [...gone, ...others];
 }
 
-/** Only the first message that differs is told: those behind it follow from it. */
+/** Reports only the first message that differs, because the following differences result from it. */
 function compareMessages(asked: readonly Part[], recorded: readonly Part[]): Difference {
   const shorter = Math.min(asked.length, recorded.length);
   const differing = asked.slice(0, shorter).flatMap(([role, print], index) => {

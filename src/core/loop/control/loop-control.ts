@@ -1,4 +1,4 @@
-// The handle by which a program talks to a running loop. A control serves one run at a time, and may serve many after each other.
+// The handle for controlling a running loop. A control serves one run at a time, and may serve several in succession.
 
 import { type ClaimPorts, claims, type ControlClaim } from "../run/run.ts";
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
@@ -11,7 +11,7 @@ import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
 import type { InboxMessage } from "../state/loop-state.ts";
 
-/** Something that was asked of a run. */
+/** A request to a run. */
 type Request =
   | { readonly verb: "cancel"; readonly cause: CancelReason }
   | { readonly verb: "steer" | "interrupt"; readonly message: UserMessage }
@@ -20,32 +20,40 @@ type Request =
 /** The run that holds a control. */
 interface Holder {
   readonly scope: CancelScope;
-  /** Whether a message may interrupt the run, unless its calls have begun. */
+  /** True if a message may interrupt the run, as long as no call has begun. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
   drains: boolean;
   chainActive: boolean;
-  /** Whether the run has looked for the last time. */
+  /** True once the run has read its inbox for the last time. */
   isShut: boolean;
 }
 
 interface ControlState {
   holder: Holder | undefined;
-  /** Asked for before the first run. */
+  /** Requests from before the first run. */
   queued: Request[];
   hasRun: boolean;
-  /** Runs that ended by an interrupt, since one ended otherwise. */
+  /** Consecutive runs that an interrupt ended. */
   interruptsInARow: number;
 }
 
 /**
- * Makes a control to hand to `runToolLoop` or `streamToolLoop`. `steer` sends a message before the next iteration, `interrupt` ends a run
- * that has called no tool yet so that the message can be answered first, `drain` suspends the run between two iterations, `stop` lets
- * running tools finish within `settleMs`, and `kill` leaves them at once. A kill outranks a stop, and a stop an interrupt.
+ * Makes a control for `runToolLoop` or `streamToolLoop`:
  *
- * All of them answer "accepted", or "finished" once it is decided how the run ends, until the next run takes the control; before the first run they queue. What
- * was not sent to the model comes back in `result.undelivered`. A message that is none, and a request of `stop` with other fields than `requester` and `note`, throw LoopError "invalid-option"; one control
- * in two live runs throws "already-running".
+ * - `steer` sends a message before the next iteration.
+ * - `interrupt` ends a run that has called no tool yet, so that the message can be answered first.
+ * - `drain` suspends the run between two iterations.
+ * - `stop` lets running tools finish within `settleMs`.
+ * - `kill` does not wait for them.
+ *
+ * A kill outranks a stop, and a stop outranks an interrupt.
+ *
+ * Each returns "accepted", or "finished" once the ending of the run is decided and until the next run takes the control. Before
+ * the first run, requests are queued. Messages that were not sent to the model come back in `result.undelivered`.
+ *
+ * Throws LoopError "invalid-option" for an invalid message, or for a `stop` with fields other than `requester` and `note`. A run
+ * throws "already-running" if its control belongs to another live run.
  *
  * @example
  * const control = createLoopControl();
@@ -83,7 +91,7 @@ export function createLoopControl(): LoopControl {
   return control;
 }
 
-/** A handler of a button or of a signal hands in an event or a name, and means nothing by it but the stop. */
+/** Accepts the argument of an event or signal handler, which passes an event or a signal name, as a plain stop. */
 function checkStop(facts: unknown): void {
   if (facts === undefined || facts === null) return;
   const isSignalName = typeof facts === "string" && /^SIG[A-Z0-9]+$/.test(facts);
@@ -95,7 +103,7 @@ function checkStop(facts: unknown): void {
   throw new LoopError("invalid-option", { option: "stop", expected: "nothing, or { requester, note }", received });
 }
 
-/** How the run ends is decided. A kill still ends what it waits for, such as a journal that does not answer. */
+/** The ending is decided. A kill still cancels what the run waits for, such as a journal that hangs. */
 function askShut({ scope }: Holder, request: Request): "finished" {
   if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
   return "finished";
@@ -138,12 +146,12 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
   });
 }
 
-/** Neither the wall clock nor a message is a request to stop. */
+/** The wall clock and messages are not requests to stop. */
 function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }
 
-/** Takes the control for a run; what was asked for before is passed on. Throws LoopError if another run holds it. */
+/** Takes the control for a run, and passes queued requests on. Throws LoopError if another run holds it. */
 function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts): ControlClaim {
   if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
   const mayInterrupt = state.interruptsInARow < maxInterrupts;
@@ -172,7 +180,7 @@ function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts)
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
-      // A run that broke has no result to give them back in: whoever makes the call again has them.
+      // A run that broke has no result that could return them. The next run with this control gets them.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };

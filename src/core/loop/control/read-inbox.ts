@@ -1,4 +1,4 @@
-// Reads what has come from outside since the last look, as a step: what the loop judges is the recorded answer.
+// Reads what came from outside since the last look, as a step. The loop decides by the recorded answer.
 
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending } from "../../types/termination.ts";
@@ -10,10 +10,10 @@ import { eventBase, type Run } from "../run/run.ts";
 import { mayReopen, noteWork, runStep } from "../run/run-step.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 
-/** How the run ends after a look, if it ends with it. */
+/** Returns the ending after a look at the inbox, if the run ends with it. */
 export type FindEnd = (looked: LoopState) => Ending | undefined;
 
-/** Reads the inbox: a new iteration begins. */
+/** Reads the inbox, and begins a new iteration. */
 export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
   const { phase } = state;
@@ -21,7 +21,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.replayed = true;
   const body = (): InboxAnswer => {
-    // The last look before an ending does not: after a crash there, the ending can still be reopened.
+    // Only here, not in the last look: after a crash there, the ending can still be reopened.
     noteWork(run);
     const answer = withForced(run, lookAround(run));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -31,8 +31,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox a last time before an ending. An answer that was recorded before another ending is out of date: a limit ended the run
- * here, and it went on with a higher one.
+ * Reads the inbox a last time before an ending. A recorded answer for another ending is out of date: a limit ended the run here,
+ * and it went on with a higher one.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
@@ -40,21 +40,21 @@ export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void 
   const body = (): InboxAnswer => {
     const answer: InboxAnswer = { ...lookAround(run), before, ending, after: state.phase };
     if (run.control === undefined) return answer;
-    const end = findEnd({ ...previewLook(state, answer), phase: "close", ending });
+    const end = findEnd({ ...previewLook(state, answer), phase: "last-look", ending });
     shutIfLast(run, end);
     return end === undefined ? { ...answer, goesOn: true } : answer;
   };
   const read = (attempt: number): void | PromiseLike<void> =>
     whenReady(readStep(run, lastInboxKey(state, attempt), body), (found) => {
       if (found.before !== before) return read(attempt + 1);
-      return applyStep(state, { kind: "close", answer: found, ending, attempt });
+      return applyStep(state, { kind: "last-look", answer: found, ending, attempt });
     });
   return read(state.endChecks);
 }
 
 /**
- * Shuts the control where the run ends with this look, before the look is written: what is said during the write would be said to no run.
- * A retry may still follow, and a run that waits inside a call may still be ended.
+ * Shuts the control before the look is written, if the run ends with it. Messages that came during the write would reach no run.
+ * Not shut if a retry may follow, or if the run waits inside a call and may still be ended.
  */
 function shutIfLast(run: Run, ending: Ending | undefined): void {
   if (ending === undefined) return;
@@ -62,7 +62,10 @@ function shutIfLast(run: Run, ending: Ending | undefined): void {
   if (!isOpen) run.control?.shut();
 }
 
-/** Looks as a step. What the journal has not kept was not taken: whoever makes the call again with this control has it. */
+/**
+ * Reads the inbox as a step. Messages leave the control only after the journal has kept them, so that a repeated call with the
+ * same control still has them.
+ */
 function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
   let seen: InboxAnswer | undefined;
   const note = (): InboxAnswer => {
@@ -75,7 +78,7 @@ function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer |
   });
 }
 
-/** Tells listeners of the steered messages, and puts them into the transcript. */
+/** Emits the steered messages, and adds them to the transcript. */
 export function steerRun(run: Run): void {
   const { state, events } = run;
   const base = eventBase(run, !run.replayed);
@@ -83,7 +86,7 @@ export function steerRun(run: Run): void {
   applyStep(state, { kind: "steer" });
 }
 
-/** Lets go of the control, and gives back what was said to it and not sent. The message that ended the run is in its reason. */
+/** Releases the control, and returns its messages that were not sent. The message that ended the run is in its reason instead. */
 export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
   const said = control?.messages ?? [];
   const left = [...state.unsent, ...said];
@@ -93,7 +96,7 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
   return left.filter((_, index) => index !== consumed).map(({ message }) => message);
 }
 
-/** The caller's set is live: what it says is part of the answer, so that a replay masks the same. */
+/** Records the forced iterations in the answer, because the caller's set may change: a replay must mask the same. */
 function withForced({ view, features, events, state }: Run, answer: InboxAnswer): InboxAnswer {
   const force = features.masking?.force;
   if (force === undefined || view === undefined) return answer;
@@ -121,7 +124,7 @@ function lookAround({ clock, token, scope, control, meter, state }: Run): InboxA
   };
 }
 
-/** The message of an interrupt is in the inbox, and ends the run from there. */
+/** An interrupt is not an ending here: its message is in the inbox, and ends the run from there. */
 function endedBy(cause: CancelReason | undefined): Pick<InboxAnswer, "ended"> {
   return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfReason(cause) };
 }

@@ -8,7 +8,7 @@ import { argumentSchema, issue } from "../../tools/argument-schema.ts";
 import { markSignal, toolResult } from "../../tools/to-outcome.ts";
 import { maskResults } from "../run/mask-results.ts";
 
-/** The request of the model: no ids mean all results of the iterations before. */
+/** The arguments of the tool. Without ids, all results of the earlier iterations are released. */
 export interface ReleaseRequest {
   readonly callIds: readonly string[] | undefined;
 }
@@ -17,10 +17,10 @@ export interface ReleaseRequest {
 export type ContextReleaseTool = Tool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
 
 const mostIds = 1_000;
-/** How many of the last calls are told to a model that has named one that is not there. */
+/** How many of the last calls an error lists when the model named an unknown one. */
 const mostKnown = 20;
 
-/** A call that can be released, as the model reads of it. */
+/** A call that can be released, as shown to the model. */
 interface AnsweredCall {
   readonly call_id: string;
   readonly tool: string;
@@ -42,10 +42,12 @@ const inputSchema = argumentSchema<ReleaseRequest>(
 );
 
 /**
- * Makes the tool `context_release`. With it a model drops results that it has done with: those of the calls that it names, or all of
- * the iterations before. They are left out of every later request, as `policies.masking` leaves old ones out, whose `minTokens` holds for
- * them too; the transcript keeps them. It also works without that policy. What was released is part of the call's outcome, so that a
- * resumed run sends the same.
+ * Makes the tool `context_release`. A model calls it to release results that it no longer needs: those of the calls that it
+ * names, or all of the earlier iterations.
+ *
+ * Later requests leave these results out, like those that `policies.masking` masks, and its `minTokens` applies. The transcript
+ * keeps them. The tool also works without that policy. The released ids are part of the call's outcome, so that a resumed run
+ * sends the same requests.
  *
  * @example await runToolLoop({ provider, tools: [search, createContextRelease()], messages });
  */
@@ -56,7 +58,7 @@ export function createContextRelease(): ContextReleaseTool {
       "Frees space in your context: drops results of earlier tool calls that you no longer need. Note first what you still need of them.",
     inputSchema,
     replay: "safe",
-    // By age nothing is masked: only what the model releases.
+    // Masks nothing by age, only what the model releases.
     masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
     execute: ({ callIds }, { messages }) => {
       if (callIds === undefined) return markSignal(toolResult({ data: { released: "all" } }), { release: "all" });
@@ -77,7 +79,7 @@ function readRequest({ call_ids: ids }: UnknownRecord): StandardResult<ReleaseRe
   return texts.length === ids.length ? { value: { callIds: [...new Set(texts)] } } : issue("must be texts", "call_ids");
 }
 
-/** Results that can be released, by the ids of their calls: errors stay. Siblings of this call are not among them yet. */
+/** Results that can be released, by the ids of their calls. Excludes errors and calls of the current batch. */
 function answeredCalls(messages: ToolContext["messages"]): ReadonlyMap<string, AnsweredCall> {
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   const completed = results.filter(({ outcome }) => outcome === "completed");

@@ -1,4 +1,4 @@
-// Keeps context that tools leave for a restart: a few items, for a few minutes, each taken once.
+// Keeps context that tools leave for a restart. It holds a few items for a few minutes, and each can be taken once.
 
 import type { Clock } from "../../types/common.ts";
 import type { ContextStash } from "../../types/policies.ts";
@@ -12,15 +12,15 @@ import { toPlainError } from "../../utils/plain-error.ts";
 import { toJson } from "../../utils/json.ts";
 import { lossyKindOf } from "../../tools/to-outcome.ts";
 
-/** How long a stash keeps how much. */
+/** The limits of a stash. */
 export interface ContextStashOptions {
-  /** How long an item can be taken, in milliseconds from when it was put; `Infinity` means for ever. Default 300,000. */
+  /** How long an item can be taken, in milliseconds since `put`; `Infinity` means for ever. Default 300,000. */
   readonly ttlMs?: number | undefined;
-  /** Most items held; one more drops the oldest. Default 16. */
+  /** Most items held. A further item drops the oldest. Default 16. */
   readonly maxEntries?: number | undefined;
-  /** The clock for the age of an item; no timer is set. Default: the platform's. */
+  /** The clock for the age of an item. No timer is set. Default: the clock of the platform. */
   readonly clock?: Pick<Clock, "now"> | undefined;
-  /** Makes a key. Nobody must be able to guess it, and none may come twice. Default: a random UUID. */
+  /** Makes a key. Keys must be unique and impossible to guess. Default: a random UUID. */
   readonly createKey?: (() => string) | undefined;
 }
 
@@ -30,12 +30,12 @@ interface Entry {
 }
 
 /**
- * Makes a stash in memory, for one process. A tool puts the context and answers with its key; the loop takes it.
- * Hand the same stash to the tools and to `policies.restarts.stash`. It may serve many runs at once: keys cannot be guessed,
- * so a model that makes one up gets nothing.
+ * Makes a stash in memory, for one process. A tool puts the context and returns its key; the loop takes the item. Pass the same
+ * stash to the tools and to `policies.restarts.stash`. It may serve many runs at once. Keys cannot be guessed, so a key that a
+ * model invents matches nothing.
  *
- * Throws LoopError "unknown-option" or "invalid-option" for options that it cannot work with. `put` throws "invalid-option" for
- * an item that is not plain data, such as a cyclic value, a Map or a promise, and for a `createKey` that gives no new key.
+ * Throws LoopError "unknown-option" or "invalid-option" for invalid options. `put` throws "invalid-option" for an item that is
+ * not plain data, such as a cyclic value, a Map or a promise. It also throws if `createKey` returns no new key.
  *
  * @example
  * const stash = createContextStash();
@@ -52,7 +52,7 @@ interface Entry {
 export function createContextStash(options: ContextStashOptions = {}): ContextStash {
   checkFields("options", options, checks);
   const { ttlMs = 300_000, maxEntries = 16, clock = systemClock, createKey = randomKey } = options;
-  /** The oldest first. */
+  /** Oldest first. */
   const entries = new Map<string, Entry>();
 
   const dropOld = (now: number): void => {
@@ -93,7 +93,7 @@ const checks: Checks<ContextStashOptions> = {
 
 const randomKey = (): string => crypto.randomUUID();
 
-/** A key that comes again would give one tool's item to another. */
+/** A repeated key would give the item of one tool to another. */
 function checkKey(key: unknown, entries: ReadonlyMap<unknown, Entry>): void {
   const problem =
     typeof key !== "string" || key === "" ? describeValue(key) : entries.has(key) ? "a key that is in use" : undefined;
@@ -110,7 +110,7 @@ function dropOldest(entries: Map<string, Entry>): void {
   if (oldest !== undefined) entries.delete(oldest);
 }
 
-/** A copy, so that what the tool changes later does not change what the model is shown. */
+/** Copies the item, so that later changes by the tool do not reach the model. */
 function toItem(item: unknown): Json {
   try {
     if (isThenable(item)) refusePromise(item);
@@ -123,7 +123,7 @@ function toItem(item: unknown): Json {
   }
 }
 
-/** Its copy would be an empty object, and its rejection nobody's. */
+/** The JSON copy of a promise would be an empty object, and its rejection would be unhandled. */
 function refusePromise(promise: PromiseLike<unknown>): never {
   promise.then(undefined, () => {});
   throw new TypeError("a promise, which has to be awaited first");

@@ -1,5 +1,5 @@
-// Stage 03: sees whether a successful result asks for a restart with more context. The namespace `context_restart_*` is the seam:
-// any tool may use a suffix of its own. Data alone asks for nothing: the outcome must also say that the tool called `contextRestart`.
+// Stage 3: detects if a successful result requests a restart with more context. Any tool may use a suffix of its own in the
+// namespace `context_restart_*`. Data alone requests nothing: the outcome must also say that the tool called `contextRestart`.
 
 import type { Json } from "../../types/json.ts";
 import type { RestartPolicy } from "../../types/policies.ts";
@@ -8,7 +8,7 @@ import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 
 const namespace = "context_restart_";
 
-/** The restart that an outcome asks for, or undefined. */
+/** Returns the restart that an outcome requests, or undefined. */
 export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy | undefined): ContextRestart | undefined {
   if (outcome.kind !== "completed" || outcome.restart !== true || !isRecord(outcome.data)) return undefined;
   const { type, enhanced_context_item: item, disable_tools: disabled, pending_context_key: key } = outcome.data;

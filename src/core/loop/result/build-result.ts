@@ -1,4 +1,4 @@
-// Stage 04: makes the result of a run from its state and its ending. Pure.
+// Stage 4: builds the result of a run from its state and its ending. Pure.
 
 import type { Journal } from "../../types/journal.ts";
 import type { PlainError, Session } from "../../types/common.ts";
@@ -22,7 +22,7 @@ export interface ResultFacts {
   readonly session: Session;
 }
 
-/** Builds the result. The state is handed over: nothing may change it afterwards. */
+/** Builds the result. It takes over the state, which must not change afterwards. */
 export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
   const { ending, undelivered = [], maxCostUSD = Number.POSITIVE_INFINITY, runId, journal, session } = facts;
   const text = state.finalText.trim();
@@ -39,7 +39,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     streamResults: state.streamResults,
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
-    // A list of the caller's own, of messages that nobody can change.
+    // A list that the caller may change; its messages are frozen.
     messages: [...frozenView(state.messages)],
     usage: state.usage,
     costUSD: state.costUSD,
@@ -63,7 +63,7 @@ function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: E
   return lastBatch.flatMap(({ awaiting, outcome }) => (awaiting !== undefined ? [outcome.call] : []));
 }
 
-/** A journal that does not say what it is in JSON may hold connections and keys, so that it stays out of JSON. */
+/** A journal without `toJSON` may hold connections and keys, so it is not enumerable and stays out of JSON. */
 function withJournal(result: Omit<LoopResult, "journal">, journal: Journal): LoopResult {
   const enumerable = "toJSON" in journal;
   return Object.defineProperty(result, "journal", { value: journal, enumerable }) as LoopResult;

@@ -1,4 +1,4 @@
-// Calls a hook of the caller's, guarded: it may throw, take too long, or be overtaken by the end of the run.
+// Calls a hook of the caller, guarded: it may throw, take too long, or still be running when the run ends.
 
 import type { PlainError } from "../../types/common.ts";
 import { assertNever } from "../../utils/guards.ts";
@@ -8,15 +8,15 @@ import { promiseOrValue } from "../../utils/promises.ts";
 import { type CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Run } from "./run.ts";
 
-/** The end of a hook. */
+/** The outcome of a hook call. */
 export type HookEnd<T> =
   | { readonly kind: "value"; readonly value: T }
   | { readonly kind: "failed"; readonly error: PlainError; readonly thrown?: unknown }
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
 /**
- * Calls a hook and waits for it, at most `hookMs`. A run that is already ending does not call it. `read` takes what it needs of the
- * answer, once: the caller's object may change, or throw when it is read.
+ * Calls a hook and waits for at most `hookMs`. A run that is already ending does not call it. `read` copies the needed fields of
+ * the returned object once, because that object may change, or throw when it is read.
  */
 export async function askHook<T>(
   hook: () => unknown,
@@ -47,8 +47,8 @@ export async function askHook<T>(
 }
 
 /**
- * Calls a hook that belongs to a stream which is over. An interrupt comes too late by then: it does not cut the question off. Otherwise as
- * `askHook`.
+ * Calls a hook that belongs to a finished stream. Like `askHook`, except that an interrupt does not cut it off: it comes too late
+ * by then.
  */
 export async function askAfterStream<T>(
   hook: () => unknown,
@@ -64,8 +64,8 @@ export async function askAfterStream<T>(
 }
 
 /**
- * Calls a hook that was called before, in an execution that went on with its answer: without the answer nothing of what is recorded can
- * be told again. So it is called also in a run that is ending, and waited for as long as the run waits for its tools.
+ * Calls a hook again that an earlier execution called and did not record. The recorded steps cannot be replayed without its
+ * result. It is therefore also called in a run that is ending, which waits for it as long as for its tools.
  */
 export async function askAgain<T>(
   hook: () => unknown,
@@ -84,7 +84,7 @@ function once(hook: () => unknown): () => unknown {
   let asked: { readonly answer: unknown } | undefined;
   return () => {
     if (asked === undefined) {
-      // A thenable of another kind may not like to be waited for twice.
+      // Convert once: a thenable of another library may not allow two `then` calls.
       asked = { answer: promiseOrValue(hook()) };
     }
     return asked.answer;

@@ -14,16 +14,19 @@ export interface ReadyCall {
   readonly kind: "ready";
   readonly call: ToolCall;
   readonly definition: ToolDefinition;
-  /** Validated; the schema's own output. */
+  /** The output of the schema, if the arguments were validated. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
-  /** Why it may not run any more, though it was found fit before. It keeps the outcome that is recorded; without one, this is it. */
+  /**
+   * Set if the call may no longer run, although it was ready before. A recorded outcome takes precedence; without one, this is
+   * the outcome.
+   */
   readonly unfit?: ToolOutcome | undefined;
   /** Set for a recorded call whose tool has changed: its arguments are validated before it runs. */
   readonly unvalidated?: true | undefined;
 }
 
-/** A call that may run, or the outcome of one that may not. */
+/** A call that may run, or the outcome of a refused call. */
 export type Prepared = ReadyCall | ToolOutcome;
 
 /** The part of a run that stage 2 uses. */
@@ -32,26 +35,26 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly scope: CancelScope;
-  /** The tools that the model was shown in this iteration. */
+  /** The visible tools of this iteration. */
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
-  /** Tools of recorded calls that have changed since: what the calls ask for is not judged by them. */
+  /** Tools of recorded calls that have changed since. Their new definitions do not judge these calls. */
   readonly changed?: ReadonlyMap<string, unknown> | undefined;
   /** Names that the deliberate gate lets through; undefined if it is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
-  /** The `toolChoice` of this iteration, for servers and models that do not obey it. Default: any tool may run. */
+  /** The `toolChoice` of this iteration, for servers and models that ignore it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];
-  /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
+  /** Suggests a tool for an unknown name. Default: the nearest by spelling. */
   hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;
-  /** Whether the result of a call may say why its arguments are not JSON. Default: always. */
+  /** Returns true if a result may explain why the arguments are not JSON. Default: always. */
   explain?(): boolean;
-  /** How many of so many names the result of a call may list. Default: 50. */
+  /** Returns how many of `count` names a result may list. Default: 50. */
   listable?(count: number): number;
-  /** Whether the registry still has the tool that a call was shown. Default: nobody looks. */
+  /** Returns true if the registry still has the tool that the model saw. Default: not checked. */
   isCurrent?(definition: ToolDefinition): boolean;
-  /** Makes the context that the tool gets beside its arguments. The deadline holds its signal and its heartbeat. */
+  /** Builds the second argument of the tool. The deadline provides its signal and its heartbeat. */
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
   /** Receives the metadata of a result, which is for listeners only. */
   onMetadata?(call: ToolCall, metadata: unknown): void;
-  /** Called for a call that ended after it had been left behind. */
+  /** Called when a call ends that the loop no longer waited for. */
   onLate?(call: ToolCall, success: boolean): void;
 }

@@ -1,21 +1,21 @@
-// Decisions that the caller handed in.
+// Decisions that the caller passed in.
 
 import type { LoopOptions } from "../../types/loop-options.ts";
 import type { ApprovalDecision } from "../../types/policies.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { stableJson } from "../../utils/json.ts";
 
-/** Ids of calls that wait, in one error. */
+/** Most waiting calls that one error lists. */
 const mostListed = 10;
 
-/** Decisions by call. A call inside another one is named by the path to it. */
+/** Decisions by call. The key of a call inside another one is the path to it. */
 export class Decisions {
   readonly #left: Map<string, ApprovalDecision>;
-  /** The names of calls that are known to wait: of the run and of those inside its calls. */
+  /** Keys of the calls that are known to wait, in this run and in runs inside its calls. */
   readonly #waiting: Set<string>;
-  /** Those that are not refused though nobody takes them: they were taken in an execution before this one, or came too late. */
+  /** Keys of decisions that may stay unused without an error: an earlier execution used them, or they came too late. */
   readonly #said: Set<string>;
-  /** The prefix of the names of this run's calls. */
+  /** The prefix of the keys of this run's calls. */
   readonly #prefix: string;
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
@@ -29,13 +29,13 @@ export class Decisions {
     return this.#left.size === 0;
   }
 
-  /** Whether one is left that names a call inside one of this run's. */
+  /** True if an unused decision names a call inside the given call. */
   isLeftInside(callId: string): boolean {
     const path = `${this.#prefix}${callId}/`;
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
   }
 
-  /** The decision about a question of this run, once. */
+  /** Removes and returns the decision about a call of this run. */
   take(id: string): ApprovalDecision | undefined {
     const name = this.#prefix + id;
     this.#waiting.add(name);
@@ -44,17 +44,17 @@ export class Decisions {
     return decision;
   }
 
-  /** Takes note of a question that goes on waiting, so that an error can name it. */
+  /** Records that a call still waits, so that an error can list it. */
   noteWaiting(id: string): void {
     this.#waiting.add(this.#prefix + id);
   }
 
-  /** Takes note of an earlier question about a call that waits: a decision about it is late, and changes nothing. */
+  /** Records an earlier question about a waiting call. A decision about it comes too late and has no effect. */
   noteEarlier(id: string): void {
     this.#said.add(this.#prefix + id);
   }
 
-  /** Takes note of what was decided before: saying it again does no harm, and may be the answer to a question that came after it. */
+  /** Records an earlier decision. Passing the same decision again is allowed, and may also answer a later question. */
   settle(id: string, decided: unknown): void {
     const name = this.#prefix + id;
     const given = this.#left.get(name);
@@ -62,15 +62,15 @@ export class Decisions {
   }
 
   /**
-   * Throws LoopError "unknown-decision" for a decision that nobody has taken. Called before the run does something new, for by then every
-   * call that waited has been asked about: a decision that is still there names a call that does not wait. Decisions for calls inside
-   * `nestedCalls` may stay, as "call_1/call_2" may while the run inside "call_1" has not come to its "call_2".
+   * Throws LoopError "unknown-decision" for an unused decision. Called before the run does anything new. By then every waiting
+   * call has looked for its decision, so a remaining one names a call that does not wait. Decisions for calls inside
+   * `nestedCalls` may stay: "call_1/call_2" is not used until the run inside "call_1" reaches "call_2".
    */
   refuseLeft(nestedCalls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
-  /** The same for one that names a call inside one of these: all that wait there have taken theirs. */
+  /** Throws the same error for a decision about a call inside one of these. All calls that wait there have taken theirs. */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));
   }

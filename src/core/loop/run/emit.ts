@@ -1,4 +1,4 @@
-// Sends events to whoever listens. A listener that throws or rejects disturbs neither the run nor the other listeners.
+// Sends events to listeners and readers. A listener that throws or rejects affects neither the run nor other listeners.
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../types/loop-event.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
@@ -6,28 +6,28 @@ import { dropPromise, promiseOrValue } from "../../utils/promises.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { type ClosedRun, tellClosed } from "../../cancellation/signals.ts";
 
-/** Receives the events of a run. */
+/** The receivers of the events of a run. */
 export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly queue: EventQueue<LoopEvent> | undefined;
-  /** For a nested run: where the events of the run around it go, and the call that it is in. */
+  /** For a nested run: the sink of the outer run, and the id of the call around it. */
   readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
 }
 
-/** The place of a failure. */
+/** The event during which a listener failed. */
 interface EventPlace {
   readonly type: string;
   readonly iteration: number;
 }
 
-/** Sends the events of one run until it is closed; what comes later is dropped. */
+/** Sends the events of one run until it is closed. Later events are dropped. */
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #emitter: LoopEmitter | undefined;
   readonly #queue: EventQueue<LoopEvent> | undefined;
   readonly #outer: EventTargets["outer"];
-  /** Listeners whose failure has been told. */
+  /** Listeners whose failure was reported. */
   readonly #reported = new WeakSet<object>();
   #failure: ClosedRun["failure"];
   #closed = false;
@@ -60,12 +60,12 @@ export class LoopEventSink implements EventSink {
     return this.#queue?.room() ?? this.#outer?.sink.room();
   }
 
-  /** Listeners of the run around this one hear where an event comes from. */
+  /** Passes an event to the listeners of the outer run, with its path. */
   #pass(event: LoopEvent, { sink, callId }: NonNullable<EventTargets["outer"]>): void {
     if (sink.wants(event.type)) sink.send({ ...event, path: [callId, ...(event.path ?? [])] });
   }
 
-  /** Runs something of the caller's that may fail without harm to the run. */
+  /** Runs a function of the caller whose failure must not affect the run. */
   guard(at: EventPlace, call: () => unknown): void {
     try {
       const answer = promiseOrValue(call());
@@ -75,7 +75,7 @@ export class LoopEventSink implements EventSink {
     }
   }
 
-  /** Ends the reader's iteration with an error. */
+  /** Ends the iteration of the reader with an error. */
   fail(error: unknown): void {
     this.#failure = { error };
     this.#queue?.fail(error);
@@ -87,7 +87,7 @@ export class LoopEventSink implements EventSink {
     tellClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
   }
 
-  /** An emitter of the caller's own may throw, too. */
+  /** An emitter of the caller may throw, too. */
   #isHeard(type: LoopEventType): boolean {
     try {
       const count: unknown = this.#emitter?.listenerCount(type);
@@ -98,14 +98,14 @@ export class LoopEventSink implements EventSink {
     }
   }
 
-  /** Calls the listeners one by one: eventemitter3's own `emit` skips the rest after a throw and loses rejections. */
+  /** Calls the listeners one by one. The `emit` of eventemitter3 would skip the rest after a throw, and lose rejections. */
   #emit(event: LoopEvent): void {
     const emitter = this.#emitter;
     if (emitter === undefined) return;
     const listeners: unknown = emitter.listeners(event.type);
     if (!Array.isArray(listeners)) return dropPromise(listeners);
     for (const listener of listeners as ((event: LoopEvent) => unknown)[]) {
-      // Removes it only where it was added by `once`.
+      // Removes only a listener that was added by `once`.
       const removed: unknown = emitter.removeListener(event.type, listener as never, undefined, true);
       if (removed !== emitter) dropPromise(removed);
       try {

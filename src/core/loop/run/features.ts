@@ -1,4 +1,5 @@
-// Masking and the detection of loops as the loop sees them. Their code comes with the values that the user passes.
+// The interfaces of masking and loop detection in the loop. Their code comes with the values that the user passes, so that unused
+// features are not bundled.
 
 import type { Message } from "../../types/message.ts";
 import type { LoopDetection } from "../../types/policies.ts";
@@ -13,7 +14,7 @@ export interface LoopDetector extends LoopDetection, LoopRule {
   begin(): Repetition;
 }
 
-/** The results that one update has masked: ids of calls, and the estimated tokens of their results, before and after. */
+/** The results that one update masked: the ids of their calls, and their estimated tokens before and after. */
 export interface Masked {
   readonly calls: readonly string[];
   readonly tokensBefore: number;
@@ -26,13 +27,13 @@ export type MaskingSource = Pick<
   "messages" | "iteration" | "iterationStart" | "functionHistory" | "forcedIterations" | "releases"
 >;
 
-/** The transcript as it is sent. */
+/** The transcript as sent to the model. */
 export interface MaskedView {
-  /** The messages to send, once `update` has been called for the iteration. */
+  /** The messages to send. Call `update` for the iteration first. */
   readonly messages: readonly Message[];
-  /** Of the iterations whose results can still be masked, those that `force` names. */
+  /** Returns the iterations in `force` whose results can still be masked. */
   findForced(force: ReadonlySet<number>): readonly number[];
-  /** Brings the view up to date before a stream. Returns what is newly masked. */
+  /** Updates the view before a stream. Returns the newly masked results. */
   update(state: MaskingSource): Masked | undefined;
 }
 

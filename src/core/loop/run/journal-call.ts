@@ -1,4 +1,4 @@
-// Calls of a journal, raced against the end of the run.
+// Calls of a journal, each raced against the end of the run.
 
 import type { Journal, Step } from "../../types/journal.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
@@ -8,27 +8,27 @@ import { promiseOrValue } from "../../utils/promises.ts";
 import type { Cancellable, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { LoopState } from "../state/loop-state.ts";
 
-/** A run, as far as what broke it is asked for. */
+/** The part of a run that holds the error that broke it. */
 interface Breakable {
   readonly failure: { readonly error: unknown } | undefined;
   readonly outer: Breakable | undefined;
 }
 
-/** Throws what broke a run or one around it: nothing is begun or recorded after that, for it would say how the run broke. */
+/** Throws the error that broke a run or one around it. Nothing may begin or be recorded after that. */
 export function refuseBroken({ failure, outer }: Breakable): void {
   if (failure !== undefined) throw failure.error;
   if (outer !== undefined) refuseBroken(outer);
 }
 
-/** The journal of the steps. */
+/** The part of a journal that one call uses. */
 interface JournalPart {
   /** The prefix of each key. */
   readonly prefix: string;
-  /** Whether the call is over, so that nothing of it runs any more. Default false. */
+  /** True if the call is over, so that none of its steps may run any more. Default false. */
   readonly isOver?: boolean | undefined;
 }
 
-/** A view of a journal in which every key starts with a prefix. */
+/** Returns a view of a journal in which every key starts with a prefix. */
 export function prefixJournal(journal: Journal, { prefix, isOver = false }: JournalPart): Journal {
   const within = <T>(step: Step<T>): Step<T> => ({
     ...step,
@@ -52,7 +52,7 @@ export function prefixJournal(journal: Journal, { prefix, isOver = false }: Jour
   };
 }
 
-/** The part of a run that a call of the journal uses. */
+/** The part of a run that a journal call uses. */
 interface JournalPorts {
   readonly runId: string;
   readonly scope: CancelScope;
@@ -62,33 +62,36 @@ interface JournalPorts {
   readonly state: LoopState;
   readonly failure: { readonly error: unknown } | undefined;
   readonly traffic: JournalTraffic;
-  /** The run around it, and whether the journal is that one's. */
+  /** The outer run. If `isPart`, the steps of this run are in its journal. */
   readonly outer: JournalPorts | undefined;
   readonly isPart: boolean;
 }
 
-/** The end of one step in this execution. */
+/** One step in this execution. */
 export interface StepMark {
   /** The request to the journal. */
   readonly call: JournalCall;
   readonly key: string;
-  /** Whether its body has run. */
+  /** True if its body has run. */
   live: boolean;
-  /** The value of the body, if it has ended. */
+  /** The result of the body, once it has ended. */
   answer: unknown;
 }
 
 type Unresponsive = LoopErrorDetails["journal-unresponsive"];
 
-/** The least time for a write after the run was ended from outside, in milliseconds: a kill must not lose what it has cut off. */
+/**
+ * Minimum time for a write after the run was ended from outside, in milliseconds. Even a kill must not lose the record of what it
+ * cut off.
+ */
 const graceMs = 500;
 
-/** Most ticks in which a journal that only computes has answered, so that it costs no timer. */
+/** Ticks to wait before a timer is started. A journal that only computes answers within them and needs no timer. */
 const patientTicks = 8;
 
 /**
- * The steps that are under way in one journal: shared by a run and the runs inside it whose steps it keeps. An engine may do one thing at a time, so a
- * body of any of them holds up all of them.
+ * The pending steps of one journal, which a run shares with the runs inside it. An engine may do one thing at a time, so a
+ * running body of any of them pauses the time limits of all.
  */
 export class JournalTraffic {
   #bodies = 0;
@@ -106,33 +109,21 @@ export class JournalTraffic {
     this.#waiting.delete(call);
   }
 
-  /** Runs the body of a step. */
-  runBody<T>(body: () => PromiseLike<T> | T, mark: StepMark): PromiseLike<T> | T {
+  /** A body begins to run. */
+  beginBody(): void {
     this.#bodies += 1;
     for (const call of this.#waiting) call.pause();
-    let answer: Promise<T> | T;
-    try {
-      answer = promiseOrValue(body());
-    } catch (error) {
-      this.#endBody(mark, undefined);
-      throw error;
-    }
-    if (!(answer instanceof Promise)) this.#endBody(mark, answer);
-    else {
-      const end = (given?: unknown): void => this.#endBody(mark, given);
-      answer.then(end, () => end());
-    }
-    return answer;
   }
 
-  #endBody(mark: StepMark, answer: unknown): void {
+  /** A body has ended; `answer` is undefined if it threw. */
+  endBody(mark: StepMark, answer: unknown): void {
     mark.answer = answer;
     this.#bodies -= 1;
     if (this.#bodies === 0) for (const call of this.#waiting) call.watch();
   }
 }
 
-/** Waits for one answer of a journal. */
+/** Waits for one result of a journal. */
 export class JournalCall implements Cancellable {
   readonly #ports: JournalPorts;
   readonly #verb: Unresponsive["verb"];
@@ -140,7 +131,7 @@ export class JournalCall implements Cancellable {
   #marks: StepMark[] = [];
   #giveUp: ((error: LoopError) => void) | undefined;
   #timer: unknown;
-  /** Set once the journal was left. */
+  /** Set once the run no longer waits for the journal. */
   #left: LoopError | undefined;
 
   constructor(ports: JournalPorts, verb: Unresponsive["verb"], key?: string) {
@@ -149,25 +140,28 @@ export class JournalCall implements Cancellable {
     this.#key = key;
   }
 
-  /** The steps that it is asked for, in order. */
+  /** The requested steps, in order. */
   get marks(): readonly StepMark[] {
     return this.#marks;
   }
 
-  /** Notes a step that it is asked for. */
+  /** Adds a requested step. */
   expect(key: string): StepMark {
     const mark: StepMark = { call: this, key, live: false, answer: undefined };
     this.#marks.push(mark);
     return mark;
   }
 
-  /** Throws where the step is too late: its run has left the journal, or is broken, or one around it is. */
+  /** Throws if the step comes too late: its run has given up on the journal, or it or an outer run is broken. */
   refuseLate(): void {
     if (this.#left !== undefined) throw this.#left;
     refuseBroken(this.#ports);
   }
 
-  /** Hands on what the journal gives: at once where it is there, else when it comes. Rejects with LoopError "journal-unresponsive". */
+  /**
+   * Passes the result of the journal to `next`: synchronously if it is there, else when it comes. Rejects with LoopError
+   * "journal-unresponsive".
+   */
   take<T, Next>(
     answer: PromiseLike<T> | T,
     next: (answer: T) => Next | PromiseLike<Next>,
@@ -201,20 +195,20 @@ export class JournalCall implements Cancellable {
     });
   }
 
-  /** The run was ended from outside: from now on the journal has less time. */
+  /** Called when the run is ended from outside. The journal has less time from now on. */
   cancel(): void {
     if (this.#timer === undefined) return;
     this.pause();
     this.#arm();
   }
 
-  /** Stops the time: a body has begun. */
+  /** Stops the timer while a body runs. */
   pause(): void {
     if (this.#timer !== undefined) this.#ports.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  /** Starts the time, unless the answer comes within a few ticks. */
+  /** Starts the timer, unless the result comes within a few ticks. */
   watch(): void {
     if (!this.#ports.traffic.isBusy) void this.#watch();
   }
@@ -239,7 +233,7 @@ export class JournalCall implements Cancellable {
     const { journalMs = Number.POSITIVE_INFINITY, settleMs } = timeouts;
     const { cause } = scope;
     if (cause === undefined || cause.kind === "interrupt") {
-      // The wall clock starts with the first body: a journal that never comes to one is held to it here.
+      // The wall clock starts with the first body. Until then, this limit enforces it.
       const leftMs = scope.hasWallClock ? Number.POSITIVE_INFINITY : Math.max(0, bounds.wallClockMs - state.activeMs);
       return leftMs < journalMs ? { ms: leftMs, ended: "wall-clock" } : { ms: journalMs };
     }
@@ -250,7 +244,7 @@ export class JournalCall implements Cancellable {
   #expire({ ms, ended }: Pick<Unresponsive, "ms" | "ended">): void {
     const giveUp = this.#giveUp;
     const details: Unresponsive = { verb: this.#verb, key: this.#key, ms, ended };
-    // A transcript may be large and private: whoever prints the error does not print it.
+    // Not enumerable: a transcript may be large and private, and must not be printed with the error.
     Object.defineProperty(details, "partial", { value: partialOf(this.#ports, this.#marks) });
     this.#left = new LoopError("journal-unresponsive", details);
     this.#leave();
@@ -265,7 +259,7 @@ export class JournalCall implements Cancellable {
   }
 }
 
-/** The result so far of the outermost run over the journal, and the answers that the journal was to keep last. */
+/** The partial result of the outermost run of the journal, and the last steps that the journal did not confirm. */
 function partialOf(run: JournalPorts, marks: readonly StepMark[]): PartialResult {
   if (run.isPart && run.outer !== undefined) return partialOf(run.outer, marks);
   const { runId, state } = run;

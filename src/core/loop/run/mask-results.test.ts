@@ -1,4 +1,4 @@
-// The view of a growing transcript, held against a mask that is worked out anew for each iteration.
+// Compares the view of a growing transcript with a mask that is computed from scratch in each iteration.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -17,14 +17,14 @@ interface Call {
   readonly tokens: number;
 }
 
-/** What happens in one iteration after its stream: its calls, and what they and the caller want left out. */
+/** One iteration after its stream: its calls, and the results to force or release. */
 interface Iteration {
   readonly calls: readonly Call[];
   readonly force: readonly number[];
   readonly release: readonly number[] | "all" | undefined;
 }
 
-/** A state that grows as a run's does; `looks` counts how often a message was looked into. */
+/** A state that grows like that of a run. `looks` counts how often a message was read. */
 class GrowingState implements MaskingSource {
   readonly messages: Message[] = [];
   readonly functionHistory: ToolHistoryEntry[] = [];
@@ -33,7 +33,7 @@ class GrowingState implements MaskingSource {
   iteration = 0;
   iterationStart = 0;
   looks = 0;
-  /** Ids of the calls so far, and where each stands. */
+  /** Ids of the calls so far, and the position of each. */
   readonly ids: string[] = [];
 
   constructor() {
@@ -42,7 +42,7 @@ class GrowingState implements MaskingSource {
     this.iterationStart = this.messages.length;
   }
 
-  /** Ends the iteration, and begins the next. */
+  /** Ends the iteration, and begins the next one. */
   add({ calls, force, release }: Iteration): void {
     const results = calls.map(({ outcome, tokens }, index): ToolResultPart => {
       const callId = `c${this.iteration}_${index}`;
@@ -69,7 +69,7 @@ class GrowingState implements MaskingSource {
     return release === "all" ? release : release.flatMap((at) => this.ids[at % Math.max(1, this.ids.length)] ?? []);
   }
 
-  /** The same message, whose results cannot be read unnoticed. */
+  /** Wraps a message so that each read of its results is counted. */
   #watch(message: Extract<Message, { role: "tool" }>): Message {
     const look = (): readonly ToolResultPart[] => {
       this.looks += 1;
@@ -88,7 +88,7 @@ function assistant(ids: readonly string[]): Message {
   return { role: "assistant", content: ids.map((callId) => ({ type: "tool-call", callId, name: "search", args: {} })) };
 }
 
-/** Which calls are masked in an iteration, worked out from all that was said so far. */
+/** Computes the calls that are masked in an iteration from the whole history. */
 function expectedMasks(
   iterations: readonly Iteration[],
   state: GrowingState,
@@ -97,7 +97,7 @@ function expectedMasks(
   const masked = new Set<string>();
   const forced = new Set(state.forcedIterations);
   const now = iterations.length;
-  // Age masks once and for all, so that the furthest step so far counts; it never goes back.
+  // A result masked by age stays masked, so the furthest step so far counts.
   const cutoff = Math.floor((now - keepIterations) / batchOf) * batchOf;
   iterations.forEach(({ calls }, each) => {
     calls.forEach(({ outcome, tokens }, index) => {

@@ -1,5 +1,5 @@
-// Clears old tool results from requests ("masking"). The view of the transcript is kept from iteration to iteration, so that each message is
-// read once and each result is replaced once, however long the run. Passed as `policies.masking`.
+// Clears old tool results from requests ("masking"). Passed as `policies.masking`. The view of the transcript is kept between
+// iterations, so that each message is read once and each result is replaced once.
 
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import { cutText, estimateTokens } from "../../utils/texts.ts";
@@ -24,8 +24,8 @@ const checks: Checks<MaskingOptions> = {
 const leastMasked = 500;
 
 /**
- * Clears old tool results from requests, and puts a short note in their place. The transcript keeps them. Errors, and results that were
- * passed in with `messages`, always stay.
+ * Clears old tool results from requests, and puts a short note in their place. The transcript keeps them. Errors, and results
+ * that were passed in with `messages`, are never cleared.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -38,14 +38,14 @@ export function maskResults(options: MaskingOptions = {}): Masking {
   return Object.freeze({ kind: "masking", force, createView: (): MaskedView => new View(rules) });
 }
 
-/** When results are masked. */
+/** The resolved options of `maskResults`. */
 interface MaskingRules {
   readonly keepIterations: number;
   readonly minTokens: number;
   readonly batchOf: number;
 }
 
-/** A result that can be masked, and where it is. */
+/** A result that can be masked, with its position. */
 interface Entry {
   readonly callId: string;
   readonly at: number;
@@ -56,37 +56,37 @@ interface Entry {
 
 const longestName = 64;
 
-/** The transcript as it is sent. Messages stay the same objects until something in them is masked. */
+/** The transcript as sent to the model. Messages stay the same objects until something in them is masked. */
 class View implements MaskedView {
   readonly #rules: MaskingRules;
   readonly #messages: Message[] = [];
-  /** How many messages can no longer be taken back. */
+  /** Number of messages that can no longer be replaced. */
   #stable = 0;
   #historyRead = 0;
   #forcedRead = 0;
   #releasesRead = 0;
-  /** Results that can still be masked: by call, and by iteration, the oldest first. */
+  /** Results that can still be masked: by call, and by iteration with the oldest first. */
   readonly #open = new Map<string, Entry>();
   readonly #iterations = new Map<number, Entry[]>();
-  /** The iteration that was sent last. */
+  /** The last iteration that was sent. */
   #lastIteration: number | undefined;
 
   constructor(rules: MaskingRules) {
     this.#rules = rules;
   }
 
-  /** The messages to send, once `update` has been called for the iteration. */
+  /** The messages to send. Call `update` for the iteration first. */
   get messages(): readonly Message[] {
     return this.#messages;
   }
 
-  /** Of the iterations whose results can still be masked, those that somebody wants masked. */
+  /** Returns the iterations in `force` whose results can still be masked. */
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
-    // Results of the iteration that was sent last have come since, and are not in the view yet.
+    // The results of the last iteration that was sent are not in the view yet.
     const found = last !== undefined && isIn(force, last) ? [last] : [];
     const iterations = this.#iterations;
-    // Either may be long; to look through the shorter one is enough.
+    // Both may be long, so loop over the shorter one.
     const size: unknown = force.size;
     dropPromise(size);
     const isShort = typeof size === "number" && size < iterations.size;
@@ -96,7 +96,7 @@ class View implements MaskedView {
     return [...before.filter((each) => each !== last), ...found];
   }
 
-  /** Brings the view up to date before a stream, and tells what is newly masked. */
+  /** Updates the view before a stream. Returns the newly masked results. */
   update(state: MaskingSource): Masked | undefined {
     this.#take(state);
     const due = [...this.#findForced(state), ...this.#findReleased(state), ...this.#findOld(state.iteration)];
@@ -104,7 +104,7 @@ class View implements MaskedView {
     return due.length === 0 ? undefined : this.#mask(due);
   }
 
-  /** Takes over what was added, and once more what may have been replaced: the turn of an iteration that is not over. */
+  /** Adds new messages, and reads the messages of an unfinished iteration again, because they may have been replaced. */
   #take({ messages, functionHistory, iterationStart }: MaskingSource): void {
     const iterations = new Map<string, number>();
     for (; this.#historyRead < functionHistory.length; this.#historyRead += 1) {
@@ -122,7 +122,7 @@ class View implements MaskedView {
     this.#stable = iterationStart;
   }
 
-  /** Results that were handed in belong to no iteration, and errors say something as long as they are there. */
+  /** Ignores results that belong to no iteration because they were passed in, and errors, which must stay visible. */
   #note(part: ToolResultPart, { iteration, ...place }: Pick<Entry, "at" | "index"> & { iteration: number | undefined }): void {
     if (iteration === undefined || part.outcome !== "completed") return;
     const tokens = estimateResult(part);
@@ -155,7 +155,7 @@ class View implements MaskedView {
     });
   }
 
-  /** Age counts in whole steps, so that between two steps nothing changes in what was sent before. */
+  /** Age counts in whole steps, so that the sent prefix does not change between two steps. */
   #findOld(iteration: number): readonly Entry[] {
     const { keepIterations, batchOf } = this.#rules;
     return this.#closeBefore(Math.floor((iteration - keepIterations) / batchOf) * batchOf);
@@ -176,7 +176,7 @@ class View implements MaskedView {
     return entries.filter(({ callId }) => this.#open.delete(callId));
   }
 
-  /** Replaces each message once, however many of its results are due. */
+  /** Replaces each message once, even if several of its results are due. */
   #mask(due: readonly Entry[]): Masked {
     const byMessage = new Map<number, Map<number, string>>();
     let tokensAfter = 0;
@@ -206,21 +206,21 @@ class View implements MaskedView {
   }
 }
 
-/** The set is the caller's own, and may be of a class of theirs. */
+/** The set may be an instance of the caller's own class. */
 function isIn(force: ReadonlySet<number>, each: number): boolean {
   const answer: unknown = force.has(each);
   dropPromise(answer);
   return answer === true;
 }
 
-/** All that is sent of a result: its text, and what stands beside it. */
+/** Estimates the tokens of a result: its text and its content parts. */
 function estimateResult({ result, content = [] }: ToolResultPart): number {
   const text = typeof result === "string" ? result : JSON.stringify(result);
   const beside = content.map((part) => estimateTokens(part.type === "text" ? part.text : String(part.data)));
   return beside.reduce((sum, tokens) => sum + tokens, estimateTokens(text));
 }
 
-/** With the id of the call, so that a model that releases results knows what ids look like. */
+/** Includes the call id, so that a model that releases results knows what ids look like. */
 function describeMasked({ name, callId }: ToolResultPart, iteration: number, tokens: number): string {
   const count = String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
   const call = `${cutText(name, longestName)} (call ${cutText(callId, longestName)})`;

@@ -14,7 +14,7 @@ describe("Meter", () => {
     inner.add({ tokens: 20, toolCalls: 3 });
     expect([inner.tokensLeft, inner.toolCallsLeft]).toEqual([30, 5]);
     expect([outer.tokensLeft, outer.toolCallsLeft]).toEqual([80, 7]);
-    // Beside it only the common limit has shrunk.
+    // Only the shared limit has shrunk for the sibling run.
     expect([beside.tokensLeft, beside.toolCallsLeft]).toEqual([60, 7]);
     outer.add({ tokens: 45, toolCalls: 2 });
     expect([inner.tokensLeft, inner.toolCallsLeft, beside.tokensLeft]).toEqual([30, 5, 35]);

@@ -1,27 +1,27 @@
-// Counts what a run and the runs inside it spend, and how deep they are nested.
+// Counts the spending of a run and of the runs inside it, and how deep they are nested.
 
 import { isRecord, sharedMap } from "../../utils/guards.ts";
 import type { InboxAnswer } from "../state/loop-state.ts";
-import type { ResolvedLimits } from "./resolve-policies.ts";
+import type { ResolvedLimits } from "./limits.ts";
 
-/** How many runs there are around a run, and how many levels there may be. */
+/** The number of runs around a run, and the most levels allowed. */
 export interface Level {
   readonly depth: number;
   readonly maxDepth: number;
 }
 
-/** By the signal of a call: the level of its run. */
+/** The level of a run, by the signal of each of its calls. */
 const levels = /* @__PURE__ */ sharedMap<AbortSignal, Level>("levels");
 
-/** A context of a call has the level of its run under this key, in every copy of the package. */
+/** The key under which the context of a call holds the level of its run, in every copy of the package. */
 export const levelKey: unique symbol = Symbol.for("turnwright.Level");
 
-/** Notes the run that the call of a signal belongs to. */
+/** Records the level of the run that a call's signal belongs to. */
 export function noteLevel(signal: AbortSignal, { depth, maxDepth }: Level): void {
   if (!levels.has(signal)) levels.set(signal, { depth, maxDepth });
 }
 
-/** The level of the run whose call handed on its signal or its context; undefined if neither is that of a call. */
+/** Returns the level of the run whose call passed on its signal or its context; undefined if neither is from a call. */
 export function findOuterLevel({
   signal,
   context,
@@ -43,19 +43,19 @@ function levelIn(context: object): Level | undefined {
 /** The limits that nested runs share. */
 export type SharedLimits = Pick<ResolvedLimits, "maxTokens" | "maxToolCalls" | "maxCostUSD" | "unknownCostEnds">;
 
-/** The spending so far. */
+/** Spending to add to the meter. */
 export interface Spending {
   readonly tokens?: number | undefined;
   readonly toolCalls?: number | undefined;
-  /** The known part. */
+  /** The known part of the cost. */
   readonly costUSD?: number | undefined;
-  /** Whether there is a part that is not known. */
+  /** True if a part of the cost is unknown. */
   readonly costUnknown?: boolean | undefined;
 }
 
 const none = Number.POSITIVE_INFINITY;
 
-/** Counts for one run and for all that are around it. */
+/** Counts for one run and for all runs around it. */
 export class Meter {
   readonly #limits: SharedLimits;
   readonly #outer: Meter | undefined;
@@ -78,32 +78,32 @@ export class Meter {
     this.#outer?.add(spending);
   }
 
-  /** The rest of the limits of this run and each around it, whichever has the least. */
+  /** The lowest rest of the token limits of this run and of all runs around it. */
   get tokensLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }
 
-  /** As `tokensLeft`. */
+  /** The lowest rest of the tool-call limits. */
   get toolCallsLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxToolCalls - this.#toolCalls, this.#outer?.toolCallsLeft ?? none));
   }
 
-  /** As `tokensLeft`, in USD, of what is known. */
+  /** The lowest rest of the cost limits, in USD. Counts known costs only. */
   get costLeftUSD(): number {
     return Math.max(0, Math.min(this.#limits.maxCostUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none));
   }
 
-  /** The least number of calls that any of these runs may make. */
+  /** The lowest limit of tool calls among these runs. */
   get maxToolCalls(): number {
     return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
   }
 
-  /** The budget of a run around this one for which a stream of this cost is too much, after what is not settled yet. */
+  /** Finds the limit of an outer run that a stream of this cost would exceed, counting spending that is not settled yet. */
   findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#outer?.findSpent(costUSD, unsettled);
   }
 
-  /** The same, of this run and of all around it. */
+  /** Finds such a limit of this run or of an outer run. */
   findSpent(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#findOwnSpent(costUSD, unsettled) ?? this.findSpentOutside(costUSD, unsettled);
   }

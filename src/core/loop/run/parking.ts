@@ -1,6 +1,6 @@
-// A run inside a call that would be suspended waits ("parks") while other calls of the batch around it still run. What becomes of it is
-// decided there, once nothing of that batch runs any more: it is suspended with the run around it; it goes on, because somebody has ended
-// it meanwhile; or it is ended, so that what waited in it never runs.
+// Parking: a run inside a call that would be suspended waits while other calls of the outer batch still run. The outer run
+// decides when nothing of that batch runs any more. It either suspends the inner run, lets it go on because somebody ended it
+// meanwhile, or ends it.
 
 import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 
@@ -8,9 +8,9 @@ import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 interface Parked {
   readonly scope: CancelScope;
   readonly isDrained: boolean;
-  /** Whether it has to end although nothing around it does. */
+  /** Returns true if the run has to end, although nothing around it ends. */
   mustEnd(): boolean;
-  /** It is suspended for good. Called in the same moment for all runs of a tree, so that nothing is said to one of them and lost. */
+  /** Suspends the run. Called synchronously for all runs of a tree, so that no message to one of them is lost. */
   suspend(): void;
 }
 
@@ -20,24 +20,24 @@ export type ParkedEnd = "suspended" | "look-again" | "ended";
 /** Called by a run inside a call before it is suspended. */
 export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
-/** A call that is a run, and waits. */
+/** A call with a parked run. */
 interface ParkedCall {
   readonly parked: Parked;
-  /** Tells the run what becomes of it. Settles when the call is over, or waits again. */
+  /** Resumes the run with its next move. Settles when the call is over, or waits again. */
   goOn(end: ParkedEnd): Promise<void>;
 }
 
-/** The calls of one batch that are runs. */
+/** The parked runs of one batch. */
 export class Parking {
-  /** By the position of the call. */
+  /** By the index of the call. */
   readonly #waiting = new Map<number, ParkedCall>();
 
-  /** Whether a run that waits has to go on, so that it can end. */
+  /** True if a parked run has to go on in order to end. */
   get mustGoOn(): boolean {
     return [...this.#waiting.values()].some(({ parked }) => parked.mustEnd());
   }
 
-  /** Begins a call. Settles when it is over, or when it waits, which is said first. */
+  /** Begins a call. Settles when it is over, or when it waits; `onWait` is called first. */
   begin(index: number, call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
     let stop: () => void = () => {};
     let fail: (error: unknown) => void = () => {};
@@ -57,34 +57,34 @@ export class Parking {
         onWait(parked.isDrained);
         stop();
       });
-    // The last one that still waits decides for all.
+    // `stop` and `fail` belong to the promise that waits now.
     const end = (): void => stop();
     return start(() => void call(park).then(end, (error: unknown) => fail(error)));
   }
 
-  /** Lets one that waits go on. Settles when its call is over, or waits again. */
+  /** Lets a parked run go on. Settles when its call is over, or waits again. */
   goOn(index: number): Promise<void> | undefined {
     return this.#waiting.get(index)?.goOn("look-again");
   }
 
-  /** Lets the runs go on that were ended while they waited. */
+  /** Lets those runs go on that were ended while they waited. */
   async goOnEnded(): Promise<void> {
     await this.#tell("look-again", ({ parked }) => parked.mustEnd());
   }
 
-  /** Ends all that wait. */
+  /** Ends all parked runs. */
   async end(): Promise<void> {
     const reason = new DOMException("The run around this one is over.", "AbortError");
     for (const { parked } of this.#waiting.values()) if (!isEnded(parked.scope)) parked.scope.cancel({ kind: "abort", reason });
     await this.#tell("ended");
   }
 
-  /** Suspends all that wait, at once. */
+  /** Suspends all parked runs synchronously. */
   suspend(): void {
     for (const { parked } of this.#waiting.values()) parked.suspend();
   }
 
-  /** Tells those that are suspended. Settles when their calls are over. */
+  /** Resumes the suspended runs, so that they can return. Settles when their calls are over. */
   async leave(): Promise<void> {
     await this.#tell("suspended");
   }

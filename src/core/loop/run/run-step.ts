@@ -1,8 +1,8 @@
-// Runs one journal step: does it, or takes its recorded result.
+// Runs one journal step: performs it, or returns its recorded result.
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
-import { dropPromise, whenReady } from "../../utils/promises.ts";
+import { dropPromise, promiseOrValue } from "../../utils/promises.ts";
 import { JournalCall, refuseBroken, type StepMark } from "./journal-call.ts";
 import type { Run } from "./run.ts";
 import type { Step, StepKind } from "../../types/journal.ts";
@@ -12,10 +12,10 @@ import { isDecisionKey } from "../state/step-key.ts";
 import type { ParkedEnd } from "./parking.ts";
 import type { Ending, LoopStatus } from "../../types/termination.ts";
 
-/** Lets go of a journal. */
+/** Closes a journal. */
 export type CloseJournal = () => void | PromiseLike<void>;
 
-/** Opens the journal where it has to be opened; undefined where not. A journal that is open too late is closed again. */
+/** Opens the journal if it needs to be opened, else returns undefined. A journal that opens too late is closed again. */
 export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<CloseJournal> {
   const { journal } = run;
   if (journal.open === undefined) return undefined;
@@ -23,7 +23,7 @@ export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<Cl
     try {
       dropPromise(close());
     } catch {
-      // The run is over, so nobody can be told, not even that this is no function.
+      // The run is over, so this error cannot be reported.
     }
   };
   const opened: PromiseLike<() => PromiseLike<void>> = journal.open();
@@ -37,12 +37,12 @@ function toClose(run: Run, close: () => PromiseLike<void>): CloseJournal {
   throw new LoopError("invalid-option", { option: "journal.open()", expected, received: describeValue(given) });
 }
 
-/** Whether a journal under which nothing runs has recorded a step. */
+/** Returns true if a replay journal has recorded a step. */
 export function isReplayed(run: Run, key: string): boolean | PromiseLike<boolean> {
   return askWhether(run, "replays", key);
 }
 
-/** Whether a journal has recorded a step; false where it cannot say. */
+/** Returns true if a journal has recorded a step; false if it cannot tell. */
 export function isRecorded(run: Run, key: string): boolean | PromiseLike<boolean> {
   return askWhether(run, "has", key);
 }
@@ -52,7 +52,7 @@ function askWhether(run: Run, verb: "replays" | "has", key: string): boolean | P
   return new JournalCall(run, verb, key).take(answer, (recorded) => recorded === true);
 }
 
-/** Runs or replays one step. `then` takes its answer, and whether it was made in this execution. */
+/** Runs or replays one step. `then` gets its result, and true if its body ran in this execution. */
 export function runStep<T, Next>(
   step: Step<T>,
   run: Run,
@@ -63,15 +63,19 @@ export function runStep<T, Next>(
   return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => then(readAnswer(answer, mark), mark.live));
 }
 
-/** Runs or replays several steps, created in order; a single one is a plain step. `then` as for one. */
+/** Runs or replays several steps, created in order. A single one is a plain step. `then` gets the same as in `runStep`, as arrays. */
 export function runSteps<T, Next>(
   steps: readonly Step<T>[],
   run: Run,
   then: (answers: readonly T[], live: readonly boolean[]) => Next | PromiseLike<Next>,
 ): Next | PromiseLike<Next> {
-  const [only] = steps;
-  if (only !== undefined && steps.length === 1) return runStep(only, run, (answer, live) => then([answer], [live]));
-  const asked = new JournalCall(run, "all", only?.key);
+  const [first] = steps;
+  if (first !== undefined && steps.length === 1) {
+    const asked = new JournalCall(run, "step", first.key);
+    const mark = asked.expect(first.key);
+    return asked.take(run.journal.step(prepare(first, run, mark)), (answer) => then([readAnswer(answer, mark)], [mark.live]));
+  }
+  const asked = new JournalCall(run, "all", first?.key);
   const prepared = steps.map((step) => prepare(step, run, asked.expect(step.key)));
   return asked.take(run.journal.all(prepared), (answers) => {
     const given: unknown = answers;
@@ -85,7 +89,7 @@ export function runSteps<T, Next>(
   });
 }
 
-/** Every step gives an object: a journal that gives something else has lost what it kept. */
+/** Every step returns an object, so any other value means that the journal lost its record. */
 function readAnswer<T>(answer: T, { key, live }: StepMark): T {
   if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
   if (!live) checkAnswer(key, answer);
@@ -97,63 +101,82 @@ function badAnswer(answer: unknown, asked: string): Error {
 }
 
 /**
- * Kinds of steps by which a run does something: asks the model, runs a tool, calls a hook. The others only find out where it stands: "run",
- * "inbox", "validation" and "approval". With the first acting step that is not replayed, the iteration is new.
+ * Kinds of steps that do something: request the model, run a tool, call a hook. The other kinds only read the state of the run:
+ * "run", "inbox", "validation" and "approval". The first acting step that is not replayed makes the iteration new.
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
-/** Called before the body of a step, which runs only if the step is not replayed. */
+/** Wraps the body of a step. The body runs only if the step is not replayed. */
 function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
-  const start: Step<T>["run"] = (call) => {
-    const { bounds, scope, clock, state } = run;
-    mark.call.refuseLate();
-    // A journal that says something is recorded, and has not got it, would have the run come back here for ever.
-    if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key });
-    // It starts with the first step that is not replayed: what was active before, in other executions, is already spent.
-    if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
-      scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
+  const runBody: Step<T>["run"] = (call) => {
+    const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
+    if (turn !== undefined) return markHandled(turn.then(() => runBody(call)));
+    checkBody(run, kind, mark);
+    run.traffic.beginBody();
+    let answer: Promise<T> | T;
+    try {
+      answer = promiseOrValue(body(call));
+    } catch (error) {
+      run.traffic.endBody(mark, undefined);
+      throw error;
     }
-    if (acting.has(kind)) {
-      refuseUnknownDecisions(run);
-      noteWork(run);
-    }
-    mark.live = true;
-    return whenReady(
-      run.traffic.runBody(() => body(call), mark),
-      (answer) => {
-        refuseBroken(run);
-        return answer;
+    if (!(answer instanceof Promise)) return endBody(run, mark, answer);
+    const ended = answer.then(
+      (value) => endBody(run, mark, value),
+      (error: unknown) => {
+        run.traffic.endBody(mark, undefined);
+        throw error;
       },
     );
+    return markHandled(ended);
   };
-  const begin: Step<T>["run"] = (call) => {
-    const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
-    return turn === undefined ? start(call) : turn.then(() => start(call));
-  };
-  const perform = run.journal.durable ? obeyEngine(begin, run.scope) : begin;
-  return { key, kind, input, run: (call) => markHandled(perform(call)) };
+  return { key, kind, input, run: run.journal.durable ? obeyEngine(runBody, run.scope) : runBody };
 }
 
-/** A journal that throws may never look at the bodies it has begun: they reject as the run is broken, and nobody else would hear it. */
-function markHandled<T>(answer: T | PromiseLike<T>): T | PromiseLike<T> {
-  if (answer instanceof Promise) answer.catch(() => {});
+/** Called before the body of a step. Throws if the body must not run any more. */
+function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
+  const { bounds, scope, clock, state } = run;
+  mark.call.refuseLate();
+  // Without this, the run would loop forever over a journal that reports a step as recorded but lacks its record.
+  if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key: mark.key });
+  // The wall clock starts with the first step that is not replayed. The active time of earlier executions is already spent.
+  if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
+    scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
+  }
+  if (acting.has(kind)) {
+    refuseUnknownDecisions(run);
+    noteWork(run);
+  }
+  mark.live = true;
+}
+
+/** Called with the result of a body. A run that broke meanwhile records nothing more. */
+function endBody<T>(run: Run, mark: StepMark, answer: T): T {
+  run.traffic.endBody(mark, answer);
+  refuseBroken(run);
   return answer;
 }
 
-/** Whether a step does something new, or asks somebody. Finding a decision does not. */
+/** Marks rejections as handled. A journal that throws may never await the bodies that it began, and they reject when the run breaks. */
+function markHandled<T>(answer: Promise<T>): Promise<T> {
+  answer.catch(() => {});
+  return answer;
+}
+
+/** True if a step does something new, or asks for a decision. Reading a passed decision is not new. */
 function isNew(key: string, kind: StepKind): boolean {
   return acting.has(kind) || kind === "inbox" || (kind === "approval" && !isDecisionKey(key));
 }
 
-/** A decision that nothing waits for is found before anything is done. A run that is being ended has taken none. */
+/** Rejects unknown decisions before anything new is done. A run that is being ended used none, so it is skipped. */
 function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): void {
   if (decisions.isEmpty || scope.cause !== undefined) return;
   decisions.refuseLeft(state.current.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
 }
 
-/** An engine that cancels a step aborts the run; its signal is let go when the step ends. */
+/** Aborts the run if the engine cancels the step. Stops following the engine's signal when the step ends. */
 function obeyEngine<T>(run: Step<T>["run"], scope: CancelScope): Step<T>["run"] {
-  return async (call) => {
+  const obey: Step<T>["run"] = async (call) => {
     const letGo = scope.follow(call.signal);
     try {
       return await run(call);
@@ -161,9 +184,10 @@ function obeyEngine<T>(run: Step<T>["run"], scope: CancelScope): Step<T>["run"] 
       letGo();
     }
   };
+  return (call) => markHandled(Promise.resolve(obey(call)));
 }
 
-/** Parks a run, where it is inside a call; any other one is suspended at once. */
+/** Parks a run that is inside a call. Any other run is suspended at once. */
 export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | ParkedEnd {
   const suspend = (): void => {
     run.control?.shut();
@@ -175,8 +199,8 @@ export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | Park
 }
 
 /**
- * Has a run wait that was begun to replay what is recorded: what it does next counts against limits that it shares with the calls beside
- * it, and so does what these have done before. Undefined for a run that need not wait.
+ * Makes a run wait that was started only to replay its records. It shares limits with its sibling calls, so they must replay
+ * first. Undefined for a run that need not wait.
  */
 export function waitForTurn(run: Run): Promise<void> | undefined {
   if (!run.awaitsTurn) return undefined;
@@ -190,23 +214,23 @@ async function takeTurn(run: Run): Promise<void> {
   refuseBroken(run);
 }
 
-/** Whether a run ends although something of it waits, or one that is parked in it does. */
+/** True if a run has to end although part of it waits, or if a run that is parked in it has to. */
 function mustEnd(run: Run): boolean {
   return run.journal.replays === undefined && (isCut(run) || run.parking?.mustGoOn === true);
 }
 
 /**
- * Whether somebody has ended a run that has done something new. One that was told to end before that leaves its records as they were: what
- * waits goes on waiting, and the next execution takes the decisions.
+ * True if a run was ended from outside after it did something new. A run that was ended before that leaves its records unchanged:
+ * its calls go on waiting, and the next execution takes the decisions.
  */
 export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);
 }
 
-/** A run, and those around it whose steps are in the same journal. */
+/** A run, and the outer runs that keep their steps in the same journal. */
 type Part = Pick<Run, "replayed" | "isPart"> & { readonly outer: Part | undefined };
 
-/** Notes that a run does something new. Then the runs around it do, for it is part of what their iterations do. */
+/** Records that a run did something new. This also counts for the runs around it, whose iterations it is part of. */
 export function noteWork(run: Part): void {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
 }
@@ -222,7 +246,10 @@ function outerOf({ isPart, outer }: Part): Part | undefined {
 
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped-by-user"]);
 
-/** Whether a retry may follow an ending: one that is recorded, or one that this call asks for. What led to the ending was replayed. */
+/**
+ * True if a retry may follow an ending, because everything before the ending was replayed. The retry is recorded, or this call
+ * requests it.
+ */
 export function mayReopen(run: Pick<Run, "replayed" | "isPart">, { status }: Ending): boolean {
   return run.replayed && !run.isPart && reopenable.has(status);
 }

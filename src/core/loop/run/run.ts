@@ -1,4 +1,4 @@
-// Everything that one run holds.
+// The state and resources of one run.
 
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
@@ -21,10 +21,10 @@ import type { JournalTraffic } from "./journal-call.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
 import type { FirstTools, OpenIteration, RequestViews, VisibleTools } from "./request.ts";
-import type { RunBounds } from "./resolve-policies.ts";
+import type { RunBounds } from "./limits.ts";
 import { sharedMap } from "../../utils/guards.ts";
 
-/** Which run, which iteration, and whether it happened in this execution: default true. */
+/** Returns the common fields of an event. `live` is false for a replayed one. Default true. */
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
 }
@@ -32,29 +32,32 @@ export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: 
 /** The part of a run that its calls use. */
 export interface RunCallPorts extends ToolCallPorts {
   isCurrent(definition: ToolDefinition): boolean;
-  /** The metadata of a result, once. */
+  /** Removes and returns the metadata of a result. */
   takeMetadata(call: ToolCall): unknown;
-  /** The place of each call among the calls of its iteration. Of all iterations: a tool that was left behind may end much later. */
+  /**
+   * The position of each call among the calls of its iteration. Kept for all iterations, because a tool that the loop no longer
+   * waits for may end much later.
+   */
   readonly places: Map<string, number>;
-  /** The place of a call. */
+  /** Returns the position of a call. */
   indexOf(callId: string): number;
-  /** How the calls of the current iteration ended, as far as listeners were told. */
+  /** The outcomes of the current iteration's calls that were emitted so far. */
   readonly ended: Map<string, ToolOutcome["kind"]>;
-  /** Notes a run that a call has started. */
+  /** Adds a run that a call has started. */
   addNested(callId: string, nested: NestedRun): void;
-  /** How many runs a call has started, its earlier attempts included. */
+  /** Returns how many runs a call has started, including its earlier attempts. */
   countNested(callId: string): number;
-  /** The runs that a call has started, once; undefined for none. */
+  /** Removes and returns the runs that a call has started; undefined if there are none. */
   takeNested(callId: string): readonly NestedRun[] | undefined;
 }
 
-/** A run inside another one's call. */
+/** A run inside a call of another run. */
 export interface NestedRun {
   readonly run: Run;
   readonly result: Promise<LoopResult>;
 }
 
-/** A run that holds what it needs and has not taken a step yet: it is driven, or released. */
+/** A run that has claimed its resources and taken no step yet. It must be driven or released. */
 export interface StartedRun {
   readonly run: Run;
   /** Runs it to its end, and releases it. */
@@ -65,10 +68,10 @@ export interface StartedRun {
 export interface Nesting {
   readonly run: Run;
   readonly callId: string;
-  /** Whether the nested run's steps are in the outer one's journal. Default false. */
+  /** True if the steps of the nested run are in the outer run's journal. Default false. */
   readonly isPart?: boolean | undefined;
   readonly park?: Park | undefined;
-  /** Set if it has to wait for its turn before it does something new. Default false. */
+  /** True if the nested run has to wait for its turn before it does anything new. Default false. */
   readonly awaitsTurn?: boolean | undefined;
 }
 
@@ -76,7 +79,7 @@ export interface Nesting {
 export interface Run {
   readonly options: LoopOptions;
   readonly runId: string;
-  /** Names this execution of the run: another one over the same journal has another token. */
+  /** Identifies this execution of the run. Another execution with the same journal has another token. */
   readonly token: string;
   readonly registry: ToolRegistry;
   readonly state: LoopState;
@@ -84,7 +87,7 @@ export interface Run {
   readonly timeouts: Timeouts;
   readonly clock: Clock;
   readonly journal: Journal;
-  /** The steps that are under way in the journal. */
+  /** The pending steps of the journal. */
   readonly traffic: JournalTraffic;
   readonly scope: CancelScope;
   readonly events: LoopEventSink;
@@ -93,7 +96,7 @@ export interface Run {
   readonly control: ControlClaim | undefined;
   /** Decisions about calls that wait. */
   readonly decisions: Decisions;
-  /** Names that the deliberate gate lets through, where it is active. */
+  /** Names that the deliberate gate allows; undefined if it is not active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;
   readonly stopConditions: readonly StopCondition[];
@@ -101,45 +104,45 @@ export interface Run {
   readonly features: Features;
   /** The part of the run that its calls use. */
   readonly ports: RunCallPorts;
-  /** How many runs there are around this one, and how many levels there may be. */
+  /** The number of runs around this one, and the most levels allowed. */
   readonly depth: number;
   readonly maxDepth: number;
   readonly meter: Meter;
-  /** The run that this one is inside a call of. */
+  /** The run whose call contains this one. */
   readonly outer: Run | undefined;
-  /** Whether its steps are in the journal of the run around it: then that one says whether something is tried again. */
+  /** True if its steps are in the journal of the outer run. The outer run then decides about retries. */
   readonly isPart: boolean;
-  /** Waits before it is suspended, where it is inside a call. */
+  /** Waits before the run is suspended, if it is inside a call. */
   readonly park: Park | undefined;
-  /** Whether it only replays what is recorded, until the calls beside it have come as far. */
+  /** True while the run only replays its records, until its sibling calls have caught up. */
   awaitsTurn: boolean;
   /** Settles when its turn has come. */
   turn: Promise<void> | undefined;
-  /** The runs inside calls of the current batch, where there are any. */
+  /** The runs inside calls of the current batch, if there are any. */
   parking: Parking | undefined;
-  /** The transcript as it is sent, if something may be masked. */
+  /** The transcript as sent to the model, if something may be masked. */
   view: MaskedView | undefined;
-  /** The runs inside its calls whose steps are in its journal, as long as they hold something. */
+  /** Runs inside its calls that share its journal and still hold resources. */
   readonly parts: Set<Run>;
-  /** The error that broke the run, such as one of its journal. */
+  /** The error that broke the run, for example one of its journal. */
   failure: { readonly error: unknown } | undefined;
   /** Starts the loop again, inside a call of this run. */
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
-  /** The tools that the model was shown last. */
+  /** The visible tools of the last stream. */
   visibleTools: VisibleTools;
   /** Limits the tools of the current iteration; undefined if any tool may run. */
   toolChoice: StreamResult["toolChoice"];
-  /** The tools that the run's first record names; undefined in runs that nobody can go on with. */
+  /** The tools in the first record of the run; undefined for runs that cannot be resumed. */
   firstTools: FirstTools | undefined;
-  /** Whether all that the current iteration has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
+  /** True while all steps of the current iteration were replayed. `runStep` clears it; `runIteration` and `readInbox` set it. */
   replayed: boolean;
-  /** The calls of a turn whose stream was live, as they were found when it ended; undefined where the stream was replayed. */
+  /** The calls of a live stream, as they were judged when it ended; undefined if the stream was replayed. */
   prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
-  /** The transcript as the requests of the run show it; made with the first one. */
+  /** The transcript as the requests show it; made with the first request. */
   requestViews: RequestViews | undefined;
-  /** The last stream, until listeners are told that its iteration is over. */
+  /** The last stream, until `iteration-end` is sent. */
   openIteration: OpenIteration | undefined;
-  /** Lets go of all that it and its parts hold, once. */
+  /** Releases all resources of the run and its parts. May be called more than once. */
   release(): void;
 }
 
@@ -148,60 +151,60 @@ export interface ResultProcessor extends ResultProcessing {
   process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
 }
 
-/** Makes the answer a value. */
+/** Turns the answer into a value. */
 export interface OutputReader extends StructuredOutput {
   /** Instructions for the model, part of the system text. */
   readonly prompt: string;
   readonly maxRetries: number;
-  /** Validates the answer, or replays what came of it. */
+  /** Validates the answer, or replays the validation. */
   judge(run: Run, mayAskAgain: boolean): void | PromiseLike<void>;
 }
 
-/** One call of a batch, from the end of its message to its result: whatever becomes of it is written down here. */
+/** The state of one call of a batch, from the end of its message to its result. */
 export interface BatchCall {
   readonly call: ToolCall;
-  /** Its place among the calls of the message. */
+  /** The position among the calls of the message. */
   readonly index: number;
-  /** Set once the call was found fit to run. */
+  /** Set once the call is ready to run. */
   ready: ReadyCall | undefined;
   /** Set if the call is a run of its own. */
   agent: RunnableAgent | undefined;
-  /** Its outcome; the outcome so far for a call that waits. */
+  /** The outcome, or the preliminary outcome of a call that waits. */
   outcome: ToolOutcome | undefined;
-  /** Whether the outcome was made in this execution. */
+  /** True if the outcome was produced in this execution. */
   isLive: boolean | undefined;
-  /** Whether listeners know the outcome. */
+  /** True if the outcome was emitted. */
   isTold: boolean;
   /** Set while the call waits for a decision: its id in the option `decisions`, and the key of the step that will record the decision. */
   question: CallQuestion | undefined;
-  /** How the run inside the call was suspended, while it waits. */
+  /** The ending of the suspended run inside the call, while it waits. */
   suspended: Ending | undefined;
-  /** Whether somebody has decided that it runs. */
+  /** True if the call was approved. */
   isApproved: boolean;
-  /** Set if somebody has to decide before it runs: for the first time, or again because its tool has changed. */
+  /** Set if a decision is required before it runs: for the first time, or again because its tool has changed. */
   mustAsk: "first" | "again" | undefined;
-  /** Whether its step found that somebody has to decide first. */
+  /** True if its step found that a decision is required first. */
   isOpen: boolean;
-  /** How often it was asked about again because its tool had changed. */
+  /** How often a decision was requested again because the tool had changed. */
   round: number;
-  /** How many questions about it were left to a later execution. */
+  /** Number of questions about it that were left to a later execution. */
   questions: number;
-  /** Whether it may have run in an execution that did not record its end. */
+  /** True if it may have run in an execution that did not record its end. */
   mayHaveRun: boolean;
-  /** Set after a fatal failure: the call begins no more, but a recorded outcome is replayed. */
+  /** Set after a fatal failure: the call may not begin any more, but a recorded outcome is replayed. */
   isBarred: boolean;
-  /** Whether it replays its records first, and then waits for its turn. */
+  /** True if it replays its records first, and then waits for its turn. */
   awaitsTurn: boolean;
-  /** Whether it has begun, and waits to go on. */
+  /** True if it has begun, and waits to go on. */
   hasBegun: boolean;
-  /** Waits in its place, if it is a run that has begun. */
+  /** Parks the run of the call, if it has begun. */
   park: Park | undefined;
 }
 
-/** A question that a later execution has to answer. */
+/** A question for a later execution to answer. */
 export type CallQuestion = Pick<PendingApproval, "id" | "toolChanges"> & { readonly key: string };
 
-/** A call of which nothing is known yet. */
+/** Makes a call in its initial state. */
 export function toBatchCall(call: ToolCall, index: number): BatchCall {
   return {
     call,
@@ -226,7 +229,7 @@ export function toBatchCall(call: ToolCall, index: number): BatchCall {
   };
 }
 
-/** The call as it was found fit to run. */
+/** Returns the prepared call. Throws if it was not prepared. */
 export function readyOf({ call, ready }: BatchCall): ReadyCall {
   if (ready === undefined) throw new Error(`The call ${call.callId} was not prepared.`);
   return ready;
@@ -235,7 +238,7 @@ export function readyOf({ call, ready }: BatchCall): ReadyCall {
 /** Runs a call as a run of its own. */
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
-  /** Makes the place where runs inside calls wait. */
+  /** Makes the `Parking` for runs inside calls. */
   createParking(): Parking;
 }
 
@@ -247,7 +250,7 @@ export interface Features {
   readonly output: OutputReader | undefined;
 }
 
-/** The optional parts that checked policies name. */
+/** Reads the optional parts from checked policies. */
 export function readFeatures({ loopDetection, masking, results, output }: LoopPolicies = {}): Features {
   return {
     loopDetection: loopDetection as LoopDetector | undefined,
@@ -257,26 +260,26 @@ export function readFeatures({ loopDetection, masking, results, output }: LoopPo
   };
 }
 
-/** The part of a run that its claim needs. */
+/** The part of a run that a control uses. */
 export interface ClaimPorts {
   readonly scope: CancelScope;
   readonly maxInterrupts: number;
 }
 
-/** How each control is claimed: `createLoopControl` adds its code here, whichever copy of the package it comes from. */
+/** How each control is claimed. `createLoopControl` registers its function here, from any copy of the package. */
 export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
 
-/** A run's hold on its control. */
+/** The hold of a run on its control. */
 export interface ControlClaim {
-  /** Messages that were not taken yet, in order; more may come. */
+  /** Messages that were not taken yet, in order. More may come. */
   readonly messages: readonly InboxMessage[];
-  /** Takes the first so many of them. */
+  /** Removes the first `count` messages. */
   takeMessages(count: number): void;
   readonly drains: boolean;
-  /** The first call of the run is about to start: from now on nothing interrupts it. */
+  /** Called when the first call of the run is about to start. Nothing interrupts the run from then on. */
   startToolChain(): void;
-  /** The run has looked for the last time: from then on the verbs answer "finished". */
+  /** Called after the last look at the inbox. The verbs return "finished" from then on. */
   shut(): void;
-  /** Lets go of the control, once. From then on the verbs answer "finished", and messages that nobody took wait for the next run. */
+  /** Releases the control, once. The verbs return "finished" from then on, and remaining messages wait for the next run. */
   release(ending?: EndReason["kind"]): void;
 }

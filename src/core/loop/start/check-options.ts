@@ -1,4 +1,4 @@
-// Checks what a caller hands in, before any request: unknown keys, wrong types, limits out of range.
+// Checks the options of the caller before any request: unknown keys, wrong types, limits out of range.
 
 import type { IterationPlan, LoopOptions } from "../../types/loop-options.ts";
 import type { DeliberateGate, LoopPolicies, PreToolTextPolicy, RestartPolicy } from "../../types/policies.ts";
@@ -19,7 +19,7 @@ import { replacementOf } from "../../errors/other-words.ts";
 import { providerCheck } from "../../errors/provider-error.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
 import { isPlainData } from "../../utils/json.ts";
-import { limitRules, timeoutRules } from "../run/resolve-policies.ts";
+import { limitRules, timeoutRules } from "../run/limits.ts";
 
 const isListOfTexts = (value: unknown): boolean => is.texts[1](value);
 const isAnything = (): boolean => true;
@@ -33,7 +33,7 @@ const has =
 const toolsExpected =
   'an array of tools, or a registry (of an object of tools by name: importTools(tools) of "turnwright/interop")';
 
-/** A part that comes with its own code. */
+/** Checks for an optional part that brings its own code. */
 function madeBy(maker: string, kind: string, method: string): Check {
   return [`made by ${maker}`, (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind];
 }
@@ -127,7 +127,7 @@ const sessionChecks: Checks<Pick<Session, "detailsLabel" | "surfaceUserErrors">>
   surfaceUserErrors: is.flag,
 };
 
-/** Throws LoopError "unknown-option" or "invalid-option" where the caller's options cannot be run with. */
+/** Throws LoopError "unknown-option" or "invalid-option" if a run cannot use the options. */
 export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkPlacement(options);
   checkFields("options", options, optionChecks);
@@ -146,7 +146,7 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkCacheTool(options as LoopOptions);
 }
 
-/** The commonest mistake is an option at the top that belongs into a group. */
+/** The most common mistake is a top-level option that belongs into a group. */
 function checkPlacement(options: unknown): void {
   const groups = {
     limits: { ...limitRules, onUnknownCost: true },
@@ -166,7 +166,7 @@ function checkPlacement(options: unknown): void {
   }
 }
 
-/** Throws LoopError where the answer of `prepareIteration` is no plan. */
+/** Throws LoopError if the result of `prepareIteration` is not a plan. */
 export function checkPlan(plan: unknown): asserts plan is IterationPlan {
   checkFields("prepareIteration", plan, planChecks);
   const { modelSettings } = plan as IterationPlan;
@@ -181,7 +181,7 @@ function checkPolicies(policies: LoopPolicies): void {
   if (preToolText !== undefined) checkFields("policies.preToolText", preToolText, preToolTextChecks);
 }
 
-/** A misspelt allowlist would let everything through. */
+/** With a misspelt allowlist, the gate would allow everything. */
 function checkGate(gate: DeliberateGate): void {
   checkFields("policies.gate", gate, gateChecks);
   if (gate.active === undefined) throw invalidOption("policies.gate.active", gateChecks.active[0], gate.active);
@@ -194,19 +194,19 @@ function checkRestarts(restarts: RestartPolicy): void {
   }
 }
 
-/** Without prices nothing would ever reach the limit. */
+/** Without prices, the limit could never be reached. */
 function checkPricing({ limits, pricing }: LoopOptions): void {
   const isCapped = limits?.maxCostUSD !== undefined && limits.maxCostUSD !== Number.POSITIVE_INFINITY;
   if (isCapped && pricing === undefined) throw invalidOption("pricing", 'given where "limits.maxCostUSD" is', pricing);
 }
 
-/** Under an id that is made up anew each time, nobody could go on with what is recorded. */
+/** With a new id for each call, the recorded run could never be resumed. */
 function checkRunId({ journal, runId }: LoopOptions): void {
   if (journal?.durable === true && runId === undefined)
     throw invalidOption("runId", 'given where the journal is "durable"', runId);
 }
 
-/** A decision that nobody can read would deny what was approved. */
+/** An unreadable decision would deny a call that was approved. */
 function checkDecisions({ decisions }: LoopOptions): void {
   for (const [id, decision] of Object.entries<unknown>(decisions ?? {})) {
     if (isDecision(decision)) continue;
@@ -222,7 +222,7 @@ function isDecision(value: unknown): boolean {
   return kind === "approve" || kind === "deny" || kind === "ask";
 }
 
-/** Its other fields are only handed on. One that cannot be read would be noticed when the answer is there, and lose it. */
+/** The other fields are only passed on. These are read with the answer, and an error then would lose it. */
 function checkSession({ responseTarget, detailsLabel, surfaceUserErrors }: Session): void {
   checkFields("session", { detailsLabel, surfaceUserErrors }, sessionChecks);
   if (responseTarget === undefined || isResponseTarget(responseTarget)) return;
@@ -243,7 +243,7 @@ function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
 }
 
-/** A model that is pointed to a tool must have it. A registry may get it later. */
+/** A model that is told to use a tool must have it. A registry may add it later. */
 function checkCacheTool({ tools = [], policies }: LoopOptions): void {
   const toolName = policies?.results?.toolName;
   if (toolName === undefined || !Array.isArray(tools)) return;

@@ -1,4 +1,4 @@
-// Claims the id of a run and writes its first record.
+// Claims the id of a run, and writes its first record.
 
 import type { Journal } from "../../types/journal.ts";
 import type { LoopControl, LoopOptions } from "../../types/loop-options.ts";
@@ -14,7 +14,7 @@ import { runStep } from "../run/run-step.ts";
 
 /** Ids of the runs that are live in this process. */
 const liveRunIds = new Set<string>();
-/** Journals in memory that a live run writes: another run would take its records for its own. */
+/** In-memory journals of live runs. A second run would take the records of the first for its own. */
 const liveJournals = new WeakSet<Journal>();
 
 /** Held by a run until it is released. */
@@ -29,12 +29,12 @@ interface Claiming extends ClaimPorts {
   readonly nesting: Nesting | undefined;
 }
 
-/** Takes the run id and the control, both at once, and listens to the caller's signal and to the run around this one. */
+/** Claims the run id and the control together, and follows the caller's signal and the outer run. */
 export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Claiming): Claims {
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   const journal = options.journal?.durable === false ? options.journal : undefined;
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
-  // First, because a signal of the caller's own may throw.
+  // First, because a signal of the caller may throw.
   const letGo = scope.follow(options.signal);
   const control = options.control === undefined ? undefined : claimOr(letGo, options.control, { scope, maxInterrupts });
   liveRunIds.add(runId);
@@ -68,7 +68,7 @@ function claimControl(control: LoopControl, ports: ClaimPorts): ControlClaim {
   throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
 }
 
-/** A nested run ends as the run around it does. */
+/** Cancels a nested run when the outer run is cancelled. */
 function tie(scope: CancelScope, outer: CancelScope): () => void {
   const slot = { cancel: (cause: CancelReason): void => scope.cancel(cause) };
   outer.join(slot);
@@ -76,9 +76,9 @@ function tie(scope: CancelScope, outer: CancelScope): () => void {
   return () => outer.leave(slot);
 }
 
-/** Records what run this is, or compares. Throws LoopError "journal-mismatch". */
+/** Records the identity of the run, or compares it with the record. Throws LoopError "journal-mismatch". */
 export function recordRun(run: Run): void | PromiseLike<void> {
-  // Nobody can go on with a run inside a call by itself, unless it has a journal of its own.
+  // A run inside a call cannot be resumed by itself, unless it has a journal of its own.
   const isReached = run.outer === undefined || (run.isPart ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const print = describeRun(run);
@@ -101,10 +101,10 @@ function describeRun({ options: { runId }, visibleTools, state }: Run): RunPrint
   };
 }
 
-/** For readers that do not have the options of the run: see `inspectJournal`. */
+/** For readers without the options of the run, such as `inspectJournal`. */
 function describeStart({ options, features: { loopDetection }, state }: Run): RunStart {
   return {
-    // The list of the state grows with the run.
+    // Copied, because the list of the state grows with the run.
     messages: [...state.messages],
     ...(options.pricing === undefined ? {} : { priced: true }),
     ...(loopDetection?.action === "inject-warning" ? { loops: toLoops(loopDetection) } : {}),

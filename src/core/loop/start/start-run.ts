@@ -1,4 +1,4 @@
-// Starts a run: checks what the caller handed in, and takes what the run needs until it is released.
+// Starts a run: checks the options, and claims the resources of the run until it is released.
 
 import type { LoopEvent } from "../../types/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
@@ -19,7 +19,7 @@ import { type Features, readFeatures, type Nesting, type Run } from "../run/run.
 import { JournalTraffic } from "../run/journal-call.ts";
 import { LoopEventSink } from "../run/emit.ts";
 import { findOuterLevel, type Level, Meter } from "../run/meter.ts";
-import { allowedBy, resolveLimits, resolveTimeouts, toBounds } from "../run/resolve-policies.ts";
+import { allowedBy, resolveLimits, resolveTimeouts, toBounds } from "../run/limits.ts";
 import { noVisibleTools } from "../stream/visible-tools.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import { invalidOption } from "../../errors/check-fields.ts";
@@ -33,13 +33,13 @@ import type { Session } from "../../types/common.ts";
 export interface StartPorts {
   /** Runs the loop again, inside a call of the run. */
   readonly nest: Run["nest"];
-  /** The place where a reader waits for the events. */
+  /** The queue of a reader of the events. */
   readonly queue?: EventQueue<LoopEvent> | undefined;
-  /** The call that the run is in, if it is in one. */
+  /** The call around the run, if there is one. */
   readonly nesting?: Nesting | undefined;
 }
 
-/** Checks the options and takes what the run needs. Throws LoopError, and then holds nothing. */
+/** Checks the options and claims the resources of the run. Throws LoopError, and then holds nothing. */
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
   const checked = readOptions(given);
   checkOptions(checked);
@@ -54,7 +54,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const parts = new Set<Run>();
   const around = nesting?.isPart === true ? nesting.run.parts : undefined;
   let isHeld = true;
-  // Added to what is there: V8 takes 30 us to spread an object of so many fields into a new one.
+  // Assigns to the existing object: V8 takes 30 us to spread an object with this many fields.
   const fields = Object.assign(settings, {
     options,
     scope,
@@ -81,7 +81,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
       around?.delete(run);
       events.close();
       claims.release();
-      // Last, because a clock of the caller's own may throw.
+      // Last, because a clock of the caller may throw.
       alarm.stop();
       scope.release();
     },
@@ -91,7 +91,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   return run;
 }
 
-/** The settings of a run, with defaults. Nothing in them has to be released. */
+/** Resolves the settings of a run. None of them has to be released. */
 function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const limits = resolveLimits(options.limits);
   const { clock = systemClock, journal = memoryJournal() } = options;
@@ -102,7 +102,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   checkDefinitions(definitions);
   const token = createToken();
   const isPart = nesting?.isPart === true;
-  // Later changes by the caller to lists and objects of the policies do not affect the run.
+  // Copies, so that later changes by the caller do not affect the run.
   const { gate, stopWhen = [] } = options.policies ?? {};
   const features = readFeatures(options.policies);
   return {
@@ -112,7 +112,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     visibleTools: { ...noVisibleTools, source: definitions, registered: definitions },
     firstTools: undefined,
     state: createState(options, features),
-    // The least that any of the runs around this one may make.
+    // The lowest limit among the runs around this one.
     bounds: toBounds(
       options,
       { ...limits, maxToolCalls: meter.maxToolCalls },
@@ -139,26 +139,26 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
 }
 
 /**
- * 36 random digits: a name that no other run has, and no secret. The first use of the platform's `crypto` in a process takes 4 to 9 ms, a
- * third of a first run.
+ * Returns 36 random digits: unique, but not a secret. The first use of the platform's `crypto` in a process would take 4 to 9 ms,
+ * a third of a first run.
  */
 function createToken(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 14).padEnd(12, "0");
   return digits() + digits() + digits();
 }
 
-/** A run whose steps are in the journal of the one around it waits for that journal as one. */
+/** A run with its steps in the outer run's journal shares that journal's traffic. */
 function trafficOf(nesting: Nesting | undefined): JournalTraffic {
   return nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic();
 }
 
-/** A run whose steps are in the journal of the one around it takes its decisions from there. */
+/** A run with its steps in the outer run's journal takes its decisions from there. */
 function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): Decisions {
   const outer = nesting?.isPart === true ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined;
   return new Decisions(decisions, outer);
 }
 
-/** A run inside a call is one deeper than the run around it, and may not allow more levels than that one. */
+/** A run inside a call is one level deeper than the outer run, and may not allow more levels. */
 function findLevel(own: number, options: LoopOptions, run: Run | undefined): Level {
   const outer = run ?? findOuterLevel(options);
   if (outer === undefined) return { depth: 0, maxDepth: own };
@@ -175,7 +175,7 @@ function createState(options: LoopOptions, features: Features): LoopState {
   return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
 }
 
-/** The ports look back at the run that they belong to. */
+/** The ports refer back to their run. */
 function withPorts(run: Omit<Run, "ports">): Run {
   const complete = run as Omit<Run, "ports"> & { ports: Run["ports"] };
   complete.ports = new CallPorts(complete);
@@ -187,7 +187,7 @@ function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {
   return createToolRegistry(tools);
 }
 
-/** A registry that gives tools and agents only. `definitions` throws LoopError "invalid-option" for anything else. */
+/** Wraps a registry so that it returns only valid tools and agents. `definitions` throws LoopError "invalid-option" for anything else. */
 export function readRegistry(registry: ToolRegistry): ToolRegistry {
   let checked: unknown;
   const definitions = (): readonly ToolDefinition[] => {
@@ -216,7 +216,7 @@ function isTools(value: unknown): boolean {
   }
 }
 
-/** The options at their top level, before they are checked: each is read once. */
+/** Reads the top-level options before they are checked, each once. */
 export function readOptions(given: LoopOptions): LoopOptions {
   if (!isRecord(given)) return given;
   const options = { ...given };
@@ -239,13 +239,13 @@ export function snapshotOptions(options: LoopOptions): LoopOptions {
   });
 }
 
-/** A provider whose getters have been asked. What they throw later would lose what was paid for. */
+/** Reads the getters of a provider once. If they threw later, a paid answer would be lost. */
 export function readProvider(provider: Provider): Provider {
   const { id, model, family } = provider;
-  return { id, model, family, stream: (request, call) => provider.stream(request, call) };
+  return { id, model, family, stream: provider.stream.bind(provider) };
 }
 
-/** The fields of a session that the loop itself reads. Tools and approvals get the caller's own object. */
+/** The session fields that the loop itself reads. Tools and approvals get the caller's own object. */
 export function readSession({ surfaceUserErrors, detailsLabel, responseTarget }: Session = {}): Session {
   const { kind, name } = responseTarget ?? {};
   return { surfaceUserErrors, detailsLabel, responseTarget: kind === undefined ? undefined : { kind, name } };
@@ -265,7 +265,7 @@ function snapshotPolicies(policies: LoopPolicies): LoopPolicies {
   };
 }
 
-/** `allowedNames` is read when the run starts. */
+/** Copies a gate, except `allowedNames`, which is read when the run starts. */
 function snapshotGate(gate: DeliberateGate): DeliberateGate {
   const { active, allowedNames, triggerMatchByToolName: triggers, retain } = gate;
   return {

@@ -1,4 +1,4 @@
-// Adds a call and what it cost to the state.
+// Adds a finished call and its cost to the state.
 
 import type { EventSink, LoopAction } from "../../types/loop-event.ts";
 import type { Pricing, Usage, ContentPart } from "../../types/common.ts";
@@ -9,7 +9,7 @@ import { promiseOrValue } from "../../utils/promises.ts";
 import type { ToolResultPart } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ContextRestart, NestedSpending, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
-import { countsAsError, wasDispatched } from "../../tools/render-outcome.ts";
+import { countsAsError, wasDispatched } from "../../tools/outcome-texts.ts";
 import { addCost, addUsage } from "../../utils/count-usage.ts";
 import {
   type LoopState,
@@ -21,7 +21,7 @@ import {
 } from "./loop-state.ts";
 import { isSameJson } from "../../utils/json.ts";
 
-/** The provider and model that answered, and the iteration. */
+/** The provider and model of an answer, and its iteration. */
 interface Answerer {
   readonly provider: string;
   readonly model: string;
@@ -34,7 +34,7 @@ interface PricingPorts {
   readonly events: EventSink;
 }
 
-/** The cost of tokens in USD, or why it is not known. */
+/** Returns the cost of tokens in USD, or why it is unknown. */
 export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events }: PricingPorts): number | CostUnknownWhy {
   if (usage === undefined) return "no-usage";
   const { provider, model, iteration } = by;
@@ -53,7 +53,7 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
   }
 }
 
-/** Takes what became of one call, and how it reads in the transcript. */
+/** Adds the outcome of one call, and its result in the transcript. */
 export function applyCall(
   state: LoopState,
   { outcome, restart, extraction }: SettledCall,
@@ -74,7 +74,7 @@ export function applyCall(
 
 function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart): void {
   state.functionHistory.push(toHistoryEntry(state, outcome, part));
-  // Also true for texts that a stage has taken up into the result.
+  // Also true if a stage has moved the texts of the content into the result.
   if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
 }
 
@@ -92,7 +92,7 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
   state.contextMessage = toContextMessage(state.contextItems);
 }
 
-/** The spending of runs inside a call counts once, here. */
+/** Adds the spending of runs inside a call. It is counted once, here. */
 export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   state.usage = addUsage(state.usage, usage);
   state.costUSD = addCost(state.costUSD, costUSD);
@@ -100,7 +100,7 @@ export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0
   state.toolCallsExecuted += toolCallsExecuted;
 }
 
-/** Counts an error in a row. */
+/** Counts a consecutive error. */
 export function countError(state: LoopState): void {
   state.consecutiveToolErrors += 1;
   state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
@@ -121,21 +121,21 @@ function toHistoryEntry(state: LoopState, outcome: ToolOutcome, { result, conten
   };
 }
 
-/** Adds what a stream has used, or what a result was condensed with. */
+/** Adds the spending of a stream, or of the extraction of a result. */
 export function applySpending(state: LoopState, result: Pick<StreamResult, "usage" | "costUSD">): void {
   if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
   state.costUSD = addCost(state.costUSD, result.costUSD);
   state.spentUSD += result.costUSD ?? 0;
 }
 
-/** The compared parts of a settled call. */
+/** The parts of a settled call that are compared. */
 interface Settled {
   readonly outcome: ToolOutcome;
   readonly awaiting?: string | undefined;
   readonly suspended?: object | undefined;
 }
 
-/** Counts one more iteration. One whose calls still wait is counted when it is over. */
+/** Counts one more iteration. An iteration with waiting calls is counted when it is over. */
 export function countIdenticalCalls(last: IdenticalCalls, settled: readonly Settled[]): IdenticalCalls {
   if (settled.some(({ awaiting, suspended }) => awaiting !== undefined || suspended !== undefined)) return last;
   if (settled.length === 0 || settled.some(({ outcome }) => outcome.kind !== "completed")) return noIdenticalCalls;
@@ -164,19 +164,19 @@ function toFacts(part: ContentPart): readonly string[] {
   return part.type === "text" ? [part.type, part.text] : [part.type, part.mediaType, String(part.data)];
 }
 
-/** When repeated calls are a loop, and what is done about it. */
+/** When repeated calls count as a loop, and how the run reacts. */
 export interface LoopRule {
   readonly threshold: number;
   readonly action: LoopAction;
 }
 
-/** A loop that the last iteration has come round in. */
+/** A loop that the last iteration has completed. */
 export interface FoundLoop extends Repeats {
   /** The first tool of the iteration. */
   readonly toolName: string;
 }
 
-/** The iterations in a row that did the same, once there are too many. One more iteration than `maxIterations` there is none of anyway. */
+/** Returns the number of identical iterations if it has reached the limit. Undefined if `maxIterations` ends the run anyway. */
 export function findIdenticalCalls(
   { identical, countedIterations }: LoopState,
   { maxIdenticalCalls, maxIterations }: { readonly maxIdenticalCalls?: number | undefined; readonly maxIterations: number },
@@ -186,7 +186,7 @@ export function findIdenticalCalls(
   return { toolName: outcomes[0]?.call.name ?? "", count };
 }
 
-/** Finds out whether the calls that the model has just asked for are a loop. An iteration that ends the run in another way is none. */
+/** Returns the loop that the last calls of the model complete. Undefined if the iteration ends the run for another reason. */
 export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoop | undefined {
   const { repetition, current, streamResults, finalAnswerTo } = state;
   const last = streamResults.at(-1);

@@ -48,7 +48,7 @@ describe("active time", () => {
       "counts to the last look",
       [
         inbox(500),
-        { kind: "close", answer: { now: 700, token: "t" }, ending: { status: "empty-response", reason: { kind: "empty" } } },
+        { kind: "last-look", answer: { now: 700, token: "t" }, ending: { status: "empty-response", reason: { kind: "empty" } } },
       ],
       200,
     ],

@@ -1,4 +1,4 @@
-// Folds the answer of one step into the state. No I/O, no clock, no randomness: over the same answers it gives the same state.
+// Updates the state with the result of one step. No I/O, no clock, no randomness: the same results give the same state.
 
 import type { ProviderMetadataPart, ToolResultPart } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
@@ -16,11 +16,11 @@ import {
   type SettledCall,
   type StepResult,
 } from "./loop-state.ts";
-import { wasDispatched } from "../../tools/render-outcome.ts";
+import { wasDispatched } from "../../tools/outcome-texts.ts";
 
 const malformedNote = "Your last tool call was malformed. Send it again, complete.";
 
-/** Brings `state` up to date with what a step gave. */
+/** Updates `state` with the result of a step. */
 export function applyStep(state: LoopState, step: StepResult): void {
   switch (step.kind) {
     case "inbox":
@@ -41,7 +41,7 @@ export function applyStep(state: LoopState, step: StepResult): void {
     case "hook":
       state.lastHook = step.answer;
       break;
-    case "close":
+    case "last-look":
       applyMessages(state, step.answer);
       applyEnding(state, step.ending);
       state.endChecks = (step.attempt ?? 0) + 1;
@@ -58,7 +58,7 @@ export function applyStep(state: LoopState, step: StepResult): void {
   state.phase = step.kind;
 }
 
-/** A new iteration begins with its inbox. */
+/** Begins a new iteration, or goes on with a suspended one. */
 function applyInbox(state: LoopState, answer: InboxAnswer): void {
   if (state.phase !== "start" && state.phase !== "resume") beginIteration(state);
   applyMessages(state, answer);
@@ -82,7 +82,10 @@ function clearIteration(state: LoopState): void {
   noteBeforeTurn(state);
 }
 
-/** The model is asked again. What was done stays done: a batch, and a turn of which a call has run. Any other turn is taken back. */
+/**
+ * Prepares another request to the model after an ending. A batch stays, and so does a message of which a call has run. Any other
+ * message is removed.
+ */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
     const hasRun = state.current.eagerOutcomes?.some(({ kind }) => wasDispatched(kind)) === true;
@@ -95,7 +98,7 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.unsent.length = 0;
   state.ending = undefined;
   state.finalAnswerTo = undefined;
-  // A resumed run gets its caps anew.
+  // The counters of a resumed run start again at 0.
   state.consecutiveToolErrors = 0;
   state.restarts = 0;
   state.pauses = 0;
@@ -115,25 +118,25 @@ function applyMessages(state: LoopState, answer: InboxAnswer): void {
 }
 
 /**
- * Whether the result of a suspended execution gave back what was said to it. A run inside a call may go on in the same execution,
- * because somebody ended it: then there was no such result.
+ * True if the result of a suspended execution has returned the unsent messages. A run inside a call may go on in the same
+ * execution because somebody ended it; then there was no such result.
  */
 function wasGivenBack({ phase, lastInbox }: LoopState, { token }: InboxAnswer): boolean {
   return phase === "resume" && token !== lastInbox?.token;
 }
 
-/** Steered messages are sent in the order in which they came; the others stay behind. */
+/** Adds the steered messages in the order in which they came. The others stay unsent. */
 function applySteering(state: LoopState): void {
   const { unsent, messages } = state;
   for (const { verb, message } of unsent) if (verb === "steer") messages.push(message);
   const rest = unsent.filter(({ verb }) => verb !== "steer");
   unsent.splice(0, unsent.length, ...rest);
   state.iterationStart = messages.length;
-  // After a new message the model may do again what it did before.
+  // After a new message, repeating earlier calls is legitimate.
   beginCounts(state);
 }
 
-/** Repetitions and bad answers of the model no longer count. */
+/** Resets the counts of repetitions and of invalid answers. */
 function beginCounts(state: LoopState): void {
   state.repetition = state.repetition?.restart();
   state.identical = noIdenticalCalls;
@@ -145,12 +148,12 @@ function applyTime(state: LoopState, answer: InboxAnswer): void {
   state.lastInbox = answer;
 }
 
-/** Only times of one execution are compared: days between two do not count. */
+/** Compares only times of the same execution, so that days between two executions do not count. */
 function activeAt({ activeMs, lastInbox }: LoopState, { now, token }: InboxAnswer): number {
   return lastInbox?.token === token ? activeMs + now - lastInbox.now : activeMs;
 }
 
-/** The state as a look at the inbox would leave it, as far as its judge goes by the look. */
+/** Returns the state after a look at the inbox, in the fields that the decision about the look reads. */
 export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
   const unsent = [...(wasGivenBack(state, answer) ? [] : state.unsent), ...(answer.messages ?? [])];
   return { ...state, unsent, lastInbox: answer, activeMs: activeAt(state, answer) };
@@ -163,20 +166,20 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   else if (finalAnswerTo === undefined) state.countedIterations += 1;
   applyStream(state, result);
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
-  // An interrupted iteration's text is in its stream's result only: the next run answers anew.
+  // The text of an interrupted iteration is only in its stream result: the next run answers again.
   if (result.status !== "follow-up-interrupt") applySaid(state, result);
   if (result.status !== "tool-calls" && !isUnfinished(result)) state.identical = noIdenticalCalls;
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
-/** The usage of a stream, and of the calls that were started for nothing meanwhile. */
+/** Adds the usage of a stream, and of early calls that the model did not repeat. */
 function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   applyPrice(state, result);
 }
 
-/** The assumed cost of one more stream, and the first stream of unknown cost. */
+/** Updates the assumed cost of one more stream, and the first stream of unknown cost. */
 function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
   state.lastCostUSD = costUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
@@ -191,7 +194,7 @@ function applySaid(state: LoopState, result: StreamResult): void {
   if (state.current.text.trim() !== "") state.finalText = state.current.text;
   if (result.details.trim() !== "") state.detailsText = result.details;
   const resent = isUnfinished(result);
-  // A "continue" continuation is asked for with the request as it was; a "paused" one with the turn behind it.
+  // A "continue" continuation sends the same request again; a "paused" one appends the message so far.
   if (!resent || result.finish === "paused") placeTurn(state);
   state.continuation = resent ? state.continuation + 1 : state.continuation;
 }
@@ -234,13 +237,13 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   applyRepetition(state, results, loop);
 }
 
-/** Messages to runs inside the calls were for other models: the model of this run does not read them. */
+/** Keeps messages to runs inside the calls as undelivered. They were for other models, so the model of this run does not read them. */
 function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
   for (const { outcome } of settled)
     for (const content of outcome.undelivered ?? []) unsent.push({ verb: "keep", message: { role: "user", content } });
 }
 
-/** Calls whose results have changed after all are no loop. */
+/** Warns the model of a loop, unless the results of its calls have changed. */
 function applyRepetition(state: LoopState, results: readonly ToolResultPart[], loop: Repeats | undefined): void {
   state.repetition = state.repetition?.noteResults(state.current.calls, results);
   if (loop === undefined || state.repetition?.repeats(loop.cycle) === false) return;
@@ -248,24 +251,24 @@ function applyRepetition(state: LoopState, results: readonly ToolResultPart[], l
   state.messages.push({ role: "user", content });
 }
 
-/** The answer stands in the transcript already. */
+/** Only the complaint is added: the answer is in the transcript already. */
 function applyOutput(state: LoopState, { answer, complaint }: Extract<StepResult, { kind: "output" }>): void {
   state.lastOutput = answer;
   if (answer.kind === "invalid") state.invalidAnswers += 1;
   if (complaint !== undefined) state.messages.push({ role: "user", content: complaint });
 }
 
-/** Whatever a turn still asks for is answered, so that the transcript can be sent as it is. */
+/** Answers the open calls of the last message, so that the transcript can be sent again. */
 function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
   if (state.phase !== "resume") state.closedAfter = state.phase;
   if (state.phase !== "model") return;
-  // Also where an earlier continuation of it is placed: a "continue" continuation behind that one is not there yet.
+  // Also if an earlier continuation is placed already, because the text of a "continue" continuation is not in it yet.
   placeTurn(state);
   answerOpenCalls(state);
 }
 
-/** Calls of a turn that ends the run do not run any more; what has run keeps its outcome. */
+/** Answers calls that no longer run because the run ends. Calls that have run keep their outcome. */
 function answerOpenCalls(state: LoopState): void {
   const early = earlyOutcomesOf(state.current);
   const settled = state.current.calls

@@ -1,5 +1,5 @@
-// Checks what a journal gives back for a step. A saved journal may have been edited, or changed by a `redact`. Only the fields that reading
-// cannot do without are checked, and only of replayed answers.
+// Checks the recorded results of a journal. A saved journal may have been edited, or changed by a `redact` function. Checks only
+// the fields that the loop needs, and only of replayed results.
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
@@ -48,7 +48,7 @@ const stream: Fields = {
   visibleTools: "array",
 };
 
-/** The shape of a step's answer, by the word in its key. */
+/** The shape of a step's result, by the word in its key. */
 const steps: { readonly [word: string]: Fields } = {
   run: { tools: "tools", messages: "array" },
   retry: { reopen: "boolean", before: "text", now: "number", token: "text" },
@@ -65,7 +65,7 @@ const steps: { readonly [word: string]: Fields } = {
   tool: { kind: "text", call: "call", durationMs: "number" },
 };
 
-/** Further fields of an answer, by its kind: a kind is the same in each step that gives it. */
+/** More fields of a result, by its kind. A kind has the same fields in every step. */
 const kinds: { readonly [kind: string]: Fields } = {
   failed: { error: "error" },
   "approval-failed": { error: "error" },
@@ -81,13 +81,13 @@ const kinds: { readonly [kind: string]: Fields } = {
   ask: { token: "text", tool: "object" },
 };
 
-/** The other kinds, which need no more than their steps do. */
+/** Kinds without fields of their own. */
 const plainKinds =
   "completed denied malformed truncated interrupted not-run limit continue abort valid approve modify deny cancelled fits cut begun";
 
-/** Throws LoopError "journal-damaged" if the step with `key` cannot have given `answer`. */
+/** Throws LoopError "journal-damaged" if `answer` is not a possible result of the step with `key`. */
 export function checkAnswer(key: string, answer: unknown): void {
-  // Records of another version are refused by their version.
+  // Records of another version are rejected elsewhere, by their version.
   if (key === runKey && isRecord(answer) && answer["version"] !== recordVersion) return;
   const problem = describeProblem(wordOf(key), answer);
   if (problem !== undefined) throw new LoopError("journal-damaged", { key, problem });
@@ -112,7 +112,7 @@ function misfit(answer: UnknownRecord, fields: Fields = {}): string | undefined 
   return name === undefined ? undefined : `has no "${name}" that can be read: it is ${describeValue(answer[name])}`;
 }
 
-/** The word in a key that says what its step does; keys are described in step-key.ts. */
+/** The word in a key that names its step. step-key.ts describes the keys. */
 function wordOf(key: string): string {
   return /^(?:retry\d+\/)?i\d+\/([\w-]+)/.exec(key)?.[1] ?? key.replace(/\d+$/, "");
 }

@@ -1,16 +1,16 @@
-// Looks at a conversation before it is sent: each call is answered exactly once, directly after its turn. What is not so is refused
-// with its index, or repaired where the caller asks for that.
+// Checks a conversation before it is sent: each call must be answered exactly once, directly after its assistant message.
+// Violations are rejected with their index, or repaired if the caller allows it.
 
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { partAdviceOf } from "../../errors/other-words.ts";
 import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
-import { renderOutcome } from "../../tools/render-outcome.ts";
+import { renderOutcome } from "../../tools/outcome-texts.ts";
 import { isContentPart } from "../../tools/to-outcome.ts";
 import { seal, sealedCopy } from "./transcript.ts";
 
-/** A conversation that can be sent, and every call id in it. */
+/** A valid conversation, and every call id in it. */
 export interface CheckedMessages {
   readonly messages: readonly Message[];
   readonly heldIds: ReadonlySet<string>;
@@ -21,7 +21,10 @@ interface OpenCall {
   readonly name: string;
 }
 
-/** Checks a conversation; with `repair`, drops orphan results and answers open calls as not run. Throws LoopError "invalid-messages". */
+/**
+ * Checks a conversation. With `repair`, drops results without a call and answers open calls as not run. Throws LoopError
+ * "invalid-messages".
+ */
 export function checkMessages(messages: readonly unknown[], repair: boolean): CheckedMessages {
   const heldIds = new Set<string>();
   const checked: Message[] = [];
@@ -43,17 +46,20 @@ export function checkMessages(messages: readonly unknown[], repair: boolean): Ch
   return { messages: checked, heldIds };
 }
 
-/** A message, and its place in the caller's list. */
+/** A message with its index in the caller's list. */
 interface Placed {
   readonly value: unknown;
   readonly index: number;
 }
 
-/** Histories of other libraries have one tool message for each result; `repair` joins them. */
+/** Histories of other libraries have one tool message per result; `repair` joins them. */
 function placeMessages(messages: readonly unknown[], repair: boolean): readonly Placed[] {
   if (!repair) return messages.map((value, index) => ({ value, index }));
   const placed: Placed[] = [];
-  /** The results of the last message, if those that follow it belong to it. Added to in place: a copy for each would be quadratic. */
+  /**
+   * The results of the last tool message, if the next ones belong to it. Extended in place, because copying for each would be
+   * quadratic.
+   */
   let joined: unknown[] | undefined;
   messages.forEach((value, index) => {
     if (!isAnswers(value)) {
@@ -115,7 +121,7 @@ function notRun({ callId, name }: OpenCall): ToolResultPart {
   return { callId, name, outcome: "not-run", result: renderOutcome({ call, durationMs: 0, kind: "not-run" }) };
 }
 
-/** Which problem a message of each role has; undefined for none. */
+/** Describes the problem of a message by its role; undefined if there is none. */
 const problems: { readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => string | undefined } = {
   user: ({ content }) =>
     typeof content === "string" || isListOf(content, isContentPart)
@@ -126,7 +132,10 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
   tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have as "results" an array of tool results'),
 };
 
-/** A problem, and what to write in place of a part that is of another library's form. Bytes are seen in the caller's own parts only. */
+/**
+ * Adds advice to a problem if a part has the form of another library. Binary data is only visible in the caller's own parts, not
+ * in the copy.
+ */
 function withAdvice(problem: string, given: UnknownRecord): string {
   try {
     const { content, results } = given;
@@ -142,7 +151,7 @@ function contentOf(result: unknown): readonly unknown[] {
   return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
 }
 
-/** A frozen copy of a user message that can be sent and saved; undefined for anything else. */
+/** Returns a frozen copy of a valid user message; undefined for anything else. */
 export function toUserMessage(given: unknown): UserMessage | undefined {
   try {
     const value = sealedCopy(given);
@@ -165,7 +174,7 @@ function assertMessage(given: unknown, index: number): Message {
   return seal(value as unknown as Message);
 }
 
-/** A copy: the result holds the transcript and must stay storable, and later changes by the caller have no effect. */
+/** Copies the message: the result contains the transcript and must be serializable, and later changes by the caller must have no effect. */
 function copy(value: unknown, index: number): unknown {
   try {
     return sealedCopy(value);

@@ -10,7 +10,7 @@ import type { CycleRules } from "./step-key.ts";
 const call = (name: string, args: Json = {}): ToolCall => ({ callId: "c", name, args });
 const result = (value: Json): ToolResultPart => ({ callId: "c", name: "t", outcome: "completed", result: value });
 
-/** What is found at each iteration, where a letter is an iteration with one call, and "." one without. */
+/** Finds loops in a text in which a letter is an iteration with one call and "." is one without calls. */
 function findIn(iterations: string, threshold: number, maxCycle = 4): string {
   let repetition = createRepetition({ maxCycle, compareResults: false });
   return Array.from(iterations, (name) => {
@@ -75,16 +75,16 @@ it("compares what a call gave with what the same call gave before, whatever thei
   expect([same.findRepeats(2), swapped.findRepeats(2)]).toEqual([{ cycle: 1, count: 2 }, undefined]);
 });
 
-/** An iteration: which calls, and what they give. */
+/** One iteration: its calls, and their result. */
 type Iteration = readonly [calls: string, gives: number];
 
-/** What a reader of the whole history would find, by the definition and not by counting. */
+/** Finds loops in the whole history by the definition, without counters. */
 function findByHand(
   iterations: readonly Iteration[],
   threshold: number,
   { maxCycle, compareResults }: CycleRules,
 ): Repeats | undefined {
-  // What the last iteration gives is not known yet.
+  // The results of the last iteration are not known yet.
   const isSame = (a: number, b: number): boolean =>
     iterations[a]?.[0] === iterations[b]?.[0] &&
     (!compareResults || a === iterations.length - 1 || iterations[a]?.[1] === iterations[b]?.[1]);
@@ -106,7 +106,7 @@ function findByHand(
 
 it("finds at each iteration what a reader of the whole history finds, in memory that does not grow", () => {
   const letters = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1 }));
-  // Blocks that repeat, between iterations of all kinds.
+  // Repeated blocks among random iterations.
   const block = fc.tuple(fc.array(letters, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 5 }));
   const histories = fc
     .array(block, { maxLength: 4 })

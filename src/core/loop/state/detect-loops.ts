@@ -1,4 +1,4 @@
-// Notices a model that asks for the same calls over and over. Passed as `policies.loopDetection`.
+// Detects a model that repeats its calls. Passed as `policies.loopDetection`.
 
 import type { ToolResultPart } from "../../types/message.ts";
 import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
@@ -31,13 +31,13 @@ export function detectLoops(options: LoopDetectionOptions = {}): LoopDetection {
   return Object.freeze(detection);
 }
 
-/** The calls of one iteration, and their results if those are compared. Each is a digest. */
+/** Digests of the calls of one iteration, and of their results if those are compared. */
 interface CountedIteration {
   readonly calls: string;
   readonly results: string | undefined;
 }
 
-/** Starts to count. */
+/** Returns a count without iterations. */
 export function createRepetition(rules: CycleRules): CountedRepetition {
   const matches = Array.from({ length: rules.maxCycle }, () => 0);
   return new CountedRepetition(rules, [], matches);
@@ -46,9 +46,9 @@ export function createRepetition(rules: CycleRules): CountedRepetition {
 /** The last iterations, and how often they repeat. */
 export class CountedRepetition implements Repetition {
   readonly #rules: CycleRules;
-  /** Newest first: one more than the longest cycle has. */
+  /** Newest first. Holds one more than the longest cycle. */
   readonly iterations: readonly CountedIteration[];
-  /** At index `n - 1`: how many iterations in a row, up to the last one, equal the iteration `n` before them. */
+  /** At index `n - 1`: the number of consecutive iterations, up to the last one, that equal the iteration `n` before them. */
   readonly #matches: readonly number[];
 
   constructor(rules: CycleRules, iterations: readonly CountedIteration[], matches: readonly number[]) {
@@ -99,7 +99,7 @@ export class CountedRepetition implements Repetition {
   }
 }
 
-/** Broken arguments are empty, so that their text tells calls apart. */
+/** Unusable arguments are empty, so `argsText` distinguishes such calls. */
 function describeCall({ name, args, argsText, problem }: ToolCall): string {
   return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
 }
@@ -108,7 +108,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/** Each line is digested by itself: together they may be longer than a string can be. */
+/** Digests each line first: the joined lines may be longer than a string can be. */
 function digestOf(lines: readonly string[]): string {
   return digest(lines.map(digest).sort().join("\n"));
 }

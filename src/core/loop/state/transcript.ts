@@ -7,9 +7,9 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
 import type { Json } from "../../types/json.ts";
-import { renderOutcome } from "../../tools/render-outcome.ts";
+import { renderOutcome } from "../../tools/outcome-texts.ts";
 
-/** Notes what the coming turn will add to. */
+/** Saves the values that the next message will change. */
 export function noteBeforeTurn(state: LoopState): void {
   const { modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
   state.beforeTurn = {
@@ -21,7 +21,7 @@ export function noteBeforeTurn(state: LoopState): void {
   };
 }
 
-/** Brings back what was there before the turn. What the turn has cost stays, and so does its stream in `streamResults`. */
+/** Restores the values from before the message. Its cost stays, and so does its stream in `streamResults`. */
 export function takeTurnBack(state: LoopState): void {
   const { modelParts, functionHistory, ...before } = state.beforeTurn;
   state.messages.length = state.iterationStart;
@@ -32,24 +32,24 @@ export function takeTurnBack(state: LoopState): void {
 
 const views = new WeakMap<readonly unknown[], readonly unknown[]>();
 
-/** Messages that the loop has made or copied, and frozen. */
+/** Messages that the loop made or copied, and froze. */
 const sealed = new WeakSet<Message>();
 
-/** Keeps a message from being changed. */
+/** Freezes a message. */
 export function seal<M extends Message>(message: M): M {
   sealed.add(message);
   return freezeDeep(message);
 }
 
-/** Levels of a message around the arguments and results in it. */
+/** Levels of nesting that a message adds around its arguments and results. */
 const envelope = 8;
 
-/** A message that nobody else can change: the same one if a run made it, else a copy. Throws as `toJson` does. */
+/** Returns a message that nobody else can change: the same object if a run made it, else a copy. Throws like `toJson`. */
 export function sealedCopy(message: unknown): unknown {
   return sealed.has(message as Message) ? message : toJson(message, envelope);
 }
 
-/** The transcript as it is shown. It changes at its end only; after any other change `forgetView` is called. */
+/** Returns a frozen copy of the transcript, cached until a message is added. After any other change, call `forgetView`. */
 export function frozenView(messages: readonly Message[]): readonly Message[] {
   const known = views.get(messages) as readonly Message[] | undefined;
   if (known?.length === messages.length && known.at(-1) === messages.at(-1)) return known;
@@ -63,12 +63,12 @@ export function frozenView(messages: readonly Message[]): readonly Message[] {
   return view;
 }
 
-/** Called after a change that is not at the end. */
+/** Drops the cached view after a change that is not at the end. */
 export function forgetView(messages: readonly Message[]): void {
   views.delete(messages);
 }
 
-/** The text of the last user message; empty where nobody has said anything. */
+/** Returns the text of the last user message; empty if there is none. */
 export function lastUserText(messages: readonly Message[]): string {
   for (let at = messages.length - 1; at >= 0; at -= 1) {
     const message = messages[at];
@@ -77,13 +77,13 @@ export function lastUserText(messages: readonly Message[]): string {
   return "";
 }
 
-/** The text of a message, its text parts a line each. */
+/** Returns the text of a message, with one line per text part. */
 export function userTextOf({ content }: UserMessage): string {
   if (typeof content === "string") return content;
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** The text, the reasoning and the calls of a turn, with those of its next stream. */
+/** Joins the text, reasoning and calls of a message with those of its continuation. */
 export function joinMessage(
   current: CurrentMessage,
   { text, reasoning, calls, finish }: StreamResult,
@@ -95,18 +95,18 @@ export function joinMessage(
   };
 }
 
-/** A cut continuation cuts the whole message: the calls of its earlier continuations do not run either. */
+/** A cut-off continuation makes the whole message cut off: the calls of its earlier continuations do not run either. */
 function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
   return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }
 
-/** The text that the model reads for a call that restarted the context. */
+/** The result that the model reads for a call that restarted the context. */
 export const restartedResult: Json = { status: "context_restarted" };
 
-/** The text that the model would read for a call that still waits for a decision. */
+/** The result of a call that waits for a decision, in the transcript of a suspended run. */
 const awaitingResult: Json = { status: "awaiting_approval" };
 
-/** Puts the current turn at the end of the transcript, in place of its earlier continuations. */
+/** Puts the current message at the end of the transcript, replacing its earlier continuations. */
 export function placeTurn(state: LoopState): void {
   const message = toAssistantMessage(state.current);
   if (message === undefined) return;
@@ -115,7 +115,7 @@ export function placeTurn(state: LoopState): void {
   state.isCurrentPlaced = true;
 }
 
-/** A call without a name cannot be sent back, so that it is left out. */
+/** True if a call has a name. A call without a name cannot be sent back and is left out. */
 export function isNamed(call: ToolCall): boolean {
   return call.name.trim() !== "";
 }
@@ -137,7 +137,7 @@ function toCallPart({ callId, providerCallId, name, args }: ToolCall): Assistant
     : { type: "tool-call", callId, providerCallId, name, args };
 }
 
-/** Answers the calls of the current turn, and returns the answers. Edited arguments are noted beside the model's own. */
+/** Adds the results of the current calls, and returns them. Edited arguments are stored next to the model's own. */
 export function placeResults(state: LoopState, settled: readonly SettledCall[]): readonly ToolResultPart[] {
   if (settled.length === 0) return [];
   if (settled.some(({ outcome }) => outcome.approvedArgs !== undefined)) noteEdits(state, settled);
@@ -148,7 +148,7 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 
 const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
 
-/** Outcomes of the calls that were started while the model spoke, by call. */
+/** Returns the outcomes of the calls that were started during the stream, by call id. */
 export function earlyOutcomesOf({ eagerOutcomes = [] }: Pick<CurrentMessage, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
   return eagerOutcomes.length === 0 ? noOutcomes : new Map(eagerOutcomes.map((outcome) => [outcome.call.callId, outcome]));
 }
@@ -169,7 +169,7 @@ function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall)
   if (awaiting !== undefined) return { callId, name, outcome: "awaiting-approval", result: awaitingResult };
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
   const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
-  // The text that stages have made is also made of the text parts.
+  // The text that the stages produced already includes the text parts.
   const beside = textForModel === undefined ? content : content.filter(({ type }) => type !== "text");
   const part = { callId, name, outcome: outcome.kind, result: textForModel ?? renderOutcome(outcome) };
   return beside.length === 0 ? part : { ...part, content: beside };

@@ -1,4 +1,4 @@
-// Asks the caller after an iteration: stop conditions and `onIteration`.
+// Calls the functions of the caller after a stream or a batch: stop conditions and `onIteration`.
 
 import { assertNever, isRecord } from "../../utils/guards.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
@@ -17,7 +17,7 @@ import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
 import { joinMessage } from "../state/transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 
-/** Tells `onIteration` where the run stands after a batch, as a step. */
+/** Calls `onIteration` after a batch, as a step. */
 export function askIteration(run: Run): void | PromiseLike<void> {
   const { state, options } = run;
   const finished = state.iteration + 1;
@@ -41,7 +41,7 @@ function toIterationAnswer(answer: unknown): HookAnswer {
   return { kind: "abort", reason: textOrNone(answer.reason) };
 }
 
-/** Asks in order, until one says stop. Streams that failed, were cut off, or are resent are not asked about. */
+/** Calls the conditions in order, until one says stop. Skips streams that failed, were cut off, or will be continued. */
 export async function askStopConditions(run: Run, result: StreamResult): Promise<StreamResult> {
   const { status } = result;
   const isOver = status === "tool-calls" || (status === "completed" && !isUnfinished(result));
@@ -56,7 +56,7 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
       case "failed":
         return { ...result, status: "error", reason: { kind: "hook-failed", hook: "stopWhen", error: end.error } };
       case "cancelled":
-        // Calls that nobody has decided about must not run when the run is resumed.
+        // The calls were not judged by every condition, so they must not run when the run is resumed.
         return status === "completed" ? result : { ...result, ...endingOfReason(end.cause) };
       default:
         return assertNever(end);
@@ -77,14 +77,14 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
   return Object.defineProperty(context, "steps", { get: refuseSteps });
 }
 
-/** Conditions of the AI SDK, such as `stepCountIs`, read `steps`. An error about `undefined` would not tell their author what to do. */
+/** Conditions of the AI SDK, such as `stepCountIs`, read `steps`. Without this, the error would only be about `undefined`. */
 function refuseSteps(): never {
   throw new TypeError(
     'The stop condition reads "steps", as those of the AI SDK do. Use iterationCountIs or hasToolCall of "turnwright", or your own function.',
   );
 }
 
-/** An answer of another form is a mistake: taken for a no, the condition would never hold and nobody would know. */
+/** Throws on any other value. Taking it for "no" would hide that the condition never holds. */
 function toStop(answer: unknown): StreamResult["stop"] {
   if (answer === true) return {};
   if (answer === false) return undefined;

@@ -1,4 +1,4 @@
-// Tool calls while their arguments arrive.
+// Tool calls, assembled while their arguments arrive.
 
 import type { ModelChunk } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
@@ -9,22 +9,23 @@ import { parseToolArguments } from "../../utils/tool-arguments.ts";
 import type { Json } from "../../types/json.ts";
 import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
 
-/** Names a call by its place in the iteration, and by the id that the provider gave, where it gave one. */
+/** Makes the id of a call from its position in the iteration, and the id from the provider if there is one. */
 export type IdOf = (index: number, id: string | undefined) => string;
 
-/** The place of the calls, and the ids that are taken. */
+/** The iteration of the calls, and the ids in use. */
 interface CallPlace {
   readonly iteration: number;
   /** Ids in the transcript. */
   readonly heldIds: ReadonlySet<string>;
-  /** The places of calls that have an id, by id. Each new one is added. */
+  /** The positions of calls by id. Each new call is added. */
   readonly places: Map<string, number>;
 }
 
-/** Gives each call an id of its own. */
+/** Returns a function that gives each call a unique id. */
 export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
   return (index, id) => {
-    // With a slash in it, it could iteration for the path to a call inside another one; with "#2" at its end, for a later question.
+    // Rejects an id with a slash, which looks like the path to a call inside another one. Also rejects an id that ends with "#2",
+    // which looks like a later question.
     let callId = id === undefined || /\/|#\d+$/.test(id) ? "" : id;
     for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1) {
       callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
@@ -34,34 +35,34 @@ export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
   };
 }
 
-/** A chunk that says something of a call. */
+/** A chunk about a tool call. */
 export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
 
-/** A call as far as it has come in. */
+/** A tool call, as far as it has arrived. */
 export interface CallDraft {
-  /** Place among the calls of the iteration; -1 until the call has a name, or is ready. */
+  /** Position among the calls of the iteration; -1 until the call has a name or is ready. */
   index: number;
-  /** The id that the provider gave last. */
+  /** The last id from the provider. */
   id: string | undefined;
-  /** Never changes once it is set, so that all events of the call have the same. */
+  /** Never changes once it is set, so that all events of the call have the same id. */
   callId: string | undefined;
   name: string;
   argsText: string;
-  /** The part of `argsText` that listeners have not heard of. */
+  /** The part of `argsText` that was not emitted yet. */
   untold: string;
   args: Json;
   ready: boolean;
   problem: ToolCall["problem"];
 }
 
-/** Puts the calls of one stream together. Providers need not be typed, so that every field is looked at. */
+/** Assembles the calls of one stream. Providers may be untyped, so every field is checked. */
 export class CallDrafts {
   readonly #firstIndex: number;
   readonly #idOf: IdOf;
-  /** In the order of their places. */
+  /** In the order of their positions. */
   readonly #placed: CallDraft[] = [];
   readonly #byKey = new Map<string, CallDraft>();
-  /** How many of them `takeReady` has given. */
+  /** How many of them `takeReady` has returned. */
   #taken = 0;
 
   /** @param firstIndex how many calls earlier continuations of the turn had */
@@ -70,14 +71,14 @@ export class CallDrafts {
     this.#idOf = idOf;
   }
 
-  /** Takes one chunk. Gives its call, or undefined if the call has no place yet, or was complete before. */
+  /** Adds one chunk. Returns its call, or undefined if the call has no position yet, or was already complete. */
   take(chunk: CallChunk): CallDraft | undefined {
     const call = this.#callOf(textIn(chunk, "key"));
     if (call.ready) return undefined;
     switch (chunk.type) {
       case "call-start":
         call.id = idIn(chunk) ?? call.id;
-        // Events may have told the name already.
+        // Keeps a name that was already emitted.
         call.name = nameIn(chunk) || call.name;
         break;
       case "call-args-delta":
@@ -97,7 +98,7 @@ export class CallDrafts {
     return this.#place(call) ? call : undefined;
   }
 
-  /** Whether the call has a place. One that is cut off before it has a name is no call, and must not take the place of another. */
+  /** Gives the call a position. A call that is cut off before it has a name must not take one. */
   #place(call: CallDraft): boolean {
     if (call.index === -1) {
       if (!call.ready && call.name.trim() === "") return false;
@@ -108,20 +109,20 @@ export class CallDrafts {
     return true;
   }
 
-  /** The id of a call: made of the first one that the provider gives, or without one if an event has to name the call before. */
+  /** Returns the id of a call. It is based on the first id from the provider, or made without one if an event needs it earlier. */
   idOf(draft: CallDraft): string {
     draft.callId ??= this.#idOf(draft.index, draft.id);
     return draft.callId;
   }
 
-  /** The next calls that are complete, as are all before them, each once. */
+  /** Returns complete calls whose predecessors are all complete, each once. */
   takeReady(): readonly CallDraft[] {
     const first = this.#taken;
     while (this.#placed[this.#taken]?.ready === true) this.#taken += 1;
     return this.#placed.slice(first, this.#taken);
   }
 
-  /** The calls that never became ready: their stream was cut off. */
+  /** The calls that never became ready, because their stream was cut off. */
   get open(): readonly CallDraft[] {
     return this.#placed.filter(({ ready }) => !ready);
   }
@@ -130,7 +131,7 @@ export class CallDrafts {
     return toCall(draft, this.idOf(draft), turnProblem);
   }
 
-  /** The calls in the order of their places. */
+  /** Returns the calls in the order of their positions. */
   toCalls(turnProblem: ToolCall["problem"]): readonly ToolCall[] {
     return this.#placed.map((draft) => this.toCall(draft, turnProblem));
   }
@@ -154,41 +155,44 @@ export class CallDrafts {
   }
 }
 
-/** Arguments that no JSON text can hold, or that are nested past any use, are as malformed as broken ones. */
+/** Arguments that JSON cannot represent, or that are nested too deeply, count as malformed. */
 function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; readonly problem?: unknown }): void {
   if (problem !== undefined && problem !== null) {
     call.problem = problem === "truncated" ? "truncated" : "malformed";
     return;
   }
   try {
-    // Some services say `null` for a call without parameters.
+    // Some services send `null` for a call without parameters.
     call.args = toJson(args === null ? {} : args);
   } catch {
     call.problem = "malformed";
   }
 }
 
-/** A call that never became ready was cut off; what the finish says of all calls outranks what one says of itself. */
+/**
+ * A call that never became ready was cut off. A problem of the finish applies to all calls, and takes precedence over a problem
+ * of one call.
+ */
 function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
   const { id, name, args, argsText, ready, problem } = draft;
   return {
     callId,
     providerCallId: id,
     name,
-    // Shared by the transcript, by events and by all who are shown the call.
+    // Frozen, because the transcript, events and callbacks share it.
     args: freezeDeep(ready && problem !== "truncated" ? args : readWholeArgs(argsText)),
     argsText: argsText === "" ? undefined : argsText,
     problem: ready ? (turnProblem ?? problem) : "truncated",
   };
 }
 
-/** Arguments that were complete before the cut, so that the model is shown what it asked for; else none. */
+/** Returns arguments that were complete before the cut, so that the model sees its own request; else `{}`. */
 function readWholeArgs(argsText: string): Json {
   try {
     const parsed = parseToolArguments(argsText);
     return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args) : {};
   } catch {
-    // Nested past any use.
+    // Nested too deeply.
     return {};
   }
 }
@@ -202,18 +206,18 @@ function idIn({ id }: { readonly id?: unknown }): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-/** The part of a draft that can be taken back when a wrapping provider discards an attempt. */
+/** The parts of a draft that are dropped when a wrapping provider discards an attempt. */
 export interface AttemptContent {
   text: string;
   reasoning: string;
   details: string;
   thoughtLog: Json | undefined;
-  /** Made with the first call, as `providerMetadata` is with the first part: most turns have neither. */
+  /** Created with the first call, as `providerMetadata` is with the first part, because most messages have neither. */
   calls: CallDrafts | undefined;
   providerMetadata: Json[] | undefined;
 }
 
-/** An attempt that has said nothing yet. */
+/** Returns an attempt without content. */
 export const emptyAttempt = (): AttemptContent => ({
   text: "",
   reasoning: "",
@@ -223,10 +227,10 @@ export const emptyAttempt = (): AttemptContent => ({
   providerMetadata: undefined,
 });
 
-/** Errors of services that turn a request away before the model has worked on it. */
+/** Errors with which a service rejects a request before the model has started. */
 const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
 
-/** Whether an attempt was turned away, so that it has cost nothing though nobody said so. */
+/** True if the service rejected the attempt, so that it cost nothing even without a usage report. */
 export function wasRefused(
   { text, reasoning, calls, providerMetadata }: AttemptContent,
   { code, status }: ProviderError,
@@ -235,7 +239,7 @@ export function wasRefused(
   return status !== undefined || refusals.has(code);
 }
 
-/** Joins details by a blank line; blank ones are ignored. */
+/** Joins details with a blank line. Blank details are ignored. */
 export function mergeDetails(before: string, incoming: string): string {
   if (incoming.trim() === "") return before;
   return before === "" ? incoming : `${before}\n\n${incoming}`;

@@ -1,4 +1,4 @@
-// Calls that start while the model still speaks.
+// Calls that start during the stream.
 
 import type { AttemptSpending, StreamResult } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
@@ -9,8 +9,8 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { stableJson } from "../../utils/json.ts";
 
 /**
- * The limit, of this run or of one around it, for which one more request is too much: it is taken to cost what the last one did. An
- * attempt whose cost nobody knows ends the run before its next stream, and not here.
+ * Finds the limit of this run or of an outer one that one more request would exceed. The request is assumed to cost as much as
+ * the last one. An attempt of unknown cost does not count here; it ends the run before its next stream.
  */
 export function findSpent({ options, state, meter, events }: Run, attempts: readonly AttemptSpending[]): EndReason | undefined {
   const { pricing } = options;
@@ -33,11 +33,11 @@ export function findSpent({ options, state, meter, events }: Run, attempts: read
 
 /** Starts calls early. */
 export interface EagerPorts {
-  /** Starts a call; undefined, at once or later, where it has to wait for its batch. */
+  /** Starts a call. Returns or resolves to undefined if the call has to wait for its batch. */
   start(call: ToolCall): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
   /**
-   * Told that the outcome of one call has become that of another. An attempt starts call A and is discarded; the next attempt asks for
-   * the same as call B: B does not run, and has A's outcome under its own id and at its own place.
+   * Called when a call takes over the outcome of an equal call. For example, an attempt starts call A and is discarded. The next
+   * attempt requests the same as call B. B does not run, and gets the outcome of A under its own id and index.
    */
   onAdopted(outcome: ToolOutcome): void;
 }
@@ -57,19 +57,19 @@ export class EagerCalls {
   readonly #started: StartedCall[] = [];
   /** The calls of the current attempt, by id. */
   readonly #claimed = new Map<string, StartedCall>();
-  /** Calls that earlier attempts started and nobody has asked for again, by signature. */
+  /** Calls that discarded attempts started and that were not requested again, by signature. */
   #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
   constructor(ports: EagerPorts) {
     this.#ports = ports;
   }
 
-  /** Whether there is anything to wait for. */
+  /** True if no call was started. */
   get isEmpty(): boolean {
     return this.#started.length === 0;
   }
 
-  /** Takes a complete call. What an attempt before this one has started for the same call is not started again. */
+  /** Starts a complete call, unless a discarded attempt has started an equal one. */
   offer(call: ToolCall): void {
     if (call.problem !== undefined) return;
     const signature = signatureOf(call);
@@ -85,13 +85,13 @@ export class EagerCalls {
     return started;
   }
 
-  /** The attempt that asked is taken back. */
+  /** Drops the claims of a discarded attempt. */
   release(): void {
     this.#claimed.clear();
     this.#unclaimed = bySignature(this.#started);
   }
 
-  /** Waits for all that was started, and gives each call of the turn what was started for it, once. */
+  /** Waits for all started calls, and returns the outcome for each call of the message. Each outcome is used once. */
   async settle(calls: readonly ToolCall[]): Promise<SettledEarly> {
     const left = new Map<StartedCall, ToolOutcome>();
     await Promise.all(
@@ -113,13 +113,16 @@ export class EagerCalls {
     return eagerSpent.length === 0 ? { eagerOutcomes } : { eagerOutcomes, eagerSpent };
   }
 
-  /** A call that was never offered, because one before it was not complete. Broken arguments say nothing of what was asked for. */
+  /**
+   * Finds the started call for one that was never offered, because a call before it was incomplete. Unusable arguments cannot be
+   * compared.
+   */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;
   }
 }
 
-/** Equal calls in the order in which they were started. */
+/** Groups equal calls, in the order in which they were started. */
 function bySignature(started: readonly StartedCall[]): ReadonlyMap<string, StartedCall[]> {
   const groups = new Map<string, StartedCall[]>();
   for (const one of started) {

@@ -1,4 +1,4 @@
-// One iteration while it streams: takes chunks, tells listeners, and holds what has come so far.
+// One iteration during its stream: takes chunks, emits events, and holds the content so far.
 
 import type { EventSink } from "../../types/loop-event.ts";
 import type { Json } from "../../types/json.ts";
@@ -32,13 +32,13 @@ export interface DraftPorts {
   readonly provider: Provider;
   readonly events: EventSink;
   readonly carried?: { readonly callCount: number } | undefined;
-  /** Call ids in use, so that each new one is unique in the transcript. */
+  /** Call ids in use. Each new id is unique in the transcript. */
   readonly heldIds: ReadonlySet<string>;
-  /** The places of all calls of the run that events have named, by id: no other call may have one of these ids. Default: none were. */
+  /** The positions of all calls that events have named, by id. No other call may have one of these ids. Default: none. */
   readonly places?: Map<string, number> | undefined;
-  /** Starts calls early. Default: none does. */
+  /** Starts calls early. Default: no call starts early. */
   readonly eager?: EagerPorts | undefined;
-  /** The limit that leaves no other request after attempts that have used so much. Default: none does. */
+  /** Returns the limit that prevents another request after these attempts. Default: none. */
   readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;
 }
 
@@ -46,22 +46,21 @@ const nothing: readonly never[] = [];
 
 /** Collects the chunks of one iteration. */
 export class StreamDraft implements GuardedStream {
-  readonly #request: ModelRequest;
-  readonly #source: Provider;
-  /** Calls of earlier continuations come before those of this one. */
+  readonly open: GuardedStream["open"];
+  /** Number of calls in earlier continuations, which come before those of this stream. */
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
-  /** The provider and model; a wrapping provider names them with each attempt. */
+  /** The provider and model. A wrapping provider names them with each attempt. */
   provider: string;
   model: string;
   family: string | undefined;
   #attempt: AttemptContent = emptyAttempt();
   #attemptNumber: number | undefined;
   #usage: Usage | undefined;
-  /** The usage of attempts before this one: a snapshot must not replace it. Made with the first of them. */
+  /** The usage of earlier attempts, which a snapshot must not replace. Created with the first of them. */
   #ended: AttemptSpending[] | undefined;
-  /** One attempt is discarded, and no other one has begun. */
+  /** True after an attempt was discarded, until another one begins. */
   #isBetween = false;
   finish: FinishReason | undefined;
   finishRaw: string | undefined;
@@ -70,7 +69,7 @@ export class StreamDraft implements GuardedStream {
   readonly #eager: EagerCalls | undefined;
   readonly #idOf: IdOf;
   readonly mayAsk: ModelCall["mayAsk"];
-  /** The limit that left no other request. */
+  /** The limit that prevented another request. */
   spent: EndReason | undefined;
 
   constructor(request: ModelRequest, { provider, events, carried, heldIds, places = new Map(), eager, findSpent }: DraftPorts) {
@@ -82,26 +81,21 @@ export class StreamDraft implements GuardedStream {
     this.#eager = eager === undefined ? undefined : new EagerCalls(eager);
     this.iteration = request.iteration;
     this.#idOf = createCallIds({ iteration: this.iteration, heldIds, places });
-    this.#request = request;
-    this.#source = provider;
+    this.open = provider.stream.bind(provider, request);
     this.#events = events;
-    // They stand in the result, which can always be saved.
+    // Converted to text, because they are part of the result, which must be serializable.
     this.provider = textOf(provider.id);
     this.model = textOf(provider.model);
     this.family = textOrNone(provider.family);
   }
 
-  /** An error chunk ends the stream, whether or not the provider closes it. */
+  /** True after an error chunk, which ends the stream even if the provider keeps it open. */
   get isOver(): boolean {
     return this.error !== undefined;
   }
 
   get hasFinished(): boolean {
     return this.finish !== undefined;
-  }
-
-  open(call: ModelCall): AsyncIterable<ModelChunk> {
-    return this.#source.stream(this.#request, call);
   }
 
   get text(): string {
@@ -124,14 +118,14 @@ export class StreamDraft implements GuardedStream {
     return this.#attempt.providerMetadata ?? nothing;
   }
 
-  /** Of all attempts together. */
+  /** The sum over all attempts. */
   get usage(): Usage | undefined {
     let sum: Usage | undefined;
     for (const { usage } of this.spendings) if (usage !== undefined) sum = sum === undefined ? usage : addUsage(sum, usage);
     return sum;
   }
 
-  /** The usage of each attempt, the last one included, without those that were turned away. */
+  /** The usage of each attempt, including the last one. Excludes rejected attempts. */
   get spendings(): readonly AttemptSpending[] {
     const ended = this.#ended ?? nothing;
     if (this.#isBetween && this.#usage === undefined) return ended;
@@ -139,10 +133,10 @@ export class StreamDraft implements GuardedStream {
     return [...ended, { provider, model, usage: this.#usage }];
   }
 
-  /** Takes one chunk. Throws on what is not a chunk: that is the provider's mistake and ends the iteration as its error. */
+  /** Adds one chunk. Throws on anything else: that is an error of the provider, and ends the iteration. */
   take(chunk: ModelChunk): void {
     const { type } = chunk;
-    // Asked first, because nearly every chunk is text.
+    // Checked first, because nearly every chunk is text.
     if (type === "text-delta" || type === "refusal-delta") {
       const text = textIn(chunk, "text");
       this.#attempt.text += text;
@@ -158,7 +152,7 @@ export class StreamDraft implements GuardedStream {
     }
   }
 
-  /** The stream is over: ends the arguments of calls that were cut off, and gives all calls in their order. */
+  /** Ends the arguments of calls that were cut off, and returns all calls in order. Called when the stream is over. */
   endCalls(): readonly ToolCall[] {
     const { calls } = this.#attempt;
     if (calls === undefined) return nothing;
@@ -166,7 +160,7 @@ export class StreamDraft implements GuardedStream {
     return calls.toCalls(problemOf(this.finish));
   }
 
-  /** Calls of these that were started early, once all that was started has ended; undefined if none was. */
+  /** Returns the outcomes of early calls, once all of them have ended; undefined if none was started. */
   settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
     return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }
@@ -219,7 +213,7 @@ export class StreamDraft implements GuardedStream {
     const provider = textIn(chunk, "provider");
     const model = textIn(chunk, "model");
     const isAnother = provider !== this.provider || model !== this.model;
-    // The attempt before keeps its usage, at its prices.
+    // The earlier attempt keeps its usage, at its own prices.
     if (isAnother && this.#usage !== undefined) this.#countAttempt();
     this.#isBetween = false;
     this.#attemptNumber = countOf(chunk.attempt);
@@ -228,7 +222,7 @@ export class StreamDraft implements GuardedStream {
     this.family = textOrNone(chunk.family);
   }
 
-  /** Counts the usage of the attempt; from here on that of the next one is counted. */
+  /** Closes the usage of the attempt. Usage from here on belongs to the next attempt. */
   #countAttempt(): void {
     this.#ended ??= [];
     this.#ended.push({ provider: this.provider, model: this.model, usage: this.#usage });
@@ -241,7 +235,7 @@ export class StreamDraft implements GuardedStream {
     this.#isBetween = true;
     this.#attempt = emptyAttempt();
     this.#eager?.release();
-    // How it ended is taken back as well.
+    // The finish of the discarded attempt is dropped, too.
     this.finish = undefined;
     this.finishRaw = undefined;
     this.token = undefined;
@@ -260,7 +254,7 @@ export class StreamDraft implements GuardedStream {
     events.send(attempt === undefined ? { type, runId, iteration, text } : { type, runId, iteration, text, attempt });
   }
 
-  /** Names the call also if nobody listens, so that a listener changes no id. */
+  /** Gives the call its id even without listeners, so that a listener does not change any id. */
   #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
     const events = this.#events;
     const callId = calls.idOf(draft);

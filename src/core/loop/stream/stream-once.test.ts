@@ -49,13 +49,13 @@ function setUp(
 
 const begun: ModelChunk = { type: "call-start", key: "a", id: "x", name: "t" };
 
-/** A call whose stream ends without a word after its arguments. */
+/** A call whose stream ends right after its arguments. */
 const argsDelta = (argsText: string): MockMessage => [
   { kind: "chunks", chunks: [begun, { type: "call-args-delta", key: "a", text: argsText }] },
   endEarly(),
 ];
 
-/** A call that its provider says was cut; what it gives as arguments then means nothing. */
+/** A call that its provider reports as truncated. Its `args` are meaningless then. */
 const toldCut = (argsText: string): MockMessage => {
   const ready = { type: "call-ready", key: "a", id: "x", name: "t", args: "?", argsText, problem: "truncated" } as const;
   return [{ kind: "chunks", chunks: [begun, ready] }, finish("stop")];

@@ -1,4 +1,4 @@
-// Stage 01: one provider stream, from the request to a plain-data result. Nothing a provider does escapes it.
+// Stage 1: one provider stream, from the request to a plain-data result. Errors of a provider become results.
 
 import type { EventSink } from "../../types/loop-event.ts";
 import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
@@ -12,29 +12,29 @@ import { costOf } from "../state/apply-call.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent } from "../../providers/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";
-import { type GuardPorts, guardStream, type StreamEnd } from "../../providers/guard-stream.ts";
+import { type GuardPorts, type StreamEnd, StreamGuard } from "../../providers/guard-stream.ts";
 import { type DraftPorts, StreamDraft } from "./stream-draft.ts";
 
 /** The part of a run that stage 1 uses. */
 export interface StreamPorts extends GuardPorts {
   readonly provider: Provider;
   readonly events: EventSink;
-  /** Call ids in use, so that each new one is unique in the transcript. */
+  /** Call ids in use. Each new id is unique in the transcript. */
   readonly heldIds: ReadonlySet<string>;
-  /** The places of all calls of the run that events have named, by id. Default: none were. */
+  /** The positions of all calls that events have named, by id. Default: none. */
   readonly places?: Map<string, number> | undefined;
   /** The parts from earlier continuations of the same message. Default none. */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
-  /** Starts calls while the stream goes on. Default: none is. */
+  /** Starts calls during the stream. Default: no call starts early. */
   readonly eager?: EagerPorts | undefined;
-  /** The limit that leaves no other request after attempts that have used so much. Default: none does. */
+  /** Returns the limit that prevents another request after these attempts. Default: none. */
   readonly findSpent?: DraftPorts["findSpent"];
 }
 
 /**
- * Streams one iteration and says how it ended. Never rejects: a provider that throws, stalls, or ends without a finish gives a result
- * with `status` "error" or "timeout", and what it had said before is in it.
+ * Streams one iteration and resolves to its result. Never rejects. A provider that throws, stalls, or ends without a finish gives
+ * a result with `status` "error" or "timeout", and with the content so far.
  *
  * @example
  * const result = await streamOnce({ messages, tools: [], iteration: 0 }, { provider, clock, timeouts, scope, events, heldIds });
@@ -42,7 +42,7 @@ export interface StreamPorts extends GuardPorts {
 export function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult> {
   const startedAt = ports.clock.now();
   const draft = new StreamDraft(request, ports);
-  return guardStream(draft, ports).then((end) => {
+  return new StreamGuard(draft, ports).run().then((end) => {
     const calls = draft.endCalls();
     const facts = { request, ports, calls, durationMs: ports.clock.now() - startedAt };
     const eager = draft.settleEager(calls);
@@ -68,10 +68,10 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   const turn = { text: text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
   const judged = judgeEnd(end, draft, turn);
   const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
-  // The stream failed because it was not to be tried again.
+  // The stream failed because a limit prevented another attempt.
   const { status, reason } =
     error === undefined || draft.spent === undefined ? judged : { status: "error" as const, reason: draft.spent };
-  // Written out field by field: an object made by spreading takes many times the memory, and a long run keeps thousands of these.
+  // Written out field by field: spread objects take many times the memory, and a long run keeps thousands of these.
   return {
     status,
     reason,
@@ -110,7 +110,7 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Jud
   }
 }
 
-/** Each attempt at the prices of who made it. Unknown where one of them is: `unpriced` is the first. */
+/** Prices each attempt for its own provider and model. The sum is unknown if one is; `unpriced` is the first of them. */
 function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPorts): Pick<StreamResult, "costUSD" | "unpriced"> {
   if (ports.pricing === undefined) return {};
   let costUSD: number | undefined = 0;
@@ -124,5 +124,5 @@ function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPort
   return { costUSD, unpriced };
 }
 
-/** One array of names per array of tools, so that a long run does not hold thousands of copies. */
+/** One array of names per array of tools, so that a long run does not keep thousands of copies. */
 const namesOf = /* @__PURE__ */ memoize((tools: ModelRequest["tools"]): readonly string[] => tools.map(({ name }) => name));

@@ -1,4 +1,4 @@
-// Makes a value of the model's answer: what the model is told beforehand, how its text is read, and what it reads if the text does not fit.
+// Turns the answer of the model into a value: the instructions, the parser, and the message about an answer that does not fit.
 // Passed as `policies.output`.
 
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
@@ -11,7 +11,7 @@ import { isPlainData, toJson } from "../../utils/json.ts";
 import { cutText } from "../../utils/texts.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { convertSchema, isStandardSchema, validateArgs } from "../../tools/argument-schema.ts";
-import { renderIssues } from "../../tools/render-outcome.ts";
+import { renderIssues } from "../../tools/outcome-texts.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import type { OutputAnswer } from "../state/loop-state.ts";
@@ -20,7 +20,7 @@ import { askAfterStream } from "../run/ask-hook.ts";
 import type { OutputReader, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 
-/** The most that a model reads of what is wrong, in characters. */
+/** Longest description of the issues for the model, in characters. */
 const longestComplaint = 2_000;
 const longestParseError = 300;
 
@@ -30,10 +30,12 @@ const checks: Checks<StructuredOutputOptions> = {
 };
 
 /**
- * Asks the model for a final answer that fits `schema`, a Standard Schema such as zod makes. The answer is parsed, validated, and asked for
- * again if it does not fit. The validated value is `result.output`. It must be plain data, or become plain data in JSON.
+ * Asks the model for a final answer that fits `schema`, a Standard Schema such as one of zod. The answer is parsed and validated,
+ * and requested again if it does not fit. The validated value is `result.output`. It must be plain data, or become plain data in
+ * JSON.
  *
- * Throws LoopError "unknown-option" or "invalid-option", also if the schema cannot become JSON Schema and `jsonSchema` is not given.
+ * Throws LoopError "unknown-option" or "invalid-option", also if the schema cannot become JSON Schema and `jsonSchema` is not
+ * given.
  *
  * @example
  * const { output } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(z.object({ city: z.string() })) } });
@@ -69,7 +71,7 @@ interface Judging {
   readonly mayAskAgain: boolean;
 }
 
-/** Validates the answer, or replays what came of it. */
+/** Validates the answer, or replays the validation. */
 function judgeOutput(run: Run, { schema, mayAskAgain }: Judging): void | PromiseLike<void> {
   const { state } = run;
   const step = { key: stepKey(state, "output"), kind: "hook" as const, input: null, run: () => askSchema(run, schema) };
@@ -99,7 +101,7 @@ function toAnswer(answer: unknown): OutputAnswer {
   return { kind: "valid", value: toPlain(validation.value) };
 }
 
-/** The value is kept as the journal keeps it, so that a run that is replayed gives the same. */
+/** Converts the value to the form that the journal keeps, so that a replayed run returns the same. */
 function toPlain(value: unknown): Json {
   try {
     return toJson(value);
@@ -108,7 +110,7 @@ function toPlain(value: unknown): Json {
   }
 }
 
-/** Reads the answer, and asks the schema; a promise only where the schema itself answers with one. */
+/** Parses the answer and validates it. Returns a promise only if the schema does. */
 export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
   let value: unknown;
   try {
@@ -120,13 +122,13 @@ export function validateOutput(text: string, schema: StandardSchema): Validation
   return validateArgs(schema, value);
 }
 
-/** The text that the model reads for an answer that does not fit. */
+/** Returns the message to the model about an answer that does not fit. */
 export function describeMisfit(issues: readonly Issue[]): string {
   const complaint = cutText(renderIssues(issues), longestComplaint);
   return `Your answer does not fit the schema: ${complaint}\nSend the whole answer again, as JSON and nothing else.`;
 }
 
-/** Models like to put JSON into a fenced block. One around the whole answer is taken off; nothing else is mended. */
+/** Removes a fenced block around the whole answer, which models like to add. Nothing else is repaired. */
 function unwrapFence(text: string): string {
   const start = text.indexOf("\n");
   const isFenced = text.startsWith("```") && text.endsWith("```") && start !== -1;

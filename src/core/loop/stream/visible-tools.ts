@@ -11,7 +11,7 @@ import { stableJson } from "../../utils/json.ts";
 import { findToolChanges, isBreaking, toShown } from "../../tools/compare-tools.ts";
 import { checkDefinitions } from "../../tools/registry.ts";
 
-/** Makes them for a run. */
+/** Makes the views of the requests of a run. */
 export function createRequestViews(run: Run): RequestViews {
   const { state } = run;
   const sent = createSentView(run);
@@ -27,7 +27,7 @@ export function createRequestViews(run: Run): RequestViews {
   };
 }
 
-/** Finds what is sent of the transcript, with the context items at its end; before the turn where a paused one is resent. */
+/** Returns the messages to send, with the context items at the end. If a paused message is continued, they come before it. */
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
   return () => {
@@ -41,7 +41,7 @@ function createSentView(run: Run): () => readonly Message[] {
   };
 }
 
-/** The tools of the coming iteration; made anew only where something has changed. */
+/** Returns the tools of the next iteration; rebuilt only if something has changed. */
 export function expose(run: Run, names?: readonly string[]): VisibleTools {
   const { hiddenTools } = run.state;
   const source = run.registry.definitions();
@@ -50,7 +50,7 @@ export function expose(run: Run, names?: readonly string[]): VisibleTools {
   if (run.visibleTools.registered !== source) checkDefinitions(source);
   const shown = names === undefined ? undefined : new Set(names);
   const tools = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
-  // One that a hook has narrowed is for its iteration only.
+  // Tools that a hook has limited are for one iteration only.
   run.visibleTools = {
     ...toVisibleTools(tools, source),
     ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
@@ -59,8 +59,8 @@ export function expose(run: Run, names?: readonly string[]): VisibleTools {
 }
 
 /**
- * The tools that a replayed iteration was shown, as they are now. A tool that is gone stays in it as it was recorded. A change that breaks
- * calls is noted for tools that were called: the others do not matter to anything that is recorded.
+ * Returns the current definitions of the tools that a replayed iteration showed. A removed tool keeps its recorded definition.
+ * Breaking changes are collected only for called tools, because the others do not affect the records.
  */
 export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
   const { visibleTools, calls, basis } = result;
@@ -95,7 +95,7 @@ function findBreaking(name: string, was: ShownTool | undefined, now: ToolDefinit
 function toVisibleTools(tools: readonly ToolDefinition[], registered: VisibleTools["registered"]): VisibleTools {
   return {
     ...noVisibleTools,
-    // Hooks and providers are shown it.
+    // Frozen, because hooks and providers get this list.
     tools: Object.freeze(tools),
     byName: new Map(tools.map((tool) => [tool.name, tool])),
     hasEager: tools.some(({ eager }) => eager === true),
@@ -108,7 +108,7 @@ function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
   return shown !== first && (first === undefined || stableJson(shown) !== stableJson(first));
 }
 
-/** Whether the record of the run may not say all of the calls to come. */
+/** True if the record of the run may not describe the coming calls completely. */
 export function needsBasis({ options, visibleTools, firstTools }: Run): boolean {
   return (
     firstTools !== undefined && (options.policies?.approve !== undefined || visibleTools.registered !== firstTools.registered)
@@ -116,8 +116,8 @@ export function needsBasis({ options, visibleTools, firstTools }: Run): boolean 
 }
 
 /**
- * Notes in a stream's result what only this execution knows of its calls: that a policy decides about them, and tools that came after the
- * run began. The rest is in the run's own record.
+ * Adds the facts about the calls that only this execution knows: if a policy decides about them, and tools that were added after
+ * the run began. The first record of the run has the rest.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));
@@ -130,7 +130,7 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
   return { ...result, basis };
 }
 
-/** No tools, made from nothing: never mistaken for what a registry says. */
+/** The initial value, which no registry can match. */
 export const noVisibleTools: VisibleTools = {
   tools: [],
   byName: new Map(),

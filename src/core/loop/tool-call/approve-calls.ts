@@ -1,5 +1,5 @@
-// The second phase of a batch: asks for each call that is ready, all at once, before any of them runs. A call whose tool changed before it
-// could run comes back here.
+// The second phase of a batch: requests decisions for all ready calls at once, before any of them runs. A call whose tool changed
+// before it could run comes back here.
 
 import type { Step } from "../../types/journal.ts";
 import type { Approve } from "../../types/policies.ts";
@@ -12,6 +12,7 @@ import { validateCall } from "./prepare-call.ts";
 import type { ReadyCall } from "../run/call.ts";
 import { type BatchCall, eventBase, readyOf, type Run } from "../run/run.ts";
 import { frozenView } from "../state/transcript.ts";
+import { denials } from "../../tools/outcome-texts.ts";
 import { findTool } from "../../tools/registry.ts";
 import { toShown } from "../../tools/compare-tools.ts";
 import { createRoom } from "./batch.ts";
@@ -20,8 +21,8 @@ import { runSteps } from "../run/run-step.ts";
 import { type Answered, approvalKey, settleCall, toRecorded } from "./settle-call.ts";
 
 /**
- * Asks for every ready call that somebody has to decide about. Refused ones get their outcome; edited ones are validated again; some
- * may have to wait.
+ * Requests a decision for every ready call that needs one. Denied calls get their outcome, edited calls are validated again, and
+ * some calls have to wait.
  */
 export function approveCalls(run: Run, calls: readonly BatchCall[]): void | Promise<void> {
   for (const one of calls) markUnasked(run, one);
@@ -39,7 +40,7 @@ async function askAll(run: Run, calls: readonly BatchCall[], asked: readonly Bat
   }
 }
 
-/** Asks anew about calls that could not run as they were approved, by their tools as they are now. */
+/** Requests new decisions for calls that could not run as approved. They are about the current tools. */
 export async function approveAgain(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {
   for (const one of calls) {
     one.isOpen = false;
@@ -60,12 +61,12 @@ function askEach(run: Run, asked: readonly BatchCall[]): Promise<ReadonlyMap<Bat
   return Promise.resolve(answers).then((all) => new Map(asked.map((one, position) => [one, all[position] as Answered])));
 }
 
-/** A policy decides about all calls. Without one only those count whose tool wants a decision. */
+/** True if a call of this tool needs a decision. With `policies.approve` all calls do; without it only those whose tool requires one. */
 function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefinition): boolean {
   return options.policies?.approve !== undefined || needsApproval !== false;
 }
 
-/** Whether the call has a question in the journal, or will have. A recorded iteration is asked about as it was then. */
+/** True if the call has a question in the journal, or will have one. A call of a recorded iteration is treated as it was then. */
 function isAsked(run: Run, { call, ready, outcome }: BatchCall): boolean {
   if (ready === undefined || outcome !== undefined) return false;
   const { recorded } = run.visibleTools;
@@ -74,14 +75,14 @@ function isAsked(run: Run, { call, ready, outcome }: BatchCall): boolean {
   return recorded.asks || shown?.needsApproval !== undefined;
 }
 
-/** A recorded call about which nobody was asked is asked about if it has yet to run: its own step knows. */
+/** Marks a recorded call that needed no decision then and needs one now. Its own step requests it, unless the call has run already. */
 function markUnasked(run: Run, one: BatchCall): void {
   const { ready, outcome } = one;
   if (ready === undefined || outcome !== undefined || isAsked(run, one)) return;
   if (wantsDecision(run, ready.definition)) one.mustAsk = "first";
 }
 
-/** Without a policy a call that was asked about once is not let through because its tool stopped asking. */
+/** Without `policies.approve`, a call that needed a decision once still needs one after its tool stopped requiring it. */
 function approveOf({ options }: Run, { round, mustAsk }: BatchCall): Approve {
   return options.policies?.approve ?? (round > 0 && mustAsk === "again" ? waitAlways : waitWhereNeeded);
 }
@@ -92,20 +93,22 @@ function approvalStep(run: Run, one: BatchCall): Step<RecordedDecision> {
   return { key: approvalKey(run, one), kind: "approval", input: { callId, name, args }, run: body };
 }
 
-/** About a call of a recorded iteration whose tool has changed nobody is asked: it was made for another one. */
+/**
+ * Requests the first decision about a call. Rejects a call of a recorded iteration whose tool has changed, because it was made
+ * for the old tool.
+ */
 async function askFirst(run: Run, one: BatchCall): Promise<RecordedDecision> {
   refuseChangedTools(run, [one]);
   const ready = readyOf(one);
   const { unfit } = ready;
-  if (unfit?.kind === "invalid-input")
-    return { kind: "deny", reason: "The arguments do not fit the schema of the tool any more." };
+  if (unfit?.kind === "invalid-input") return { kind: "deny", reason: denials.changedSchema };
   if (unfit !== undefined) return { kind: "refused", outcome: unfit };
   return ask(run, one, ready);
 }
 
 async function askAnew(run: Run, one: BatchCall): Promise<RecordedDecision> {
   const { call } = one;
-  // Nothing more may begin, so that nobody is asked.
+  // Nothing more may begin, so no decision is requested.
   if (one.isBarred) return { kind: "cancelled" };
   const definition = findTool(run.registry, call.name);
   if (definition === undefined) return { kind: "refused", outcome: refuseChanged(call, run) };

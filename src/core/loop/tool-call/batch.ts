@@ -1,18 +1,17 @@
-// The calls of one batch on their way: which may begin next, which wait, and what became of the others. It is the one place that knows
-// what waits, so that the same rule holds before the first call, after each wave, and when a suspended batch goes on.
+// The calls of one batch: which may begin next, which wait, and how the others ended. Only this class knows which calls wait. The
+// same rules therefore apply before the first call, after each wave, and when a suspended batch is resumed.
 
 import type { Ending } from "../../types/termination.ts";
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
-import { isFatal } from "../../tools/render-outcome.ts";
+import { isFatal } from "../../tools/outcome-texts.ts";
 import { sendBoth } from "./replay-call.ts";
 import type { BatchCall, Run, RunnableAgent } from "../run/run.ts";
 
-/** One batch. */
 export class Batch {
   readonly #run: Run;
-  /** Calls that have not begun; the next one is the last. */
+  /** Calls that have not begun, in reverse order: the next one is the last. */
   #todo: BatchCall[] = [];
-  /** The calls that wait, and those among them that no call after them may overtake. */
+  /** The calls that wait, and those among them that hold back all calls after them. */
   readonly #waiting = new Set<BatchCall>();
   readonly #barriers = new Set<BatchCall>();
   #isBarred = false;
@@ -24,12 +23,12 @@ export class Batch {
     this.#todo.reverse();
   }
 
-  /** Whether nothing more may begin: a call has failed fatally, or the run was ended. */
+  /** True if nothing more may begin, because a call failed fatally or the run was ended. */
   get isBarred(): boolean {
     return this.#isBarred;
   }
 
-  /** Whether every call is over. */
+  /** True if every call is over. */
   get isDone(): boolean {
     return this.#todo.length === 0 && this.#waiting.size === 0;
   }
@@ -39,12 +38,12 @@ export class Batch {
     return this.#todo;
   }
 
-  /** Whether calls that have begun wait to go on. */
+  /** True if some of these calls have begun and wait to go on. */
   get hasBegun(): boolean {
     return this.#todo.some(({ hasBegun }) => hasBegun);
   }
 
-  /** Whether a run inside one of the calls was told to drain. */
+  /** True if a run inside one of the calls was told to drain. */
   get isDrained(): boolean {
     return [...this.#waiting].some(({ suspended }) => suspended?.reason.kind === "drained");
   }
@@ -54,19 +53,19 @@ export class Batch {
     return [...this.#waiting].filter(({ question }) => question !== undefined);
   }
 
-  /** From now on nothing begins, whatever it would have waited for. */
+  /** Prevents all further calls from beginning. */
   bar(): void {
     this.#isBarred = true;
   }
 
-  /** Ends the dispatch. Nothing is said of a call that has not begun. */
+  /** Ends the dispatch. Calls that have not begun emit no events. */
   finish(): void {
     for (const one of this.#todo) if (!one.hasBegun) hold(one);
   }
 
   /**
-   * Takes the calls that may begin now, beside each other; none if all others wait. Calls that wait are overtaken, but not across a
-   * sequential call: calls after one begin when it is over, and it begins when all before it are.
+   * Takes the calls that may begin now and run at the same time. Empty if all others wait. Calls may overtake waiting calls, but
+   * not a sequential one. A sequential call begins when all calls before it are over, and calls after it begin when it is over.
    */
   takeWave(): readonly BatchCall[] {
     const wave: BatchCall[] = [];
@@ -78,7 +77,7 @@ export class Batch {
     }
   }
 
-  /** Takes the next call that may begin beside so many others; undefined if none may. */
+  /** Takes the next call that may begin while `running` calls run; undefined if none may. */
   takeNext(running: number): BatchCall | undefined {
     if (running >= this.#run.bounds.toolConcurrency) return undefined;
     this.#dropBegun();
@@ -89,7 +88,7 @@ export class Batch {
     return one;
   }
 
-  /** Calls that have begun wait, and in a barred batch those that wait are ended apart. */
+  /** Drops calls that have begun from a barred batch. They wait, and waiting calls are ended separately. */
   #dropBegun(): void {
     if (!this.#isBarred || this.#hasDropped) return;
     this.#hasDropped = true;
@@ -110,18 +109,18 @@ export class Batch {
     return false;
   }
 
-  /** Whether nothing runs beside a call. The steps of a run inside a call are in one order if the journal wants that. */
+  /** True if nothing may run at the same time as a call. Includes runs inside calls if the journal orders its steps. */
   isAlone(one: BatchCall): boolean {
     return isSequential(one) || (one.agent !== undefined && this.#run.journal.ordered === true);
   }
 
-  /** Whether a call would begin at once if nothing limited how many run beside each other. */
+  /** True if a call could begin at once with unlimited concurrency. */
   isFree(one: BatchCall): boolean {
     const isAfter = this.#todo.some((other) => isSequential(other) && other.index < one.index);
     return !isSequential(one) && !isAfter && !this.#isHeld(one);
   }
 
-  /** Takes calls that replay their records, whatever they would have to wait for. */
+  /** Takes calls that replay their records, even if they would have to wait. */
   takeRecorded(recorded: ReadonlySet<BatchCall>): readonly BatchCall[] {
     const taken = this.#todo.filter((one) => recorded.has(one)).reverse();
     if (taken.length > 0) this.#todo = this.#todo.filter((one) => !recorded.has(one));
@@ -129,7 +128,7 @@ export class Batch {
     return taken;
   }
 
-  /** Takes back calls that have begun, as far as they wait: they are the next to go on. */
+  /** Takes back calls that have begun and still wait. They go on next. */
   takeBack(begun: readonly BatchCall[]): void {
     const left = [...new Set(begun)].filter((one) => this.#waiting.has(one));
     for (const one of left) one.hasBegun = true;
@@ -141,21 +140,21 @@ export class Batch {
     this.#todo = [...this.#todo, ...calls].sort((a, b) => b.index - a.index);
   }
 
-  /** Takes note of what a call that began has come to: it is over, it waits, or somebody has to decide about it first. */
+  /** Records the state of a call that began: it is over, it waits, or it needs a decision first. */
   note(one: BatchCall): void {
     if (one.suspended === undefined) this.#leave(one);
     else this.#wait(one);
     if (isOverFatally(one)) this.#isBarred = true;
   }
 
-  /** Takes calls that somebody was asked about again. */
+  /** Takes calls after another decision was requested. */
   takeDecided(calls: readonly BatchCall[]): void {
-    // A call that was refused in this execution is marked as live.
+    // `settleCall` has marked calls that were refused in this execution as live.
     for (const one of calls) this.#add(one, false);
     this.#addTodo([]);
   }
 
-  /** Ends a call that waits, so that it never runs. */
+  /** Ends a waiting call, so that it never runs. */
   drop(one: BatchCall): void {
     this.#leave(one);
     one.question = undefined;
@@ -201,20 +200,20 @@ function isOverFatally({ outcome }: BatchCall): boolean {
   return outcome !== undefined && isFatal(outcome);
 }
 
-/** Keeps a call that has not begun. Nothing is said of it until it does. */
+/** Gives a call that has not begun its preliminary outcome. It emits no events until it begins. */
 export function hold(one: BatchCall): void {
   one.outcome = { call: one.call, durationMs: 0, kind: "not-run" };
   one.isLive = true;
 }
 
-/** How a call ended, or how the run inside it was suspended, and whether that happened in this execution. */
+/** The outcome of a call, or the suspension of the run inside it, and true if it happened in this execution. */
 export interface CallEnd {
   readonly outcome: ToolOutcome;
   readonly isLive: boolean;
   readonly suspended?: Ending | undefined;
 }
 
-/** Writes down how a call ended, of which listeners know. */
+/** Stores the end of a call whose events were emitted. */
 export function end(one: BatchCall, { outcome, isLive, suspended }: CallEnd): void {
   one.outcome = outcome;
   one.isLive = isLive;
@@ -222,7 +221,7 @@ export function end(one: BatchCall, { outcome, isLive, suspended }: CallEnd): vo
   one.suspended = suspended;
 }
 
-/** Leaves a call to somebody who has to decide about it first. */
+/** Marks a call that needs a decision first. */
 export function leaveOpen(one: BatchCall, mustAsk: BatchCall["mustAsk"]): void {
   one.isOpen = true;
   one.mustAsk = mustAsk;
@@ -233,27 +232,27 @@ export function leaveOpen(one: BatchCall, mustAsk: BatchCall["mustAsk"]): void {
 
 /** Admits the calls of one batch, in call order. */
 export interface Room {
-  /** Whether no further call fits, whatever becomes of those before it. */
+  /** Returns true if no further call fits, even if waiting calls before it are denied. */
   isFull(): boolean;
-  /** Counts a call. False if it does not fit any more. */
+  /** Counts a call. Returns false if it does not fit any more. */
   admit(one: BatchCall): boolean;
 }
 
 /**
- * Counts what `maxToolCalls` leaves room for: of a batch that crosses it, the first calls that fit run. With 2 calls left, the third ready
- * call of a batch does not run. Only the run's own count is looked at, which a replay finds the same; what runs beside each other have
- * left of a common limit is looked at when a call is dispatched.
+ * Counts the calls that `maxToolCalls` still allows, in call order. With 2 calls left, the third ready call of a batch does not
+ * run. It only counts calls of this run, so that a replay gets the same count. A limit shared with sibling runs is checked when a
+ * call is dispatched.
  */
 export function createRoom({ state, bounds }: Run): Room {
   let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
-  // A call that waits may be denied, and leaves its place then.
+  // A waiting call may be denied, which frees its place.
   let isOpen = false;
   return {
     isFull: () => left <= 0 && !isOpen,
     admit: ({ outcome, question }) => {
       isOpen ||= question !== undefined;
-      // A call that waits for a decision counts as one that runs. Otherwise a call after it would run now, and it would not fit later.
-      // So does one that waited until its run ended: it has kept its place until then.
+      // A call that waits for a decision counts as one that runs. Otherwise a call after it would run now, and the waiting call
+      // would not fit later. A call that waited until its run ended counts, too: it kept its place until then.
       if (outcome === undefined || outcome.kind === "not-run") left -= 1;
       return outcome !== undefined || left >= 0;
     },

@@ -1,4 +1,4 @@
-// The ports of a run's calls: one object for all of them, so that a call costs no ports of its own.
+// The ports of a run's calls. All calls share one object, so that a call allocates no ports.
 
 import type { Clock, Timeouts } from "../../types/common.ts";
 import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
@@ -13,16 +13,16 @@ import { findTool } from "../../tools/registry.ts";
 import { isSameTool } from "../../tools/compare-tools.ts";
 import { CallContext } from "./tool-context.ts";
 
-/** Hints in one iteration. */
+/** Most hints in one iteration. */
 const mostHints = 16;
 
-/** Known names that the hints of one iteration may look at. The first hint is always given. */
+/** Most names that the hints of one iteration compare. The first hint is always given. */
 const mostNames = 20_000;
 
-/** Names that the results of one iteration may list. */
+/** Most names that the results of one iteration list. */
 const mostListedInAll = 200;
 
-/** Malformed calls of one iteration that are told where they are wrong. */
+/** Most malformed calls of one iteration whose results explain the error. */
 const mostExplained = 16;
 
 interface Told {
@@ -33,16 +33,16 @@ interface Told {
   explained: number;
 }
 
-/** The ports of stage 02 in a run. */
+/** The ports of stage 2 in a run. */
 export class CallPorts implements RunCallPorts {
   readonly #run: Run;
-  /** Metadata of results, by call, until listeners get it. */
+  /** Metadata of results by call, until `tool-end` is emitted. */
   readonly #metadata = new Map<string, unknown>();
-  /** Runs inside calls, by call, until the call is over. */
+  /** Runs inside calls by call, until the call is over. */
   readonly #nested = new Map<string, NestedRun[]>();
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
-  /** How much the results of this iteration have listed so far. */
+  /** Totals of the hints, names and explanations in the results of this iteration. */
   #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
@@ -74,7 +74,7 @@ export class CallPorts implements RunCallPorts {
   isCurrent(definition: ToolDefinition): boolean {
     const { registered, byName, recorded } = this.#run.visibleTools;
     const { name } = definition;
-    // Mostly nothing has changed, and then nothing is compared.
+    // Fast path: usually nothing has changed, and nothing needs to be compared.
     if (recorded === undefined && byName.get(name) === definition && this.#isUnchanged(registered)) return true;
     const now = findTool(this.registry, name);
     return now !== undefined && isSameTool(now, definition);
@@ -92,7 +92,7 @@ export class CallPorts implements RunCallPorts {
     return new CallContext(this.#run, call, deadline);
   }
 
-  /** Looks for the nearest name, but not for every call of a model that makes up hundreds: each look compares all names. */
+  /** Finds the nearest name. Limited, because each search compares all names and a model may invent hundreds. */
   hint(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined {
     const told = this.#toldNow();
     if (told.hints >= mostHints || told.names >= mostNames) return undefined;
@@ -101,7 +101,7 @@ export class CallPorts implements RunCallPorts {
     return nearestName(name, known.keys());
   }
 
-  /** Only the first few malformed calls are told where they are wrong: a message has to be freed of credentials, which takes long. */
+  /** True for the first few malformed calls. Removing credentials from the messages takes long. */
   explain(): boolean {
     const told = this.#toldNow();
     told.explained += 1;
@@ -126,7 +126,7 @@ export class CallPorts implements RunCallPorts {
     this.#metadata.set(call.callId, metadata);
   }
 
-  /** The metadata of a result, once. */
+  /** Removes and returns the metadata of a result. */
   takeMetadata({ callId }: ToolCall): unknown {
     const metadata = this.#metadata.get(callId);
     this.#metadata.delete(callId);

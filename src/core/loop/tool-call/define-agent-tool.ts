@@ -1,4 +1,4 @@
-// A tool whose work is a run of its own.
+// A tool whose calls are runs.
 
 import type { NestedLoopOptions, Tool, ToolContext } from "../../types/loop-options.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
@@ -13,10 +13,10 @@ import type { RunnableAgent } from "../run/run.ts";
 import { Parking } from "../run/parking.ts";
 import { runAgent } from "./run-agent.ts";
 
-/** The most that a model reads of what an agent had said before it failed, in characters. */
+/** Longest text that the model reads of an agent that failed, in characters. */
 const longestLastWords = 2_000;
 
-/** An agent tool as its author writes it. */
+/** The fields of an agent tool as its author writes them. */
 export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
   ToolTraits<Args>,
   "sequential" | "requiresFollowUp" | "needsApproval"
@@ -26,23 +26,24 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
   readonly inputSchema: Schema;
   readonly jsonSchema?: JsonSchema | undefined;
   /**
-   * Returns the nested run's messages, system text, tools, limits. Called again when a run is resumed, and must then return the same
-   * for the same arguments. `journal`, `runId`, `decisions` and `resume` are those of the run around it;
-   * given here they are not used.
+   * Returns the nested run's messages, system text, tools and limits. Called again when a run is resumed, and must then return
+   * the same for the same arguments. `journal`, `runId`, `decisions` and `resume` come from the outer run and are ignored here.
    */
   readonly prepare: (args: Args, context: ToolContext) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /** Returns the call's result. Default: the text or the `output` of a completed run, and for other endings a failure that names the ending. */
+  /** Returns the call's result. Default: the text or the `output` of a completed run, and for any other ending a failure that names it. */
   readonly toResult?: ((result: LoopResult) => unknown) | undefined;
 }
 
 /**
- * Defines a tool whose calls are runs of their own: one level deeper, with tools and limits of their own, within what is left of the
- * outer run's tokens and tool calls. `timeouts.toolMs` does not apply to such a call; the nested run's `limits.wallClockMs` does. It ends
- * when the outer run does, and its own stop, failure or timeout is a failed call, never the end of the outer run. Its usage counts for
- * the outer run, whose listeners hear its events with a `path`; it is resumed with it. Below `limits.maxDepth` levels the model reads a
- * failure in place of an answer.
+ * Defines a tool whose calls are runs, one level deeper than the outer run. Such a run has its own tools and limits, and shares
+ * the rest of the outer run's tokens and tool calls. Its usage counts for the outer run, whose listeners receive its events with
+ * a `path`.
  *
- * Throws LoopError "invalid-tool" at once where the tool's shape is wrong. Of the traits of a tool it may have `sequential`,
+ * `timeouts.toolMs` does not apply to such a call; the nested run's `limits.wallClockMs` does. The nested run ends and is resumed
+ * with the outer run. If it stops, fails or times out, the call fails, and the outer run goes on. Deeper than `limits.maxDepth`,
+ * the model reads a failure instead of an answer.
+ *
+ * Throws LoopError "invalid-tool" if the shape of the tool is wrong. The only tool traits it may have are `sequential`,
  * `requiresFollowUp` and `needsApproval`.
  *
  * @example
@@ -66,17 +67,18 @@ export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = J
     kind: "agent",
     run: runAgent,
     createParking: () => new Parking(),
-    // The arguments are what the tool's own schema gave.
+    // The schema of the tool produced the arguments, so they have this type.
     prepare: (args, context) => fields.prepare(args as ArgsOf<Args, Schema>, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
-  // If no loop looks for the agent, as in a registry that wraps another, the call still is a nested run.
+  // Used if the loop does not see the agent, for example in a registry that wraps another one. The call still becomes a nested
+  // run.
   const execute = async (args: ArgsOf<Args, Schema>, context: ToolContext): Promise<unknown> =>
     agent.toResult(await context.runToolLoop(await agent.prepare(args, context)));
   return defineTool<Args, Schema>({ ...tool, execute, agent });
 }
 
-/** Options that a run inside a call cannot have: it has limits of its own, and its steps are recorded. */
+/** Traits that an agent tool cannot have: its run has limits of its own, and its steps are recorded. */
 const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "idempotent", "retry", "replay"];
 
 function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {

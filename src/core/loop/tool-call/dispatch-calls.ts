@@ -1,4 +1,4 @@
-// Runs the calls that are ready: beside each other, at most `toolConcurrency` at once; a sequential tool runs alone.
+// Runs the ready calls of a batch, at most `toolConcurrency` at a time. A sequential tool runs alone.
 
 import type { Step } from "../../types/journal.ts";
 import type { Cancelled } from "../../policies/approval.ts";
@@ -14,10 +14,10 @@ import type { Park } from "../run/parking.ts";
 import type { ToolAnswer } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 
-/** Decides what becomes of what waits. Gives true if it is suspended, and false where the batch goes on. */
+/** Decides about the waiting calls. Resolves to true if they are suspended, and to false if the batch goes on. */
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
   const { parking } = run;
-  // A replay decides nothing again that the records hold.
+  // A replay follows the recorded decisions.
   if (run.journal.replays === undefined) {
     if (batch.isBarred || isCut(run)) return endWaiting(run, batch);
     if (parking?.mustGoOn === true) {
@@ -33,8 +33,8 @@ async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
 }
 
 /**
- * Says of what waits that it never runs. Without that the run would end as suspended, and a call that is approved later would run after
- * all. Each is recorded as "cancelled", so that a replay says the same.
+ * Ends the waiting calls, so that they never run. Otherwise the run would end as suspended, and a call that is approved later
+ * would still run. Each is recorded as "cancelled", so that a replay does the same.
  */
 async function endWaiting(run: Run, batch: Batch): Promise<false> {
   batch.bar();
@@ -52,13 +52,13 @@ function toCancelStep({ call: { callId, name, args }, question }: BatchCall): re
   return [{ key: question.key, kind: "approval", input: { callId, name, args }, run: () => ({ kind: "cancelled" }) }];
 }
 
-/** Whether a batch may have such calls, and the journal can say so. One that knows steps by their order has one order for them. */
+/** True if a batch may have recorded calls, and the journal can report them. A journal that orders its steps has no choice of order. */
 function mayHaveRecorded({ replayed, journal }: Run, { todo }: Batch): boolean {
   if (!replayed || journal.replays !== undefined || journal.ordered === true || journal.wait !== undefined) return false;
   return journal.has !== undefined || todo.some(({ agent }) => agent !== undefined);
 }
 
-/** Replays them. Runs inside calls go on as far as their records go. Throws LoopError "unknown-decision". */
+/** Replays the recorded calls. Runs inside calls go on to the end of their records. Throws LoopError "unknown-decision". */
 async function replayRecorded(run: Run, batch: Batch): Promise<void> {
   const begun: BatchCall[] = [];
   for (;;) {
@@ -66,10 +66,11 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
     if (wave.length === 0) break;
     begun.push(...wave);
     await runWave(run, wave, batch);
+    await decideOpen(run, wave, batch);
   }
   if (run.park === undefined && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
   batch.takeBack(begun);
-  // Those inside it would go on in its place.
+  // Otherwise the runs inside it would go on before its turn.
   if (batch.hasBegun) await waitForTurn(run);
 }
 
@@ -82,24 +83,27 @@ async function takeRecorded(run: Run, batch: Batch): Promise<readonly BatchCall[
 function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLike<boolean> {
   const { call, agent } = one;
   if (run.journal.has !== undefined) return isRecorded(run, keyOf(run, agent === undefined ? "tool" : "agent", one));
-  // A journal that cannot say so may have all runs that could have begun. One that has not begun does so, and waits for its turn.
+  // Without `has`, assume a record for every run that could have begun. A run that has not begun starts here, and waits for its
+  // turn.
   return agent !== undefined && (batch.isFree(one) || run.decisions.isLeftInside(call.callId));
 }
 
-/** The token of the execution that meant to run a call. */
+/** The token of the execution that was about to run a call. */
 interface Intent {
   readonly token: string;
 }
 
-/** Runs the calls that are not over, and decides what becomes of what waits. Mostly all calls of a batch are one wave. */
+/** Runs the calls that are not over, and decides about the waiting ones. Usually all calls of a batch are one wave. */
 export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
   const batch = new Batch(run, calls);
   if (mayHaveRecorded(run, batch)) return replayRecorded(run, batch).then(() => runOthers(run, batch));
   if (mustSlide(run, batch)) return runOthers(run, batch);
-  return whenReady(runWave(run, batch.takeWave(), batch), () => (batch.isDone ? undefined : runOthers(run, batch)));
+  const wave = batch.takeWave();
+  const ended = whenReady(runWave(run, wave, batch), () => decideOpen(run, wave, batch));
+  return whenReady(ended, () => (batch.isDone ? undefined : runOthers(run, batch)));
 }
 
-/** Whether there are more calls than may run beside each other. A journal that knows steps by their order gets them in waves. */
+/** True if there are more calls than may run at a time. A journal that orders its steps gets them in waves instead. */
 function mustSlide({ journal, bounds }: Run, { todo }: Batch): boolean {
   return journal.ordered !== true && todo.length > bounds.toolConcurrency;
 }
@@ -109,13 +113,16 @@ async function runOthers(run: Run, batch: Batch): Promise<void> {
   while (!batch.isDone && !isSuspended) {
     if (mustSlide(run, batch)) await runWindow(run, batch);
     const wave = batch.takeWave();
-    if (wave.length > 0) await runWave(run, wave, batch);
-    else isSuspended = await pauseBatch(run, batch);
+    if (wave.length === 0) isSuspended = await pauseBatch(run, batch);
+    else {
+      await runWave(run, wave, batch);
+      await decideOpen(run, wave, batch);
+    }
   }
   batch.finish();
 }
 
-/** Runs calls beside each other: when one ends, the next one begins. A call that has to be decided about again holds those after it. */
+/** Runs calls at the same time: when one ends, the next one begins. A call that needs another decision holds back those after it. */
 async function runWindow(run: Run, batch: Batch): Promise<void> {
   const begun: BatchCall[] = [];
   const running = new Set<PromiseLike<void>>();
@@ -128,7 +135,7 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
       continue;
     }
     begun.push(one);
-    const ended = whenReady(one.agent === undefined ? runTools(run, [one], batch) : runParked(run, one, batch), () => {
+    const ended = whenReady(runWave(run, [one], batch), () => {
       isHeld ||= one.isOpen;
     });
     if (!isThenable(ended)) continue;
@@ -136,21 +143,35 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
     running.add(settled);
     if (batch.isAlone(one)) await settled;
   }
-  await askOn(run, begun, batch);
+  await decideOpen(run, begun, batch);
 }
 
-/** The tools of a wave are steps that are created together; nested runs go on beside them. */
+/** Runs calls at the same time: tools as steps that are created together, and nested runs beside them. */
 function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
-  if (wave.length === 0) return undefined;
   const tools = wave.filter(({ agent }) => agent === undefined);
-  const ended = runTools(run, tools, batch);
-  if (tools.length === wave.length) return whenReady(ended, () => askOn(run, wave, batch));
+  const ended =
+    tools.length === 0
+      ? undefined
+      : whenReady(run.journal.durable ? noteIntents(run, tools) : undefined, () =>
+          runSteps(
+            tools.map((one) => toolStep(run, one)),
+            run,
+            (answers, live) => {
+              for (const [position, one] of tools.entries()) {
+                const answer = answers[position];
+                if (answer !== undefined) takeAnswer(run, one, { answer, isLive: live[position] === true });
+                batch.note(one);
+              }
+            },
+          ),
+        );
+  if (tools.length === wave.length) return ended;
   const agents = wave.map((one) => runParked(run, one, batch));
-  return Promise.all([ended, ...agents]).then(() => askOn(run, wave, batch));
+  return Promise.all([ended, ...agents]).then(() => undefined);
 }
 
-/** Has calls decided about that could not run without that. */
-function askOn(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
+/** Requests decisions for the calls that could not run without one. */
+function decideOpen(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const open = wave.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return undefined;
   return approveAgain(run, open, batch.isBarred).then(() => batch.takeDecided(open));
@@ -175,25 +196,10 @@ function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | unde
   });
 }
 
-/** Runs tools as steps that are created together. */
-function runTools(run: Run, tools: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
-  if (tools.length === 0) return undefined;
-  return whenReady(run.journal.durable ? noteIntents(run, tools) : undefined, () =>
-    runSteps(
-      tools.map((one) => toolStep(run, one)),
-      run,
-      (answers, live) => {
-        for (const [position, one] of tools.entries()) {
-          const answer = answers[position];
-          if (answer !== undefined) takeAnswer(run, one, { answer, isLive: live[position] === true });
-          batch.note(one);
-        }
-      },
-    ),
-  );
-}
-
-/** Notes in a durable journal which execution is about to run them: on replay a foreign token says that a call may have run. */
+/**
+ * Records in a durable journal which execution is about to run the calls. On replay, the token of another execution means that a
+ * call may have run.
+ */
 function noteIntents(run: Run, tools: readonly BatchCall[]): void | PromiseLike<void> {
   const steps = tools.map((one): Step<Intent> => {
     const body = (): Intent => ({ token: run.token });
@@ -214,7 +220,7 @@ function toolStep(run: Run, one: BatchCall): Step<ToolAnswer> {
     try {
       return performCall(run, one);
     } finally {
-      // An engine may try the step again.
+      // An engine may retry the step.
       one.mayHaveRun = true;
     }
   };

@@ -1,4 +1,4 @@
-// Stage 2: executes one call, against its time limit and the cancellation of the run.
+// Stage 2: executes one call, within its time limit and until the run is cancelled.
 
 import type { Prepared, ReadyCall, ToolCallPorts } from "../run/call.ts";
 import { type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
@@ -13,7 +13,7 @@ import { quote } from "../../utils/texts.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
-import { wasDispatched } from "../../tools/render-outcome.ts";
+import { wasDispatched } from "../../tools/outcome-texts.ts";
 import { type Completion, type Failure, toFailure, toOutcome } from "../../tools/to-outcome.ts";
 import type { Json } from "../../types/json.ts";
 import type { ContextSource } from "../../types/policies.ts";
@@ -22,10 +22,10 @@ import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { endNested } from "./tool-context.ts";
 
-/** A registry that shows another tool each time would have somebody asked for ever. */
+/** Most repeated decisions about a call. A registry that changes its tool each time would otherwise require decisions forever. */
 const mostRounds = 3;
 
-/** Whether a call that could run now has to be decided about first: nobody was asked, or its tool is not the one that was approved. */
+/** Returns which decision a call still needs. There was none yet, or its tool is not the approved one any more. */
 export function findQuestion(run: Run, one: BatchCall): BatchCall["mustAsk"] {
   const { mayHaveRun, isBarred, round, mustAsk, isApproved } = one;
   const { definition, unfit } = readyOf(one);
@@ -39,7 +39,7 @@ function mayRunAgain({ replay, eager }: ToolDefinition): boolean {
   return replay === "safe" || eager === true;
 }
 
-/** Runs one call and tells listeners of it. Part of a step, so that a replayed call does not come here. */
+/** Runs one call and emits its events. Part of a step, so a replayed call is not performed. */
 export function performCall(run: Run, one: BatchCall): ToolAnswer | PromiseLike<ToolAnswer> {
   const { call } = one;
   const mustAsk = findQuestion(run, one);
@@ -57,8 +57,9 @@ export function performCall(run: Run, one: BatchCall): ToolAnswer | PromiseLike<
 }
 
 /**
- * The one check before a call begins, also one that is a run: the call with valid arguments, or the outcome of one that may not run. Counts
- * it if it begins, or may have begun before. What other runs have left of a common limit is known only now.
+ * The only check before a call begins, including one that is a run. Returns the call with valid arguments, or the outcome of a
+ * call that may not run. Counts the call if it begins, or may have begun before. The rest of a limit shared with other runs is
+ * only known now.
  */
 export function admitCall(run: Run, one: BatchCall): Prepared | PromiseLike<Prepared> {
   const { meter, ports } = run;
@@ -84,7 +85,7 @@ export function admitCall(run: Run, one: BatchCall): Prepared | PromiseLike<Prep
   });
 }
 
-/** The outcome of a call whose tool is not the one that was shown: the registry has another one of its name now, or none. */
+/** The outcome of a call whose tool was replaced or removed after the model saw it. */
 export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, "registry">): ToolOutcome {
   if (findTool(registry, call.name) === undefined)
     return {
@@ -98,8 +99,8 @@ export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, 
 }
 
 /**
- * Executes one call: prepares it unless it is prepared, then runs its tool against its time limit and the cancellation of the run. Never
- * rejects: whatever happens to the call is its outcome. A synchronous tool costs no timer. `execute` stands in for the registry's tool.
+ * Executes one call: prepares it if needed, then runs its tool within its time limit and until the run is cancelled. Never
+ * rejects: any failure of the call is an outcome. A synchronous tool costs no timer. `execute` replaces the tool of the registry.
  *
  * @example
  * const outcome = await executeToolCall({ callId: "1", name: "get_weather", args: { city: "Oslo" } }, ports);
@@ -117,7 +118,7 @@ export function executeToolCall(
 ): ToolOutcome | Promise<ToolOutcome> {
   if (!("definition" in made)) return prepareAndExecute(made, ports);
   const { call, definition } = made;
-  // Calls that hold the thread let no timer fire, so that time is looked at before each one.
+  // Checks the time before each call, because calls that block the thread let no timer fire.
   ports.scope.checkDeadline(ports.clock.now());
   if (ports.scope.cause !== undefined) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
@@ -145,10 +146,10 @@ async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<
   return prepared.kind === "ready" ? executeToolCall(prepared, ports) : prepared;
 }
 
-/** Takes the place of a tool's value if the tool is not the one that was shown. */
+/** Returned instead of a tool's value if the tool is not the one that the model saw. */
 const changed = Symbol("changed");
 
-/** An outcome without the facts of its call. */
+/** An outcome without the call and its timing. */
 type CallEnding =
   | Completion
   | Failure
@@ -164,19 +165,19 @@ interface Dispatch {
 
 function attempt({ ready, deadline, ports, execute }: Dispatch): unknown {
   if (execute !== undefined) return execute();
-  // Nothing may come between this and the call: what a person approved, or the model was shown, is what runs.
+  // Nothing may come between this check and the call: the tool that runs must be the one that was approved or shown.
   if (ports.isCurrent?.(ready.definition) === false) return changed;
   return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
 }
 
-/** All attempts share the one deadline; the last failure is the one that counts. */
+/** Retries within the same deadline. The last failure is reported. */
 async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<unknown> {
   const { deadline, ports } = dispatch;
   const isOver = (): boolean =>
     deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(dispatch.ready.definition) === false;
   for (let count = 1; ; count += 1) {
     try {
-      // Attempts that fail at once leave no timer a chance.
+      // Attempts that fail synchronously let no timer fire.
       ports.scope.checkDeadline(ports.clock.now());
       const output = await attempt(dispatch);
       if (output === changed || count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
@@ -194,7 +195,7 @@ function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): To
   return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
 }
 
-/** A plain success is written out field by field: spreading takes longer than all the rest of a synchronous call. */
+/** Builds the outcome. A plain success is written out field by field, because a spread takes longer than the rest of a synchronous call. */
 function toOutcomeOf(call: ToolCall, ending: CallEnding, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
   if (ending.kind !== "completed" || ending.release !== undefined || ending.restart !== undefined)
     return { ...ending, call, ...facts };
@@ -202,7 +203,7 @@ function toOutcomeOf(call: ToolCall, ending: CallEnding, facts: Pick<ToolOutcome
   return { kind, call, durationMs: facts.durationMs, approvedArgs: facts.approvedArgs, data, content, endTurn };
 }
 
-/** A stop is looked at first: what a stopped call says is dropped, also where it is an error. */
+/** Checks for a stop first: the result of a stopped call is dropped, even if it is an error. */
 function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Dispatch, "deadline" | "ports">): CallEnding {
   if (ports.scope.cause !== undefined) return { kind: "interrupted" };
   if (end.kind === "expired") return { kind: "timed-out", limitMs: end.limitMs };
@@ -219,7 +220,7 @@ function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Di
   }
 }
 
-/** A value whose own getters throw when it is read is a failed result. */
+/** Reads the value of a tool. If its own getters throw, the call has failed. */
 function read(call: ToolCall, value: unknown, ports: ToolCallPorts): CallEnding {
   try {
     const { outcome, metadata } = toOutcome(value);
@@ -230,7 +231,7 @@ function read(call: ToolCall, value: unknown, ports: ToolCallPorts): CallEnding 
   }
 }
 
-/** Adds what runs inside the call have used, and the context that its result names. Most outcomes stay as they are, at once. */
+/** Adds the spending of runs inside the call, and the context that its result names. Synchronous for most outcomes, which need neither. */
 export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
   const nested = run.ports.takeNested(outcome.call.callId);
   const key = detectContextRestart(outcome, run.options.policies?.restarts)?.pendingContextKey;
@@ -242,14 +243,14 @@ async function addNested(outcome: ToolOutcome, nested: readonly NestedRun[] | un
   return nested === undefined ? outcome : { ...outcome, nested: await endNested(nested, outcome.nested) };
 }
 
-/** A stash that fails has nothing: the run goes on, and listeners are told. */
+/** A stash that fails counts as empty: the run goes on, and listeners get an error. */
 async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise<ToolOutcome> {
   const end = await askHook(() => stashOf(run).take(key), toItem, run);
   switch (end.kind) {
     case "value":
       return end.value === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: end.value };
     case "cancelled": {
-      // Without its context the call has not done what it was for.
+      // Without its context the call has not had its effect.
       const { call, durationMs, approvedArgs, nested } = outcome;
       return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
     }

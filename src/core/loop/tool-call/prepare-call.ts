@@ -16,12 +16,12 @@ import { toJson } from "../../utils/json.ts";
 
 type Calls = Map<string, Prepared | Promise<Prepared>>;
 
-/** Prepares the calls of a turn that is complete, and adds to its result which of them are refused or not decided yet. */
+/** Prepares the calls of a complete message. Adds to the result which calls are refused or still being validated. */
 export function prepareCalls(run: Run, result: StreamResult): StreamResult {
   if (result.status !== "tool-calls" || result.stop !== undefined) return result;
   const calls = findCalls(run, result);
   if (calls.length === 0) return result;
-  // An interrupt comes too late by now: it would cut a validation off, and the call would run all the same.
+  // An interrupt comes too late now: it would cut a validation off, and the call would still run.
   run.scope.withdrawInterrupt();
   const prepared: Calls = new Map(calls.map((call) => [call.callId, prepareCall(call, run.ports)]));
   run.prepared = prepared;
@@ -35,7 +35,7 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
   };
 }
 
-/** The calls of the whole turn, without those that were started while the model spoke. */
+/** The calls of the whole message, except those that were started during the stream. */
 function findCalls({ state: { continuation, current } }: Run, result: StreamResult): readonly ToolCall[] {
   const early = new Map([...earlyOutcomesOf(continuation === 0 ? {} : current), ...earlyOutcomesOf(result)]);
   const { calls } = continuation === 0 ? result : joinMessage(current, result);
@@ -46,10 +46,10 @@ function findRefusals(prepared: Calls): readonly ToolOutcome[] {
   return [...prepared.values()].flatMap((entry) => (isThenable(entry) || entry.kind === "ready" ? [] : [entry]));
 }
 
-/** Names in the result of one call. */
+/** Most names in the result of one call. */
 export const mostListed = 50;
 
-/** Checks, in this order: whole arguments, the deliberate gate, whether there is such a tool, `toolChoice`, its schema. */
+/** Prepares a call. Checks, in this order: complete arguments, the deliberate gate, the existence of the tool, `toolChoice`, its schema. */
 export function prepareCall(call: ToolCall, ports: ToolCallPorts): Prepared | Promise<Prepared> {
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
@@ -71,7 +71,7 @@ export function prepareCall(call: ToolCall, ports: ToolCallPorts): Prepared | Pr
   return ports.changed?.has(name) === true ? { ...ready, unvalidated: true } : validateCall(ready, ports);
 }
 
-/** Each of a thousand calls would list each of a thousand tools. */
+/** Limits the names in a result. Otherwise each of a thousand calls could list each of a thousand tools. */
 function listNames(
   names: ReadonlySet<string> | ToolCallPorts["exposed"],
   ports: ToolCallPorts,
@@ -89,13 +89,13 @@ function namesOf(choice: NonNullable<ToolCallPorts["choice"]>): readonly string[
   return choice === "none" ? [] : [choice.name];
 }
 
-/** Takes an edit of a ready call's arguments; what a person typed is validated like what a model wrote. */
+/** Applies an edit of a ready call's arguments. Input of a person is validated like that of a model. */
 export function editCall(ready: ReadyCall, args: Json, ports: ToolCallPorts): Prepared | Promise<Prepared> {
   const approvedArgs = toJson(args);
   return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
 }
 
-/** A call that was found fit and is refused now. It stays a call that may have run. */
+/** Marks a call that was ready before and is refused now. It stays a call that may have run. */
 export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): Prepared {
   const { call, approvedArgs } = refused;
   const definition = exposed.get(call.name);
@@ -103,7 +103,7 @@ export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "
   return { kind: "ready", call, definition, args: toJson(approvedArgs ?? call.args), approvedArgs, unfit: refused };
 }
 
-/** Checks the arguments of a ready call. */
+/** Validates the arguments of a ready call. */
 export function validateCall(ready: ReadyCall, ports: ToolCallPorts): Prepared | Promise<Prepared> {
   const { registry } = ports;
   if (registry.validate === undefined) return ready;
@@ -124,7 +124,7 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
       return invalid(ready, [{ message: toPlainError(raced.error).message }]);
     case "expired":
       return invalid(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
-    // The call's own step sees that the run is ending, and says so.
+    // The step of the call sees that the run is ending, and reports it.
     case "cancelled":
       return ready;
     default:
@@ -132,7 +132,7 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
   }
 }
 
-/** A registry of the caller's own may answer anything. */
+/** Checks the validation result, because a registry of the caller may return anything. */
 function judge(ready: ReadyCall, validation: unknown): Prepared {
   try {
     return read(ready, validation);
@@ -160,7 +160,7 @@ function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): T
   return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
 }
 
-/** Why the arguments are no JSON, in the parser's words, or what no data may be. */
+/** Returns why the arguments cannot be used: the error of the JSON parser, or the limit that they break. */
 function parseErrorOf({ argsText = "" }: ToolCall, ports: ToolCallPorts): string | undefined {
   if (ports.explain?.() === false) return undefined;
   try {

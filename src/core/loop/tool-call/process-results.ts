@@ -21,13 +21,13 @@ import { estimateTokens } from "../../utils/texts.ts";
 import { costOf } from "../state/apply-call.ts";
 import { lastUserText } from "../state/transcript.ts";
 import type { SettledCall } from "../state/loop-state.ts";
-import { renderOutcome } from "../../tools/render-outcome.ts";
+import { renderOutcome } from "../../tools/outcome-texts.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { eventBase, type Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { stepKey } from "../state/step-key.ts";
 
-/** Results of more estimated tokens than this go through the stage. */
+/** Results with more estimated tokens than this enter the stage. */
 const thresholds = { extractor: 15_000, cacher: 2_000 };
 
 const count = /* @__PURE__ */ numberWithin({ min: 0 });
@@ -47,8 +47,8 @@ const cacherChecks: Checks<ResultCacher> = {
 };
 
 /**
- * Processes successful results before they enter the transcript, in up to three stages: a processor changes each, an extractor condenses
- * large ones, and a cacher keeps large ones elsewhere.
+ * Processes successful results before they enter the transcript, in up to three stages. A processor changes each result, an
+ * extractor condenses large ones, and a cacher stores large ones elsewhere.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -62,7 +62,7 @@ export function processResults(given: ResultPipeline): ResultProcessing {
   return Object.freeze({ kind: "result-processing", toolName: pipeline.cacher?.toolName, process });
 }
 
-/** A checked copy, so that a later change of what was given does not change a run. */
+/** Returns a checked copy, so that later changes by the caller do not change a run. */
 function copyPipeline(given: ResultPipeline): ResultPipeline {
   checkFields("policies.results", given, pipelineChecks);
   const { processor, extractor, cacher } = given;
@@ -75,7 +75,7 @@ function copyPipeline(given: ResultPipeline): ResultPipeline {
   };
 }
 
-/** Instances of classes have fields of their own, so that only what a stage needs is looked at; a literal has no others. */
+/** Checks one stage. Instances of classes may have more fields; a literal may not. */
 function checkStage(
   option: string,
   stage: object,
@@ -91,7 +91,7 @@ function checkStage(
   if (!isFunction(method)) throw invalidOption(`${option}.${does}`, "a function", method);
 }
 
-/** The answer of an extractor, looked through. Throws a TypeError where it is neither a text nor `{ text, usage?, model? }`. */
+/** Reads the result of an extractor. Throws a TypeError if it is neither a text nor `{ text, usage?, model? }`. */
 function readExtract(answer: unknown): ExtractedResult {
   if (typeof answer === "string") return { text: answer };
   if (!isRecord(answer) || typeof answer["text"] !== "string")
@@ -112,7 +112,7 @@ function toModel(given: unknown): ExtractedResult["model"] {
   return typeof provider === "string" && typeof model === "string" ? { provider, model } : undefined;
 }
 
-/** The stages, and how each tells that it has changed a result. */
+/** The stages, with the event that each emits when it changes a result. */
 const eventOf = { processor: "result-processed", extractor: "result-extracted", cacher: "result-cached" } as const;
 
 type Stage = keyof typeof eventOf;
@@ -122,14 +122,14 @@ interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
   readonly stage: Stage;
 }
 
-/** The record of each call whose result has changed or cost something. Plain data. */
+/** The record of each call whose result changed or cost something. Plain data. */
 interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
-  /** Position of the call in the batch. */
+  /** Index of the call in the batch. */
   readonly index: number;
   readonly changes: readonly Change[];
 }
 
-/** Runs the pipeline over a batch, or replays what came of it, and tells of what has changed. */
+/** Runs the pipeline over a batch, or replays its records, and emits an event for each change. */
 function processBatchOf(
   run: Run,
   settled: readonly SettledCall[],
@@ -141,14 +141,14 @@ function processBatchOf(
   return runStep(step, run, (processed, live) => mergeProcessed(run, settled, { processed, live }));
 }
 
-/** A batch that is suspended is looked at once all of its results are there. */
+/** True if the batch can be processed. A suspended batch is processed once all of its results are there. */
 function isDue(settled: readonly SettledCall[]): boolean {
   return (
     settled.some(isEligible) && settled.every(({ suspended, awaiting }) => suspended === undefined && awaiting === undefined)
   );
 }
 
-/** Errors are for the model to read as they are, and a restart leaves no result. */
+/** Excludes errors, which the model reads unchanged, and restarts, which have no result. */
 function isEligible({ outcome, restart }: SettledCall): boolean {
   return outcome.kind === "completed" && restart === undefined;
 }
@@ -163,7 +163,7 @@ async function processBatch(run: Run, settled: readonly SettledCall[], pipeline:
   return processed;
 }
 
-/** Takes one result through the stages. A stage that fails, or that the end of the run cuts off, leaves it as it was. */
+/** Runs one result through the stages. A stage that fails, or is cut off by the end of the run, leaves it unchanged. */
 async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPipeline): Promise<Omit<Processed, "index">> {
   const toolName = outcome.call.name;
   const { extractor, cacher } = pipeline;
@@ -201,7 +201,7 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
   return { textForModel: changes.length === 0 ? undefined : text, changes, extraction };
 }
 
-/** All that the model would read of a result: its data and the texts beside them. */
+/** Everything that the model would read of a result: its data and the text parts of its content. */
 function textOf(outcome: ToolOutcome): string {
   const result = renderOutcome(outcome);
   const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
@@ -230,7 +230,7 @@ interface Recorded {
   readonly live: boolean;
 }
 
-/** The batch as it is folded, once listeners have heard of each change. What was spent counts now, for the runs around this one too. */
+/** Emits the changes, and returns the batch with the processed results. The spending counts now, also for outer runs. */
 function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, live }: Recorded): readonly SettledCall[] {
   const base = eventBase(run, live);
   const merged = [...settled];

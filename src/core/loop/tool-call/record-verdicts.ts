@@ -12,54 +12,57 @@ import { prepareCall, toUnfit } from "./prepare-call.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey, editKey } from "../state/step-key.ts";
 
-/** A question that nobody could answer in the execution that asked it. */
+/** A question without a decision in the execution that asked it. */
 export interface OpenQuestion {
   readonly kind: "ask";
   readonly token: string;
-  /** The tool as it was shown: a decision holds for that. */
+  /** The tool that the question is about. A decision is valid only for it. */
   readonly tool: ShownTool;
-  /** Changes since the question before. */
+  /** Changes since the previous question. */
   readonly changes?: readonly ToolChange[];
-  /** How many questions about the call came before; absent for none. */
+  /** The number of earlier questions about the call; absent for none. */
   readonly earlier?: number;
-  /** The decision that is not used, because it was about the question before. */
+  /** The decision that was not used because it was about the previous question. */
   readonly passed?: ApprovalDecision;
-  /** Set if the call does not fit into `maxToolCalls`, so that no decision is taken. */
+  /** Set if the call does not fit into `maxToolCalls`, so that no decision is used. */
   readonly isBeyond?: true | undefined;
 }
 
-/** The name of a question in the option `decisions`: a decision about one question is never taken for another one. */
+/**
+ * Returns the id of a question in the option `decisions`. Each question has its own id, so that a decision is never used for
+ * another question.
+ */
 export function questionId(callId: string, earlier = 0): string {
   return earlier === 0 ? callId : `${callId}#${earlier + 1}`;
 }
 
-/** The journal's record: a decision, why there is none, or a question that is open. */
+/** The record in the journal: a decision, why there is none, or an open question. */
 export type RecordedDecision =
-  /** `tool` is what it is about, where that is not the tool of the iteration. */
+  /** `tool` is set if the decision is about another version than the tool of the iteration. */
   | (Extract<ApprovalDecision, { kind: "approve" | "modify" }> & { readonly tool?: ShownTool })
   | Extract<ApprovalDecision, { kind: "deny" }>
   | Cancelled
   | FailedApproval
-  /** The call does not fit its tool as it is now. */
+  /** The call does not fit the current tool. */
   | { readonly kind: "refused"; readonly outcome: ToolOutcome }
   | OpenQuestion;
 
 /** A decision that settles a question. */
 export type FinalDecision = Exclude<RecordedDecision, OpenQuestion>;
 
-/** The verdict on a call's arguments; "cut" if the run was ended meanwhile. */
+/** The validation of a call's arguments; "cut" if the run was ended meanwhile. */
 export type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
-/** How a call that is a run began: the run was started, the call is over without one, or somebody has to decide about it first. */
+/** The start of a call that is a run: the run was started, the call is over without one, or it needs a decision first. */
 export type BegunRecord =
   | { readonly kind: "begun" }
   | { readonly kind: "over"; readonly outcome: ToolOutcome }
   | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<BatchCall["mustAsk"]> };
 
-/** The answer of a call's step: its outcome, or that somebody has to decide about the call before it can run. */
+/** The result of a call's step: its outcome, or that it needs a decision before it can run. */
 export type ToolAnswer = ToolOutcome & { readonly mustAsk?: BatchCall["mustAsk"] };
 
-/** The outcome of a call that a decision keeps from running; undefined for one that may run. */
+/** Returns the outcome of a call that a decision prevents; undefined if the call may run. */
 export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome | undefined {
   switch (decision.kind) {
     case "approve":
@@ -78,7 +81,7 @@ export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome 
   }
 }
 
-/** The outcome of a call whose arguments keep it from running. What was cut off never runs. */
+/** Returns the outcome of a call that its arguments prevent. If the validation was cut off, the call never runs. */
 export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutcome | undefined {
   switch (verdict?.kind) {
     case "refused":
@@ -94,8 +97,8 @@ export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutco
 }
 
 /**
- * Throws LoopError "tools-changed" for calls of a recorded iteration, unless `policies.allowToolChange` allows each change. A call that somebody
- * decides about is asked about again instead, but not without its tool.
+ * Throws LoopError "tools-changed" for calls of a recorded iteration, unless `policies.allowToolChange` allows each change. A
+ * call with a decision policy gets a new question instead, unless its tool was removed.
  */
 export function refuseChangedTools(run: Run, calls: readonly BatchCall[]): void {
   const { recorded } = run.visibleTools;
@@ -106,7 +109,7 @@ export function refuseChangedTools(run: Run, calls: readonly BatchCall[]): void 
   throw new LoopError("tools-changed", { changed: [...new Set(refused.map(({ toolName }) => toolName))], changes: refused });
 }
 
-/** Only a clear yes counts: a policy that fails, or gives a promise, allows nothing. */
+/** Only `true` allows a change. A policy that fails, or returns a promise, allows nothing. */
 function isAllowed({ options, events, state }: Run, change: ToolChange): boolean {
   let allowed: unknown;
   const ask = (): unknown => (allowed = options.policies?.allowToolChange?.(change));
@@ -124,8 +127,9 @@ function isRemoval({ kind }: ToolChange): boolean {
 }
 
 /**
- * Finds how the calls of a batch were found when their stream ended. The record has the last word: what was refused stays refused, and
- * what was fit keeps its outcome, or is refused if it has none. A validation that takes its time is a step of its own.
+ * Restores the judgement of a batch's calls at the end of their stream. The record takes precedence. A refused call stays
+ * refused. A call that was ready keeps its outcome, or is refused if it has none. An asynchronous validation is a step of its
+ * own.
  */
 export function recallCalls(run: Run, calls: readonly BatchCall[]): void | Promise<void> {
   const { refusals = [], lateChecks = [] } = run.state.streamResults.at(-1) ?? {};
@@ -142,7 +146,7 @@ export function recallCalls(run: Run, calls: readonly BatchCall[]): void | Promi
   return slow.length === 0 && late.size === 0 ? undefined : validateLate(run, calls, { late, slow });
 }
 
-/** A call that was not refused then may have run. */
+/** Prepares a call again. It was not refused then, so it may have run. */
 function recall(run: Run, { call }: BatchCall, isLate: boolean): Prepared | Promise<Prepared> {
   const found = prepareCall(call, run.ports);
   if (isLate) return found;
@@ -153,7 +157,7 @@ function keepFit({ ports }: Run, found: Prepared): Prepared {
   return found.kind === "ready" ? found : toUnfit(found, ports);
 }
 
-/** Writes down how a call was found. */
+/** Stores a prepared or refused call. */
 export function take(one: BatchCall, found: Prepared): void {
   if (found.kind === "ready") one.ready = found;
   else one.outcome = found;
@@ -174,7 +178,7 @@ async function validateLate(run: Run, calls: readonly BatchCall[], { late, slow 
   for (const [position, one] of checked.entries()) obey(run, one, verdicts[position]);
 }
 
-/** Records what became of the edited arguments of a call, or finds it recorded. What was cut off never runs. */
+/** Records the validation of edited arguments, or replays it. If it was cut off, the call never runs. */
 export function recordEdit(run: Run, one: BatchCall, edited: Prepared): void | PromiseLike<void> {
   const { call, index, round } = one;
   const key = editKey(run.state, { index, name: call.name, round });

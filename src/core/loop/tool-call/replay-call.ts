@@ -1,26 +1,26 @@
-// Tells listeners of each call: one start and one end, also for calls that were refused or replayed.
+// Emits the events of each call: one start and one end, also for calls that were refused or replayed.
 
 import type { Json } from "../../types/json.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { freezeDeep } from "../../utils/json.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { restartedResult } from "../state/transcript.ts";
-import { renderOutcome, wasDispatched } from "../../tools/render-outcome.ts";
+import { renderOutcome, wasDispatched } from "../../tools/outcome-texts.ts";
 import { eventBase, type Run } from "../run/run.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Spending } from "../run/meter.ts";
 
-/** A call begins. */
+/** Emits `tool-start`. */
 export function sendToolStart(run: Run, { callId, name, args }: ToolCall, live: boolean): void {
   const { events, ports, runId, state } = run;
   if (!events.wants("tool-start")) return;
   const { iteration } = state;
-  // Written out, because every call sends it: a spread takes longer.
+  // Written out, because every call sends it and a spread takes longer.
   const replayed = live ? undefined : true;
   events.send({ type: "tool-start", runId, iteration, callId, name, index: ports.indexOf(callId), args, replayed });
 }
 
-/** A call has its outcome. */
+/** Emits `tool-end`. */
 export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void {
   const { events, ports, options } = run;
   const { call, kind, durationMs } = outcome;
@@ -42,12 +42,12 @@ export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void
   });
 }
 
-/** The result as the model will read it. */
+/** Returns the result as the model will read it. */
 function resultOf(outcome: ToolOutcome, { policies }: Run["options"]): Json {
   return detectContextRestart(outcome, policies?.restarts) === undefined ? renderOutcome(outcome) : restartedResult;
 }
 
-/** Throws LoopError "journal-mismatch" for an outcome that is recorded in a call's place and names another call. */
+/** Throws LoopError "journal-mismatch" if the recorded outcome at a call's position belongs to another call. */
 export function checkRecorded({ callId, name }: ToolCall, { call }: ToolOutcome): void {
   if (call.callId === callId && call.name === name) return;
   throw new LoopError("journal-mismatch", {
@@ -57,20 +57,20 @@ export function checkRecorded({ callId, name }: ToolCall, { call }: ToolOutcome)
   });
 }
 
-/** Tells listeners of a call that is over, and counts it where it has run. */
+/** Emits the events of a replayed call, and counts it if it has run. */
 export function replayCall(run: Run, outcome: ToolOutcome): void {
   sendBoth(run, outcome, false);
   if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
   if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
 }
 
-/** Tells listeners of a call that began and ended at once. */
+/** Emits the start and the end of a call. */
 export function sendBoth(run: Run, outcome: ToolOutcome, live: boolean): void {
   sendToolStart(run, outcome.call, live);
   sendToolEnd(run, outcome, live);
 }
 
-/** The spending of a call's nested runs, for the meter. */
+/** Converts the spending of a call's nested runs for the meter. */
 export function toSpending({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending): Spending {
   const known = costUSD ?? knownCostUSD;
   return { tokens: usage.totalTokens, toolCalls: toolCallsExecuted, costUSD: known, costUnknown: costUSD === undefined };

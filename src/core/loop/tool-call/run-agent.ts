@@ -1,5 +1,5 @@
-// Runs that are calls of another run.
-// The journal says that such a run was started before it records a step of it: a replay starts only runs that are recorded.
+// Runs inside calls of another run. The journal records the start of such a run before any of its steps, so that a replay starts
+// only recorded runs.
 
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -16,16 +16,16 @@ import { Deadline } from "../../cancellation/deadline.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { validateCall } from "./prepare-call.ts";
-import { wasDispatched } from "../../tools/render-outcome.ts";
+import { wasDispatched } from "../../tools/outcome-texts.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
 import { prefixJournal, refuseBroken } from "../run/journal-call.ts";
 import type { BegunRecord } from "./record-verdicts.ts";
 import { callKey, type CallStep } from "../state/step-key.ts";
 
-/** How the run inside the call ended, or why it could not go on. */
+/** The end of the run inside the call, or why it could not go on. */
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 
-/** Runs one call as a nested run, or goes on with one. */
+/** Runs one call as a nested run, or continues that run. */
 export async function runAgent(run: Run, one: BatchCall): Promise<void> {
   const { call } = one;
   const begun = await beginAgent(run, one);
@@ -49,7 +49,10 @@ export async function runAgent(run: Run, one: BatchCall): Promise<void> {
   await runStep(step, run, (outcome, isLive) => tell(run, one, { outcome, isLive }));
 }
 
-/** An error of its journal ends the outer run as well. A run whose outcome is recorded may lack records of its own, or be another one by now. */
+/**
+ * Runs the nested run. An error of its journal also ends the outer run. If the outcome of the call is recorded, errors are
+ * ignored: its records may be incomplete, or belong to another run by now.
+ */
 async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): Promise<NestedEnd> {
   try {
     return { kind: "ended", result: await driveNested(), nested: run };
@@ -65,7 +68,7 @@ function tell(run: Run, one: BatchCall, ended: CallEnd): void {
   end(one, ended);
 }
 
-/** Makes the call's outcome of the nested run's result, as if that were what a tool did. */
+/** Turns the result of the nested run into the outcome of the call, as if a tool had returned it. */
 async function conclude(run: Run, one: BatchCall, ended: NestedEnd): Promise<ToolOutcome> {
   if (ended.kind === "lost" && ended.refused !== undefined) return finishCall(run, ended.refused);
   let isRead = false;
@@ -78,7 +81,7 @@ async function conclude(run: Run, one: BatchCall, ended: NestedEnd): Promise<Too
   return finishCall(run, ended.kind === "ended" ? { ...settled, ...factsOf(ended, isRead) } : settled);
 }
 
-/** `isRead`: the tool itself was given the result. */
+/** `isRead` is true if `toResult` was called with the result. */
 function factsOf(
   { result, nested }: Extract<NestedEnd, { kind: "ended" }>,
   isRead: boolean,
@@ -88,7 +91,7 @@ function factsOf(
   return isRead || undelivered.length === 0 ? facts : { ...facts, undelivered };
 }
 
-/** Why a run that was started before could not be started again: the error, or what refuses the call now. */
+/** Why a started run could not be started again: the error, or the refusal of the call. */
 interface Lost {
   readonly kind: "lost";
   readonly error?: unknown;
@@ -102,18 +105,18 @@ type Begun =
   | { readonly kind: "over"; readonly outcome: ToolOutcome; readonly isLive: boolean }
   | Extract<BegunRecord, { kind: "must-ask" }>;
 
-/** Starts the run inside a call, or one that was started before. */
+/** Starts the run inside a call, or continues one that was started before. */
 async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   const { call } = one;
   let live: StartedRun | undefined;
   let isTold = false;
   const body = async (): Promise<BegunRecord> => {
-    // An engine that tries the step again starts the run again.
+    // An engine that retries the step starts the run again.
     live?.run.release();
     live = undefined;
     if (one.awaitsTurn) await takeTurn(run, one);
     run.scope.checkDeadline(run.clock.now());
-    // A question comes before anything is said of the call.
+    // The question comes before any event of the call.
     const mustAsk = findQuestion(run, one);
     if (mustAsk !== undefined) return { kind: "must-ask", mustAsk };
     if (!isTold) sendToolStart(run, call, true);
@@ -140,7 +143,7 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   return goOn(run, one);
 }
 
-/** The call was taken for one that has begun, which it has not: it begins in its turn. */
+/** Waits for the call's turn. It was assumed to have begun and has not. */
 async function takeTurn(run: Run, one: BatchCall): Promise<void> {
   const scope = new CancelScope();
   const parked = await one.park?.({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
@@ -156,7 +159,7 @@ function inputOf({ callId, name, args }: ToolCall): Pick<ToolCall, "callId" | "n
 
 type Tried = Extract<BegunRecord, { kind: "over" }> | { readonly kind: "begun"; readonly started: StartedRun };
 
-/** Wrong options of the nested run become an error that the model reads. */
+/** Starts a new nested run. Invalid options become an error that the model reads. */
 async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
   const ready = readyOf(one);
   const isCurrent = run.scope.cause !== undefined || one.isBarred || run.ports.isCurrent(ready.definition);
@@ -167,20 +170,20 @@ async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
   const outcome = await executeToolCall(ready, run.ports, () => {
     throw tried.error;
   });
-  // It had begun, and how far `prepare` came nobody knows.
+  // The call had begun, and `prepare` may have had effects.
   return {
     kind: "over",
     outcome: await finishCall(run, outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome),
   };
 }
 
-/** `prepare` gets arguments that fit, or is not asked. */
+/** Makes sure that `prepare` only gets valid arguments. */
 function checkFit(run: Run, ready: ReadyCall): Prepared | Promise<Prepared> {
   if (ready.unfit !== undefined) return ready.unfit;
   return ready.unvalidated === true ? validateCall(ready, run.ports) : ready;
 }
 
-/** The run was started before: it goes on over its records. Where the call's outcome is among them, nothing new is done. */
+/** Continues a run that was started before, with its records. If they include the call's outcome, nothing new is done. */
 async function goOn(run: Run, one: BatchCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
   const ready = await checkFit(run, readyOf(one));
@@ -190,7 +193,7 @@ async function goOn(run: Run, one: BatchCall): Promise<Begun> {
   return tried.kind === "begun" ? { ...tried, isOver } : tried;
 }
 
-/** The key of what the call gave, which the keys of its run start with. */
+/** The key of the call's outcome, which is the prefix of the nested run's keys. */
 function keyOf(run: Run, one: BatchCall): string {
   return stepKeyOf(run, "tool", one);
 }
@@ -202,7 +205,7 @@ function stepKeyOf({ state }: Run, step: CallStep, { call, index, round }: Batch
 interface Starting {
   readonly ready: ReadyCall;
   readonly ask: typeof askHook;
-  /** Whether the call's outcome is recorded. */
+  /** True if the outcome of the call is recorded. */
   readonly isOver: boolean;
 }
 

@@ -1,5 +1,5 @@
-// The calls of one iteration in three phases: every call is prepared, then approved, then dispatched in waves; the answers are folded in
-// call order.
+// Runs the calls of one iteration in three phases: all are prepared, then approved, then dispatched in waves. Their outcomes
+// enter the state in call order.
 
 import type { CallEvent, TriggerMatch } from "../../types/loop-event.ts";
 import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -9,7 +9,7 @@ import { whenReady } from "../../utils/promises.ts";
 import { findIdenticalCalls, findLoop } from "../state/apply-call.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { applyStep } from "../state/apply-step.ts";
-import { wasDispatched } from "../../tools/render-outcome.ts";
+import { wasDispatched } from "../../tools/outcome-texts.ts";
 import type { Repeats, SettledCall } from "../state/loop-state.ts";
 import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
@@ -18,7 +18,7 @@ import { recallCalls, refuseChangedTools } from "./record-verdicts.ts";
 import { dispatchCalls } from "./dispatch-calls.ts";
 import { type BatchCall, eventBase, type Run, toBatchCall } from "../run/run.ts";
 
-/** Runs the calls of the current turn and folds their outcomes. */
+/** Runs the calls of the current message, and updates the state with their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
   const { state } = run;
   const calls = collectCalls(run);
@@ -39,7 +39,7 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   });
 }
 
-/** The calls of the current message. A call that was started while the model spoke is over already. */
+/** The calls of the current message. A call that was started during the stream is over already. */
 function collectCalls(run: Run): readonly BatchCall[] {
   const { current } = run.state;
   const early = earlyOutcomesOf(current);
@@ -58,19 +58,19 @@ function mayAsk({ options, visibleTools }: Run): boolean {
   return options.policies?.approve !== undefined || visibleTools.hasApproval || visibleTools.recorded !== undefined;
 }
 
-/** Tells listeners that the run ends because its last iterations did the same. */
+/** Emits `loop-detected` if identical iterations end the run. */
 function sendIdentical(run: Run): void {
   const loop = findIdenticalCalls(run.state, run.bounds);
   if (loop === undefined) return;
   run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, cycle: 1, action: "stop" });
 }
 
-/** A loop that the model is told of. */
+/** Returns a loop that the model has to be warned of. */
 function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined {
   return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
 }
 
-/** Follow-up of the calls, in their order: the gate retains its tool, its trigger is reported, a restart is found. */
+/** Follows up on a call: the gate retains its tool, its trigger is emitted, and a restart is detected. */
 function toSettled(run: Run, one: BatchCall): SettledCall {
   const { call, outcome, isLive, suspended, question } = one;
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);
@@ -98,7 +98,7 @@ function sendRestart({ events }: Run, base: CallEvent, restart: ContextRestart):
   events.send({ type: "restart", ...base, suffix, disableTools, pendingContext });
 }
 
-/** The gate's own bookkeeping may fail without harm to the run; on replay it has been done. */
+/** Passes a success to the gate. Errors of the gate do not affect the run. Skipped on replay. */
 function tellGate(run: Run, outcome: ToolOutcome, live: boolean): void {
   const { kind, call } = outcome;
   const { options, events, state } = run;

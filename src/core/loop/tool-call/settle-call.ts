@@ -1,4 +1,4 @@
-// Settles a call that somebody was asked about: it runs, it is refused, or it waits until another execution has a decision.
+// Settles a call after a decision was requested: it runs, it is refused, or it waits for a later execution.
 
 import type { Json } from "../../types/json.ts";
 import type { ApprovalDecision } from "../../types/policies.ts";
@@ -11,6 +11,7 @@ import { refuseChanged } from "./execute-tool-call.ts";
 import { editCall } from "./prepare-call.ts";
 import { type BatchCall, eventBase, readyOf, type Run } from "../run/run.ts";
 import { findToolChanges, toShown } from "../../tools/compare-tools.ts";
+import { denials } from "../../tools/outcome-texts.ts";
 import { findTool } from "../../tools/registry.ts";
 import { limitOf, type Room } from "./batch.ts";
 import {
@@ -25,11 +26,11 @@ import {
 import { isReplayed, runStep } from "../run/run-step.ts";
 import { callKey, decisionKey } from "../state/step-key.ts";
 
-/** An answer, and whether it was given in this execution. */
+/** A recorded decision, and true if it was made in this execution. */
 export interface Answered {
   readonly answer: RecordedDecision;
   readonly live: boolean;
-  /** The room that `maxToolCalls` leaves, if the call is asked about for the first time. */
+  /** The room that `maxToolCalls` leaves, if this is the first request for a decision. */
   readonly room?: Room | undefined;
 }
 
@@ -38,20 +39,20 @@ export function approvalKey({ state }: Run, { call, index, round }: BatchCall): 
   return callKey(state, "approval", { index, name: call.name, round });
 }
 
-/** Inside an ordinary tool nothing can wait: the tool's step has to end. */
+/** Turns a decision into its record. Inside an ordinary tool "ask" becomes a denial, because the tool's step cannot wait. */
 export function toRecorded(
   run: Run,
   decided: ApprovalDecision,
   question: Omit<OpenQuestion, "kind" | "token">,
 ): RecordedDecision {
   if (decided.kind !== "ask") return decided;
-  if (run.outer !== undefined && !run.isPart) return { kind: "deny", reason: "Nobody can be asked inside this tool." };
+  if (run.outer !== undefined && !run.isPart) return { kind: "deny", reason: denials.insideTool };
   return { ...question, kind: "ask", token: run.token };
 }
 
 /**
- * Settles a call. If nobody could decide about it when it was asked about, the execution that asked ends without an answer; a
- * later one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
+ * Settles a call. Without a decision, the execution that asked ends. A later execution takes the decision from its `decisions`,
+ * or asks again. With a journal that can wait for days, the execution waits instead.
  */
 export async function settleCall(run: Run, one: BatchCall, first: Answered): Promise<void> {
   const { room } = first;
@@ -77,13 +78,13 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
     const body = (): RecordedDecision => decide(run, one, { question, waited, room });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
-    // Each one, because a decision that put the call off may be given again when the run is over.
+    // Every decision is noted, because one that postponed the call may be passed again when the run is over.
     const decided = answer.kind === "ask" ? { kind: "ask" } : answer;
     run.decisions.settle(id, isAnew(answer, question) ? answer.passed : decided);
   }
   sendDecision(run, one, { answer, live });
   await obey(run, one, { answer, asked, live });
-  // A call that is refused now is reported as new, however much of its iteration was replayed.
+  // A call that is refused now is reported as new, even if its iteration was replayed.
   if (one.outcome !== undefined && live) one.isLive = true;
 }
 
@@ -95,15 +96,16 @@ interface Taking {
 }
 
 /**
- * Takes the decision about an open question. A run that is being ended leaves the question open, so that the decision counts when it is
- * made again. If the tool has changed since the question, the decision was about another one: the question is asked anew.
+ * Takes the decision about an open question. A run that is being ended leaves the question open, so that the decision counts when
+ * it is passed again. If the tool has changed since the question, the decision was about the old tool, and the question is asked
+ * again.
  */
 function decide(run: Run, one: BatchCall, { question, waited, room }: Taking): RecordedDecision {
   const { callId, name, args } = one.call;
   const { tool, earlier = 0 } = question;
   if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, question);
   if (room?.isFull() === true) return { ...question, token: run.token, isBeyond: true };
-  // Taken also where the tool is gone: the call did wait for it.
+  // Taken even if the tool was removed, because the call did wait for the decision.
   const decision = waited ?? run.decisions.take(questionId(callId, earlier));
   const now = findTool(run.registry, name);
   if (now === undefined) {
@@ -117,7 +119,7 @@ function decide(run: Run, one: BatchCall, { question, waited, room }: Taking): R
   return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since, earlier: earlier + 1, ...passed });
 }
 
-/** Whether an answer is a new question, about another tool. */
+/** True if the answer is a new question, about a changed tool. */
 function isAnew(answer: RecordedDecision, question: OpenQuestion): answer is OpenQuestion {
   return answer.kind === "ask" && answer.earlier !== question.earlier;
 }
@@ -127,7 +129,7 @@ function noteWaiting({ decisions }: Run, callId: string, { earlier = 0 }: OpenQu
   for (let number = 0; number < earlier; number += 1) decisions.noteEarlier(questionId(callId, number));
 }
 
-/** A decision, the question it answers if that was open, and whether it was made in this execution. */
+/** A decision, the open question that it answers if there was one, and true if it was made in this execution. */
 interface Decided {
   readonly answer: FinalDecision;
   readonly asked: OpenQuestion | undefined;
@@ -142,7 +144,7 @@ async function obey(run: Run, one: BatchCall, decided: Decided): Promise<void> {
   if (answer.kind === "modify") await edit(run, one, answer.args);
 }
 
-/** Binds an approval to the tool that it was given for: if the registry has another one by now, the call has to be asked about again. */
+/** Binds an approval to the tool that it was given for. If the registry has another one by now, the call needs another decision. */
 function bind(run: Run, one: BatchCall, decided: Decided): void {
   const { asked } = decided;
   const ready = readyOf(one);
@@ -159,15 +161,15 @@ function bind(run: Run, one: BatchCall, decided: Decided): void {
   } else if (now !== ready.definition) one.ready = { ...ready, definition: now, unvalidated: true };
 }
 
-/** The tool that a decision is about; undefined for the one of this iteration. */
+/** The tool that a decision is about; undefined for that of this iteration. */
 function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, live }: Decided): ShownTool | undefined {
   const decidedFor = asked?.tool ?? ("tool" in answer ? answer.tool : undefined);
   return decidedFor ?? (live ? undefined : visibleTools.recorded?.tools.get(call.name));
 }
 
 /**
- * Whether the run goes on past a call that was put off. The execution that asked about it has no answer, unless its journal waits for
- * one; another execution looks into its `decisions`; a replay goes as far as its records.
+ * True if the run goes on past a postponed call. The execution that asked has no decision, unless its journal waits for one.
+ * Another execution looks into its `decisions`. A replay goes as far as its records.
  */
 function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
   const { journal, token, scope } = run;
@@ -175,7 +177,7 @@ function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLi
   return asked !== token || (journal.wait !== undefined && scope.cause === undefined);
 }
 
-/** Waits where the journal can. A run that is ended meanwhile does not go on waiting. */
+/** Waits for the decision if the journal can wait. Stops waiting when the run is ended. */
 async function waitFor({ journal, scope, clock }: Run, key: string): Promise<ApprovalDecision | undefined> {
   if (journal.wait === undefined || journal.replays !== undefined) return undefined;
   const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(
@@ -194,7 +196,7 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<App
   }
 }
 
-/** Edits by a person are rare, so that their validation is a step of its own. */
+/** Applies a person's edit of the arguments. Edits are rare, so their validation is a step of its own. */
 async function edit(run: Run, one: BatchCall, args: Json): Promise<void> {
   const ready = readyOf(one);
   if (ready.unvalidated === true) one.ready = { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };

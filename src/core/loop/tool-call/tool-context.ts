@@ -1,4 +1,4 @@
-// The second argument of a tool. A class with getters, so that nothing is made that a tool does not read.
+// The second argument of a tool. A class with getters, so that only what the tool reads is built.
 
 import type { Json } from "../../types/json.ts";
 import type { Session } from "../../types/common.ts";
@@ -23,12 +23,12 @@ export class CallContext implements ToolContext {
   readonly iteration: number;
   readonly #run: Run;
   readonly #deadline: Deadline;
-  /** The place of the call. A tool that was left behind may read it when the run is elsewhere. */
+  /** The position of the call. A tool that the loop no longer waits for may read it when the run has moved on. */
   readonly #retry: number;
   readonly #index: number;
 
   static {
-    // Read by runs that are handed this context as theirs.
+    // For runs that get this context as their `context`.
     Object.defineProperty(this.prototype, levelKey, {
       get(this: CallContext): Level {
         return this.#run;
@@ -107,7 +107,7 @@ export class CallContext implements ToolContext {
     return this.#run.depth;
   }
 
-  // Getters of functions, so that tools may take them out of the context.
+  // Getters that return functions, so that tools may destructure the context.
   get heartbeat(): () => void {
     return () => this.#deadline.heartbeat();
   }
@@ -119,7 +119,7 @@ export class CallContext implements ToolContext {
   get runToolLoop(): (options: NestedLoopOptions) => Promise<LoopResult> {
     return (options) => {
       const result = this.#nest(options);
-      // A tool that does not wait for it is no reason for the process to end.
+      // Avoids an unhandled rejection if the tool does not await it.
       result.catch(() => {});
       return result;
     };
@@ -137,7 +137,7 @@ export class CallContext implements ToolContext {
     return nested.result;
   }
 
-  /** Progress after a call's end is dropped. */
+  /** Emits progress. After the call's end it is dropped. */
   #tell(data: unknown): void {
     const { events } = this.#run;
     if (this.#deadline.isOver) return;
@@ -155,18 +155,18 @@ export class CallContext implements ToolContext {
   }
 }
 
-/** A tool written without types may hand in nothing at all. */
+/** Untyped tools may pass nothing. */
 function runIdOf(options: NestedLoopOptions | undefined): string | undefined {
   return options?.runId;
 }
 
-/** Starts a run inside a call. Throws LoopError for misuse, "depth-exceeded" among others. */
+/** Starts a run inside a call. Throws LoopError for misuse, for example "depth-exceeded". */
 export function startNested(nesting: Nesting, options: NestedLoopOptions): StartedRun {
   const { run: outer } = nesting;
   const { provider, pricing, session, context } = outer.options;
   const given = definedIn(options);
   const { timeouts = {} } = given;
-  // A stopped run does not wait longer for what is inside it than for its own tools.
+  // A stopped run waits for its nested runs no longer than for its own tools.
   const settleMs = Math.min(timeouts.settleMs ?? outer.timeouts.settleMs, outer.timeouts.settleMs);
   return outer.nest(
     {
@@ -182,7 +182,7 @@ export function startNested(nesting: Nesting, options: NestedLoopOptions): Start
   );
 }
 
-/** An option that is there and undefined is one that was not given. */
+/** Drops options with the value undefined: they count as omitted. */
 function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<LoopOptions, "messages"> {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(given), messages: options.messages };
@@ -191,8 +191,8 @@ function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<Loop
 const nothingSpent: NestedSpending = { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 };
 
 /**
- * Ends what is still running of a call that is over, and adds what its runs have used to what is known already. Runs end at once when
- * they are told to; one over a journal of the tool's own that never answers is left behind.
+ * Ends the runs of a finished call that are still running, and adds their usage to `known`. Runs end at once when they are
+ * cancelled. A run with the tool's own journal that never answers is not waited for.
  */
 export async function endNested(runs: readonly NestedRun[], known: NestedSpending = nothingSpent): Promise<NestedSpending> {
   const ends = await Promise.all(runs.map(endRun));

@@ -50,7 +50,7 @@ describe("of any text", () => {
             countBytes(text),
           ]);
           expect(Number(tokens)).toBe(Math.ceil(Number(left) / 4));
-          // No more is left out than has to be: the note, and less than a character at each cut.
+          // As little as possible is left out: the note, and less than one character at each cut.
           expect(countBytes(head) + countBytes(tail)).toBeGreaterThan(maxBytes - 75);
         },
       ),

@@ -1,21 +1,21 @@
-// A ready-made processor: shortens long results, and says how much is missing.
+// A ready-made processor that shortens long results and states how much is missing.
 
 import type { ResultPipeline, ResultProcessing } from "../../types/policies.ts";
 import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../../errors/check-fields.ts";
 import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../../utils/texts.ts";
 import { processResults } from "./process-results.ts";
 
-/** How long a result may be, by one of two measures, and which part of it stays. */
+/** The longest result, in one of two measures, and which part of it stays. */
 export interface TruncateResultsOptions {
-  /** Most estimated tokens, the note included; at least 50. */
+  /** Most estimated tokens, including the note; at least 50. */
   readonly maxTokens?: number | undefined;
-  /** Most bytes of UTF-8, the note included; at least 200. */
+  /** Most bytes of UTF-8, including the note; at least 200. */
   readonly maxBytes?: number | undefined;
-  /** The beginning alone, or the beginning and the end, half of the room each. Default "head-and-tail". */
+  /** The beginning alone, or the beginning and the end with half of the room each. Default "head-and-tail". */
   readonly keep?: "head" | "head-and-tail" | undefined;
 }
 
-/** Room for the note, and a little more than nothing beside it. */
+/** Room for the note, and for a little text. */
 const leastBytes = 200;
 const leastTokens = leastBytes / bytesPerToken;
 
@@ -25,14 +25,15 @@ const checks: Checks<TruncateResultsOptions> = {
   keep: oneOf("head", "head-and-tail"),
 };
 
-/** Cuts long results: the whole of `policies.results`, or the `processor` of `processResults`. */
+/** Cuts long results. Can be used as `policies.results`, or as the `processor` of `processResults`. */
 export type TruncatedResults = NonNullable<ResultPipeline["processor"]> & ResultProcessing;
 
 /**
- * Makes a value for `policies.results`, or for the `processor` of `processResults`, that cuts every result longer than `maxTokens` or `maxBytes`, and puts a note where something is
- * left out. A character is never cut in two. A result that is an object is cut as JSON text, which is no JSON any more.
+ * Makes a value for `policies.results`, or for the `processor` of `processResults`. It cuts every result longer than `maxTokens`
+ * or `maxBytes`, and inserts a note at the cut. Characters are never split. An object is cut as JSON text, and the cut text is no
+ * longer valid JSON.
  *
- * Throws LoopError "unknown-option" or "invalid-option"; exactly one of the two measures has to be given.
+ * Throws LoopError "unknown-option" or "invalid-option". Exactly one of the two measures is required.
  *
  * @example await runToolLoop({ provider, tools, messages, policies: { results: truncateResults({ maxTokens: 4_000 }) } });
  */
@@ -60,7 +61,7 @@ function describeGap(left: number, bytes: number): string {
   return `\n[... ${left} of ${bytes} bytes left out here, about ${tokens} tokens ...]\n`;
 }
 
-/** The longest beginning of so many bytes. */
+/** The longest beginning of at most `most` bytes. */
 function takeHead(text: string, most: number): string {
   let end = 0;
   for (let bytes = 0; end < text.length;) {
@@ -71,7 +72,7 @@ function takeHead(text: string, most: number): string {
   return text.slice(0, end);
 }
 
-/** The longest end of so many bytes. */
+/** The longest end of at most `most` bytes. */
 function takeTail(text: string, most: number): string {
   let start = text.length;
   for (let bytes = 0; start > 0;) {

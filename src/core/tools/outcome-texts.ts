@@ -7,13 +7,16 @@ import { cutText, quote } from "../utils/texts.ts";
 
 const longestName = 64;
 
+/** Reasons of denials that no person gave. The model reads them. */
+export const denials = {
+  changedSchema: "The arguments do not fit the schema of the tool any more.",
+  insideTool: "Nobody can be asked inside this tool.",
+} as const;
+
 type Kind = ToolOutcome["kind"];
 type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
 
-/**
- * The model's text for each kind; a kind without a line here does not compile. The statuses of failed and blocked calls
- * are those that prompts in use were written for.
- */
+/** The text for each kind: a kind without a text does not compile. Existing prompts rely on the statuses of failed and blocked calls. */
 const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json } = {
   completed: ({ data }) => data,
   failed: (outcome) => report(outcome, "tool_execution_failed", outcome.error.message || outcome.error.name),
@@ -37,19 +40,22 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
 };
 
 /**
- * The text of one call for the model: the tool's data as they are, or the fate of the call instead. Never a stack trace, and
- * of a name only so much as a tool's name may have.
+ * Returns the text of one call for the model: the tool's data unchanged, or the outcome in words. It never contains a stack
+ * trace. Names are cut to the length of a tool name.
  */
 export function renderOutcome(outcome: ToolOutcome): Json {
   return render(outcome.kind, outcome);
 }
 
-/** Its type parameter lets the compiler see that a line of the table and its outcome are of one kind. */
+/** The type parameter shows the compiler that the renderer and the outcome have the same kind. */
 function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
   return renderers[kind](outcome);
 }
 
-/** The meaning of each kind. `completed` sets the tool errors in a row back to 0; kinds that are not errors do not change the count. */
+/**
+ * The properties of each kind. `completed` resets the count of consecutive tool errors to 0; kinds that are not errors do not
+ * change it.
+ */
 const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wasDispatched: boolean } } = {
   completed: { isError: false, wasDispatched: true },
   failed: { isError: true, wasDispatched: true },
@@ -66,17 +72,17 @@ const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wa
   limit: { isError: false, wasDispatched: false },
 };
 
-/** True for the outcomes that count towards `limits.maxConsecutiveToolErrors`. Of the others only "completed" resets the count. */
+/** True for outcomes that count towards `limits.maxConsecutiveToolErrors`. Of the others only "completed" resets the count. */
 export function countsAsError(kind: Kind): boolean {
   return facts[kind].isError;
 }
 
-/** Whether a call with this outcome has, or may have, run. */
+/** True if a call with this outcome has run, or may have. */
 export function wasDispatched(kind: Kind): boolean {
   return facts[kind].wasDispatched;
 }
 
-/** Whether a call says that its run must not go on. */
+/** True if a call ends its run. */
 export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {
   return outcome.kind === "failed" && outcome.fatal === true;
 }
@@ -101,7 +107,7 @@ function listNames(named: readonly string[], more: number | undefined): readonly
   return [...named, named.length === 0 ? `… ${more} tools, as listed in the results of other calls` : `… and ${more} more`];
 }
 
-/** Issues as one text, each behind the place in the value that it is about. */
+/** Renders issues as one text. Each follows the path of its value. */
 export function renderIssues(issues: readonly Issue[]): string {
   return issues.map(renderIssue).join("; ");
 }
@@ -110,7 +116,7 @@ function renderIssue({ message, path = [] }: Issue): string {
   return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }
 
-/** A model can write a name of any length, and would pay for reading it back. */
+/** Cuts the name of a tool. A model may write a name of any length, and would read it back in every request. */
 function nameOf({ call: { name } }: ToolOutcome): string {
   return cutText(name, longestName);
 }

@@ -17,14 +17,14 @@ const none = Number.POSITIVE_INFINITY;
 
 type LimitName = Exclude<keyof LoopLimits, "onUnknownCost">;
 
-/** All limits, with defaults for those that are absent. */
+/** All limits, with defaults filled in. */
 export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readonly unknownCostEnds: boolean };
 
 const timeRule = (fallback: number): Rule => ({ fallback, ...timeLimit });
 
-// Calls in tables are marked pure, so that an entry which reads no table leaves it out.
+// Function calls in tables are marked pure, so that bundles of entries that read no table omit them.
 
-/** Defaults and least values of the limits. */
+/** Defaults and minimums of the limits. */
 export const limitRules: { readonly [Name in LimitName]: Rule } = {
   maxIterations: { fallback: 100, min: 1 },
   softWarnIteration: { fallback: 20, min: 0 },
@@ -41,7 +41,7 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
   wallClockMs: /* @__PURE__ */ timeRule(none),
 };
 
-/** No limit at all, for readers of a journal: the limits that ended a run are in its records. */
+/** No limits, for readers of a journal: the records contain the endings. */
 export const noLimits: ResolvedLimits = /* @__PURE__ */ turnOff(limitRules);
 
 function turnOff(rules: typeof limitRules): ResolvedLimits {
@@ -49,7 +49,7 @@ function turnOff(rules: typeof limitRules): ResolvedLimits {
   return { ...off, unknownCostEnds: false };
 }
 
-/** Defaults and least values of the timeouts, in milliseconds. */
+/** Defaults and minimums of the timeouts, in milliseconds. */
 export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
   streamIdleMs: /* @__PURE__ */ timeRule(120_000),
   firstChunkMs: /* @__PURE__ */ timeRule(300_000),
@@ -60,7 +60,7 @@ export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
   journalMs: /* @__PURE__ */ timeRule(60_000),
 };
 
-/** All limits, with defaults for those that are absent. Throws LoopError where one is out of range. */
+/** Fills in the defaults of the limits. Throws LoopError if one is out of range. */
 export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
   const { onUnknownCost = "end", ...numbers } = limits;
   if (onUnknownCost !== "end" && onUnknownCost !== "continue") {
@@ -69,7 +69,7 @@ export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
   return { ...resolveNumbers("limits", numbers, limitRules), unknownCostEnds: onUnknownCost === "end" };
 }
 
-/** All timeouts, with defaults for those that are absent. Throws LoopError where one is out of range. */
+/** Fills in the defaults of the timeouts. Throws LoopError if one is out of range. */
 export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): { readonly [Name in keyof Timeouts]-?: number } {
   const resolved = resolveNumbers("timeouts", timeouts, timeoutRules);
   return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
@@ -92,34 +92,34 @@ function resolveNumbers<Name extends string>(
   return resolved as Numbers<Name>;
 }
 
-/** The bounds that decisions look at; `Infinity` means none. */
+/** The bounds that `nextStep` checks; `Infinity` means none. */
 export interface Bounds {
   readonly maxIterations: number;
   readonly maxConsecutiveToolErrors: number;
   readonly maxRestarts: number;
-  /** Equal iterations in a row that end the run. Default none. */
+  /** Consecutive identical iterations that end the run. Default none. */
   readonly maxIdenticalCalls?: number | undefined;
   readonly maxPauses: number;
   readonly maxToolCalls: number;
   readonly maxTokens: number;
   /** Default none. */
   readonly maxCostUSD?: number | undefined;
-  /** Whether a stream of unknown cost ends a run with a `maxCostUSD`. Default true. */
+  /** True if a stream of unknown cost ends a run with `maxCostUSD`. Default true. */
   readonly unknownCostEnds?: boolean | undefined;
   readonly wallClockMs: number;
-  /** Whether a limit grants one more iteration without tools. */
+  /** True if a limit grants one more iteration without tools. */
   readonly finalAnswer: boolean;
-  /** Whether there is an `onIteration` hook to ask. */
+  /** True if there is an `onIteration` hook. */
   readonly asksIteration: boolean;
-  /** When repeated calls are reported, and whether they end the run. Default never. */
+  /** When repeated calls are reported, and if they end the run. Default never. */
   readonly loopRule?: LoopRule | undefined;
-  /** How often in a row an answer that does not fit its schema is asked for again; undefined where there is no schema. */
+  /** How often in a row an answer that does not fit its schema is requested again; undefined without a schema. */
   readonly outputRetries?: number | undefined;
-  /** When text before a call is the answer. Default as documented there. */
+  /** When text before a call counts as the answer. Default: see `PreToolTextPolicy`. */
   readonly preToolText?: PreToolTextPolicy | undefined;
 }
 
-/** The bounds of a run: all of its limits, and what its policies and hooks add to them. */
+/** The bounds of a run: all of its limits, and those of its policies and hooks. */
 export type RunBounds = ResolvedLimits & Bounds;
 
 /** Makes the bounds of a run. */
@@ -139,7 +139,7 @@ export function toBounds(
   };
 }
 
-/** A copy: later changes to a list that was handed in do not change the run. */
+/** Copies the lists, so that later changes by the caller do not change the run. */
 function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreToolTextPolicy = {}): PreToolTextPolicy {
   return {
     endAfterTextFamilies: endAfterTextFamilies?.slice(),
@@ -147,7 +147,7 @@ function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreTool
   };
 }
 
-/** The names that an active gate lets through; undefined for all. */
+/** The names that an active gate allows; undefined for all. */
 export function allowedBy(gate: LoopPolicies["gate"]): ReadonlySet<string> | undefined {
   if (gate?.active !== true || gate.allowedNames === undefined) return undefined;
   try {

@@ -1,4 +1,4 @@
-// The steps that every adapter of a model service has in common.
+// Code that all adapters of model services share.
 
 import type { Usage } from "../types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../types/message.ts";
@@ -9,11 +9,12 @@ import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readTurn } from "../utils/texts.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 
-/** How one request is asked and read. */
+/** The SDK stream of one request, and its reader. */
 export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
 
 /**
- * Makes a provider over an SDK. `ask` is called once for each request. Its reader puts chunks into `out`; nothing is sent before `open`.
+ * Makes a provider from an SDK. `ask` is called once for each request. Its reader pushes chunks to `out`. Nothing is sent before
+ * `open`.
  *
  * @example
  * return createSdkProvider({ id, model, family }, (request, call, out) => ({
@@ -36,7 +37,7 @@ export function createSdkProvider(
   };
 }
 
-/** Adds the error that an event of a stream holds. */
+/** Pushes the error of a stream event. */
 export function pushError(error: unknown, out: ModelChunk[]): void {
   const said = typeof error === "string" ? error : "The service sent an error without words.";
   out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : providerError("server", said) });
@@ -49,8 +50,8 @@ export interface MetadataReader {
 }
 
 /**
- * Reads the items of provider metadata that this service and model wrote. Undefined if there are none, or as soon as one is of another
- * service or model: signatures are not portable, and half of a turn is not that turn.
+ * Reads the items of provider metadata that this service and model wrote. Undefined if there are none, or if one item comes from
+ * another service or model. Signatures are not portable, and a partial message would be a different message.
  */
 export function readOwnItems(
   metadata: ProviderMetadata | undefined,
@@ -69,13 +70,14 @@ export interface RecordedTurn<Item> {
   readonly text: string;
   /** The items that are calls of the run's own tools, in order. */
   readonly calls: readonly Item[];
-  /** Whether an item is this call. */
+  /** Returns true if an item is this call. */
   isCall(item: Item, call: ToolCallPart): boolean;
 }
 
 /**
- * Whether recorded items say what the neutral parts of a turn say: the same text, and the same calls in the same order. They do not after
- * somebody edited the turn, after a later stream of it was cut off, or if a call got another id. Then the turn must be written anew.
+ * Returns true if recorded items match the neutral parts of an assistant message: the same text, and the same calls in the same
+ * order. They differ after the message was edited, after a continuation was cut off, or if a call got another id. The message
+ * must then be written from its neutral parts.
  */
 export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedTurn<Item>): boolean {
   const { text: said, calls } = readTurn(turn);
@@ -86,20 +88,20 @@ export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorde
   });
 }
 
-/** The token counts of one stream as a service gives them. Undefined if it does not. */
+/** The token counts of one stream, as the service reports them. Undefined if it does not. */
 export interface TokenCounts {
-  /** With the cached tokens. */
+  /** Including cached tokens. */
   readonly input: number | undefined;
-  /** With the tokens of reasoning. */
+  /** Including reasoning tokens. */
   readonly output: number | undefined;
-  /** Default the sum of both. */
+  /** Default: the sum of input and output. */
   readonly total?: number | undefined;
   readonly cached?: number | undefined;
   readonly cacheWrite?: number | undefined;
   readonly reasoning?: number | undefined;
 }
 
-/** Makes a valid usage of token counts; undefined if neither input nor output is known. */
+/** Makes a valid usage from token counts; undefined if neither input nor output is known. */
 export function usageOf({ input, output, total, cached, cacheWrite, reasoning }: TokenCounts): Usage | undefined {
   if (input === undefined && output === undefined) return undefined;
   const [inputTokens, outputTokens] = [input ?? 0, output ?? 0];
