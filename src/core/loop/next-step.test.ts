@@ -41,7 +41,7 @@ const struck = endingOfReason({ kind: "wall-clock", limitMs: 1_000 });
 const timedOut = { status: "timeout", reason: { kind: "stream-idle", limitMs: 5 } } as const;
 
 const inbox = (answer: Partial<InboxAnswer> = {}): StepResult => ({ kind: "inbox", answer: { now: 0, token: "t", ...answer } });
-const close = (ending: Ending, answer: Partial<InboxAnswer> = {}): StepResult => ({
+const lastLook = (ending: Ending, answer: Partial<InboxAnswer> = {}): StepResult => ({
   kind: "last-look",
   ending,
   answer: { now: 0, token: "t", ...answer },
@@ -92,21 +92,21 @@ describe("the next step", () => {
     ["at the start", [], "inbox"],
     // After the inbox: kill or abort first, then stop, then the limits in their order.
     ["after an inbox", [inbox()], "model"],
-    ["after a kill", [inbox({ ended: killed })], "close stopped-by-user killed"],
-    ["after an abort", [inbox({ ended: aborted })], "close stopped-by-user aborted"],
-    ["after a stop", [inbox({ ended: stopped })], "close stopped-by-user stopped"],
-    ["after the wall clock's timer", [inbox({ ended: struck })], "close timeout wall-clock"],
+    ["after a kill", [inbox({ ended: killed })], "last-look stopped-by-user killed"],
+    ["after an abort", [inbox({ ended: aborted })], "last-look stopped-by-user aborted"],
+    ["after a stop", [inbox({ ended: stopped })], "last-look stopped-by-user stopped"],
+    ["after the wall clock's timer", [inbox({ ended: struck })], "last-look timeout wall-clock"],
     [
       "after active time",
       [inbox(), calls, batch("completed"), inbox({ now: 50 })],
-      "close timeout wall-clock",
+      "last-look timeout wall-clock",
       { wallClockMs: 50 },
     ],
     ["just before the wall clock", [inbox(), calls, batch("completed"), inbox({ now: 49 })], "model", { wallClockMs: 50 }],
     [
       "at the last iteration",
       [inbox(), calls, batch("completed"), inbox(), calls, batch("completed"), inbox()],
-      "close timeout max-iterations",
+      "last-look timeout max-iterations",
     ],
     [
       "at the token limit",
@@ -116,26 +116,34 @@ describe("the next step", () => {
         batch("completed"),
         inbox(),
       ],
-      "close error max-tokens",
+      "last-look error max-tokens",
     ],
     ["past the tool limit", [inbox(), calls, batch("completed", "limit"), inbox()], "model without tools"],
     [
       "past the tool limit twice",
       [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
-      "close error max-tool-calls",
+      "last-look error max-tool-calls",
       { maxIterations: 9 },
     ],
     // After a stream.
-    ["after an answer", [inbox(), model({ ...answered, text: "Hi" })], "close completed answered"],
+    ["after an answer", [inbox(), model({ ...answered, text: "Hi" })], "last-look completed answered"],
     ["after calls", [inbox(), calls], "batch"],
     [
       "after a call without a name",
       [inbox(), model({ status: "tool-calls", calls: [{ ...call, name: " " }] })],
-      "close error malformed-call",
+      "last-look error malformed-call",
     ],
     ["after a pause", [inbox(), model({ finish: "paused" })], "model"],
-    ["after a pause too many", [inbox(), model({ finish: "paused" }), model({ finish: "continue" })], "close error max-pauses"],
-    ["after nothing", [inbox(), model({ status: "empty-response", reason: { kind: "empty" } })], "close empty-response empty"],
+    [
+      "after a pause too many",
+      [inbox(), model({ finish: "paused" }), model({ finish: "continue" })],
+      "last-look error max-pauses",
+    ],
+    [
+      "after nothing",
+      [inbox(), model({ status: "empty-response", reason: { kind: "empty" } })],
+      "last-look empty-response empty",
+    ],
     [
       "after nothing, behind text",
       [
@@ -145,16 +153,16 @@ describe("the next step", () => {
         inbox(),
         model({ status: "empty-response", reason: { kind: "empty" } }),
       ],
-      "close completed answered",
+      "last-look completed answered",
     ],
-    ["after silence", [inbox(), model(timedOut)], "close timeout stream-idle"],
+    ["after silence", [inbox(), model(timedOut)], "last-look timeout stream-idle"],
     // After a batch: a fatal failure, the error cap, the restarts, the hook, a result with `endTurn`.
     ["after a batch", [inbox(), calls, batch("completed")], "inbox"],
     ["after a batch, with a hook", [inbox(), calls, batch("completed")], "hook", { asksIteration: true }],
-    ["after errors", [inbox(), calls, batch("failed", "timed-out")], "close error tool-error-cap"],
+    ["after errors", [inbox(), calls, batch("failed", "timed-out")], "last-look error tool-error-cap"],
     ["after an error", [inbox(), calls, batch("failed")], "inbox"],
-    ["after a fatal error", [inbox(), calls, fatal], "close error fatal-tool-error", { maxConsecutiveToolErrors: 1 }],
-    ["after the end of the turn", [inbox(), calls, endTurn], "close completed end-turn"],
+    ["after a fatal error", [inbox(), calls, fatal], "last-look error fatal-tool-error", { maxConsecutiveToolErrors: 1 }],
+    ["after the end of the turn", [inbox(), calls, endTurn], "last-look completed end-turn"],
     ["after the end of the turn, with a hook", [inbox(), calls, endTurn], "hook", { asksIteration: true }],
     // After the hook.
     [
@@ -166,41 +174,41 @@ describe("the next step", () => {
     [
       "after a hook that aborts",
       [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "abort" } }],
-      "close stopped-by-user iteration-abort",
+      "last-look stopped-by-user iteration-abort",
       { asksIteration: true },
     ],
     [
       "after a hook that fails",
       [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "failed", error: { name: "E", message: "no" } } }],
-      "close error hook-failed",
+      "last-look error hook-failed",
       { asksIteration: true },
     ],
     [
       "after the hook, at the end of the turn",
       [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "continue" } }],
-      "close completed end-turn",
+      "last-look completed end-turn",
       { asksIteration: true },
     ],
     // At the last look, only a completed ending is replaced.
-    ["at the close", [inbox(), model({ ...answered, text: "Hi" }), close(answered)], "end completed answered"],
+    ["at the last look", [inbox(), model({ ...answered, text: "Hi" }), lastLook(answered)], "end completed answered"],
     [
-      "at the close, stopped",
-      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: stopped })],
+      "at the last look, stopped",
+      [inbox(), model({ ...answered, text: "Hi" }), lastLook(answered, { ended: stopped })],
       "end stopped-by-user stopped",
     ],
     [
-      "at the close, killed",
-      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: killed })],
+      "at the last look, killed",
+      [inbox(), model({ ...answered, text: "Hi" }), lastLook(answered, { ended: killed })],
       "end stopped-by-user killed",
     ],
     [
-      "at the close, out of time",
-      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: struck })],
+      "at the last look, out of time",
+      [inbox(), model({ ...answered, text: "Hi" }), lastLook(answered, { ended: struck })],
       "end completed answered",
     ],
     [
-      "at the close of another ending, stopped",
-      [inbox(), model(timedOut), close(timedOut, { ended: stopped })],
+      "at the last look of another ending, stopped",
+      [inbox(), model(timedOut), lastLook(timedOut, { ended: stopped })],
       "end timeout stream-idle",
     ],
     // After a reopen, the run continues as after an inbox.
@@ -209,7 +217,7 @@ describe("the next step", () => {
       [
         inbox(),
         model(timedOut),
-        close(timedOut),
+        lastLook(timedOut),
         { kind: "reopen", attempt: 1, answer: { reopen: true, before: "i0/1/stopped", now: 0, token: "u" } },
       ],
       "model",
@@ -227,26 +235,30 @@ describe("the next step", () => {
       [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
       "model without tools for max-iterations",
     ],
-    ["after the final answer", [...atLimit, model({ ...answered, text: "In short." }, limit)], "close timeout max-iterations"],
+    [
+      "after the final answer",
+      [...atLimit, model({ ...answered, text: "In short." }, limit)],
+      "last-look timeout max-iterations",
+    ],
     [
       "after calls in its place",
       [...atLimit, model({ status: "tool-calls", calls: [{ ...call, callId: "d" }] }, limit)],
-      "close timeout max-iterations",
+      "last-look timeout max-iterations",
     ],
-    ["after a failure in its place", [...atLimit, model(timedOut, limit)], "close timeout max-iterations"],
+    ["after a failure in its place", [...atLimit, model(timedOut, limit)], "last-look timeout max-iterations"],
     ["after a pause in its place", [...atLimit, model({ finish: "paused" }, limit)], "model without tools for max-iterations"],
     [
       "after pauses in its place, as many as there may be",
       [...atLimit, model({ finish: "paused" }, limit), model({ finish: "paused" }, limit)],
-      "close timeout max-iterations",
+      "last-look timeout max-iterations",
     ],
     [
       "after a stop in its place",
       [...atLimit, model({ status: "stopped-by-user", reason: { kind: "killed" } }, limit)],
-      "close stopped-by-user killed",
+      "last-look stopped-by-user killed",
     ],
-    ["out of time", [inbox({ ended: struck })], "close timeout wall-clock"],
-    ["stopped", [inbox({ ended: stopped })], "close stopped-by-user stopped"],
+    ["out of time", [inbox({ ended: struck })], "last-look timeout wall-clock"],
+    ["stopped", [inbox({ ended: stopped })], "last-look stopped-by-user stopped"],
   ])("with a final answer granted: %s", ([, steps, next]) => {
     expect(wordOf(after(...steps), { finalAnswer: true })).toBe(next);
   });
