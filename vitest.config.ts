@@ -17,6 +17,7 @@ const config: ViteUserConfig = {
     ],
     // Nothing here waits for real time; a property test on a busy machine may take its own.
     testTimeout: 60_000,
+    reporters: ["default", "./scripts/rerun-reporter.ts"],
     maxWorkers: "100%",
     // Test files leave nothing behind; loading everything anew for each would take half of the time.
     isolate: false,

@@ -23,7 +23,7 @@ const lanes = 2;
 const reports = ".cache/tests";
 
 const vitest = (report: string): string =>
-  `vitest run --reporter=default --reporter=json --outputFile.json=${reports}/${report}.json`;
+  `vitest run --reporter=default --reporter=./scripts/rerun-reporter.ts --reporter=json --outputFile.json=${reports}/${report}.json`;
 
 /** Those that say most about a change first; what needs the build comes once the build is there. */
 const gates: readonly Gate[] = [

@@ -1,0 +1,33 @@
+// A vitest reporter: prints for each failed test the command that runs only this test.
+
+import { relative } from "node:path";
+import type { Reporter, TestCase, TestModule, TestSuite } from "vitest/node";
+
+/** Most commands that are printed. */
+const mostPrinted = 20;
+
+/** Escapes what has a meaning in the expression of `-t`, and in the quotes of a shell. */
+function toPattern(title: string): string {
+  return title.replace(/[\\^$.*+?()[\]{}|"'`!]/g, ".");
+}
+
+/** The titles around a test and its own, as `-t` sees them. */
+function titlesOf({ name, parent }: TestCase | TestSuite): readonly string[] {
+  return parent.type === "module" ? [name] : [...titlesOf(parent), name];
+}
+
+function toCommand(test: TestCase): string {
+  const path = relative(process.cwd(), test.module.moduleId);
+  const config = path.startsWith("test/package/") ? " --config test/package/vitest.config.ts" : "";
+  return `npx vitest run ${path}${config} -t "${toPattern(titlesOf(test).join(" "))}"`;
+}
+
+export default class RerunReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const failed = modules.flatMap((module) => [...module.children.allTests("failed")]);
+    if (failed.length === 0) return;
+    console.error("\nTo run only a failed test:");
+    for (const test of failed.slice(0, mostPrinted)) console.error(`  ${toCommand(test)}`);
+    if (failed.length > mostPrinted) console.error(`  ... and ${failed.length - mostPrinted} more`);
+  }
+}
