@@ -1,6 +1,7 @@
 // Finds what no linter looks for: words that would loosen another gate, and shapes that the style forbids.
 
 import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { entries } from "./entries.ts";
 import { findFiles } from "./find-files.ts";
 import { reportProblems } from "./report-problems.ts";
@@ -44,5 +45,24 @@ function innerIndexes(): readonly string[] {
     .map((path) => `${path}: only a published entry has an index.ts`);
 }
 
+/** Functions and types of one name in one folder, which a reader would mix up. */
+function namesakes(): readonly string[] {
+  const seen = new Map<string, string>();
+  return findFiles("src", ".ts")
+    .filter((path) => !isTest(path))
+    .flatMap((path) => {
+      const declared = readFileSync(path, "utf8").matchAll(
+        /^(?:export )?(?:async )?(?:function\*?|class|interface|type) (\w+)/gm,
+      );
+      const names = new Set([...declared].map(([, name = ""]) => name));
+      return [...names].flatMap((name) => {
+        const place = `${dirname(path)}#${name}`;
+        const other = seen.get(place);
+        seen.set(place, path);
+        return other === undefined ? [] : [`${path}: ${name} is also declared in ${other}: rename one of them`];
+      });
+    });
+}
+
 const sources = ["src", "test", "examples"].flatMap((folder) => findFiles(folder, ".ts"));
-reportProblems([...sources.flatMap(problemsIn), ...innerIndexes()]);
+reportProblems([...sources.flatMap(problemsIn), ...innerIndexes(), ...namesakes()]);

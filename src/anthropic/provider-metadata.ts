@@ -51,7 +51,7 @@ export function readMetadata(turn: AssistantMessage, reader: MetadataReader): Me
 function toSendable(blocks: readonly WireBlock[]): readonly WireBlock[] {
   const sendable = blocks.filter((block) => !isBlank(block));
   let end = sendable.length;
-  while (isThinking(sendable[end - 1])) end -= 1;
+  while (isThinkingBlock(sendable[end - 1])) end -= 1;
   return sendable.slice(0, end);
 }
 
@@ -59,7 +59,7 @@ function isBlank({ type, text }: WireBlock): boolean {
   return type === "text" && typeof text === "string" && text.trim() === "";
 }
 
-function isThinking(block: WireBlock | undefined): boolean {
+function isThinkingBlock(block: WireBlock | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 

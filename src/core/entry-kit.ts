@@ -73,11 +73,11 @@ export {
 } from "./loop/tool-call/record-verdicts.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesTurn } from "./providers/attempt-reader.ts";
-export { iterate } from "./providers/guard-stream.ts";
+export { iterateChunks } from "./providers/guard-stream.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
-export { assertTool } from "./tools/define-tool.ts";
-export { createToolRegistry, refuseTool, toRegistry } from "./tools/registry.ts";
-export { toFailure, type ToolEnding, toolResult, type ToolResultFields, toOutcome } from "./tools/to-outcome.ts";
+export { assertTool, refuseTool } from "./tools/define-tool.ts";
+export { createToolRegistry, toRegistry } from "./tools/registry.ts";
+export { toFailure, type Conclusion, toolResult, type ToolResultFields, toOutcome } from "./tools/to-outcome.ts";
 export type {
   Clock,
   ContentPart,

@@ -91,7 +91,7 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
   return {
     name: tool["name"],
     description,
-    schema: readSchema(inputSchema, name),
+    schema: readAiSdkSchema(inputSchema, name),
     parses: false,
     needsApproval: () => readApproval(needsApproval),
     execute(args, context) {
@@ -125,7 +125,7 @@ function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
 }
 
 /** Reads a schema of any library, a function that returns one, or a result of the AI SDK's `jsonSchema()` or `zodSchema()`. */
-function readSchema(given: unknown, name: unknown): ForeignSchema {
+function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
   const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;
   // Both are validated with the whole tool.
   if (!isRecord(schema) || isStandardSchema(schema as ToolSchema) || !("jsonSchema" in schema))

@@ -22,7 +22,7 @@ export function fromAnthropic(tool: UnknownRecord, name: unknown): ForeignTool {
   return {
     name: tool["name"],
     description: tool["description"],
-    schema: readSchema(tool, name),
+    schema: readAnthropicSchema(tool, name),
     parses: false,
     execute(args, context) {
       const toolUse = { type: "tool_use", id: context.callId, name: tool["name"], input: args };
@@ -38,7 +38,7 @@ export function fromAnthropic(tool: UnknownRecord, name: unknown): ForeignTool {
   };
 }
 
-function readSchema(tool: UnknownRecord, name: unknown): ForeignSchema | undefined {
+function readAnthropicSchema(tool: UnknownRecord, name: unknown): ForeignSchema | undefined {
   const { input_schema: given, parse } = tool;
   if (given === undefined) return undefined;
   if (!isRecord(given)) throw refuseTool(name, 'has an "input_schema" that is no JSON Schema');

@@ -26,7 +26,7 @@ export function fromLangChain(tool: UnknownRecord): ForeignTool {
   return {
     name: tool["name"],
     description: tool["description"],
-    schema: readSchema(tool["schema"]),
+    schema: readLangChainSchema(tool["schema"]),
     parses: true,
     execute: call,
   };
@@ -41,7 +41,7 @@ function toConfig({ signal, context, progress }: ToolContext): UnknownRecord {
   };
 }
 
-function readSchema(schema: unknown): ForeignSchema {
+function readLangChainSchema(schema: unknown): ForeignSchema {
   const inputSchema = schema as ToolSchema;
   return takesText(schema) ? { inputSchema, jsonSchema: textSchema } : { inputSchema };
 }

@@ -27,7 +27,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { ChatCall, ChatMessage, ChatPart, ChatRequestBody, ChatSettings, ChatTool } from "./chat-options.ts";
 import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from "./wire-calls.ts";
-import { readMetadata } from "./chat-metadata.ts";
+import { readChatMetadata } from "./chat-metadata.ts";
 
 /**
  * Converts a user's content. A text alone stays a string, because servers for text models accept nothing else. Throws a
@@ -47,7 +47,7 @@ export function toUserContent(
 }
 
 /** Converts a part of a tool result's content: to a text, or to another part. */
-export function toResultMedia(part: MediaPart): ChatPart | string {
+export function toChatMedia(part: MediaPart): ChatPart | string {
   const written = writeToolMedia(part, chatMedia);
   return typeof written === "object" && written.type === "text" ? written.text : written;
 }
@@ -90,34 +90,34 @@ type MessageConverter = (message: Message, index: number) => readonly ChatMessag
 
 /** Makes a converter that caches by the identity of the message. */
 export function createMessageConverter(settings: MessageSettings): MessageConverter {
-  return memoize((message: Message, index: number) => convert(message, index, settings));
+  return memoize((message: Message, index: number) => toChatMessages(message, index, settings));
 }
 
-function convert(message: Message, index: number, settings: MessageSettings): readonly ChatMessage[] {
+function toChatMessages(message: Message, index: number, settings: MessageSettings): readonly ChatMessage[] {
   switch (message.role) {
     case "user":
       return [{ role: "user", content: toUserContent(message.content, { provider: settings.id, message: index }) }];
     case "assistant":
-      return convertTurn(message, settings);
+      return toAssistantMessages(message, settings);
     case "tool":
-      return convertResults(message, settings);
+      return toToolMessages(message, settings);
     default:
       return assertNever(message);
   }
 }
 
 /** Omits a message that would be empty, for example one with only reasoning, because servers reject it. */
-function convertTurn(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
+function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
   const { text, calls: asked } = readTurn(turn);
   if (text === "" && asked.length === 0) return [];
-  const { reasoningDetails, extras } = readMetadata(turn.providerMetadata, settings);
+  const { reasoningDetails, extras } = readChatMetadata(turn.providerMetadata, settings);
   const calls = asked.map((part, position) => toChatCall(part, extras.get(position), settings));
   return [
     {
       role: "assistant",
       content: text === "" ? null : text,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
-      ...(settings.echoReasoning === undefined ? {} : { [settings.echoReasoning]: readReasoning(turn) }),
+      ...(settings.echoReasoning === undefined ? {} : { [settings.echoReasoning]: reasoningOf(turn) }),
       ...(reasoningDetails === undefined ? {} : { reasoning_details: reasoningDetails }),
     },
   ];
@@ -128,7 +128,7 @@ function convertTurn(turn: AssistantMessage, settings: MessageSettings): readonl
  * since the last question, and has rejected empty ones (github.com/experientiallabs/experiential/pull/890,
  * github.com/NousResearch/hermes-agent/pull/17341).
  */
-function readReasoning({ content }: AssistantMessage): string {
+function reasoningOf({ content }: AssistantMessage): string {
   const reasoning = content.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
   return reasoning === "" ? " " : reasoning;
 }
@@ -146,12 +146,12 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
  * Converts results: one message each, directly after the assistant message. Content that tool messages cannot contain follows in
  * one user message.
  */
-function convertResults({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
+function toToolMessages({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
   const inTool = settings.toolResultMedia === "tool-message";
   const messages: ChatMessage[] = [];
   const media: ChatPart[] = [];
   for (const result of results) {
-    const { text: content, media: parts } = sortResult(result, toResultMedia);
+    const { text: content, media: parts } = sortResult(result, toChatMedia);
     const id = settings.toWireCallId(result.callId);
     const stays = inTool && parts.length > 0;
     messages.push({ role: "tool", tool_call_id: id, content: stays ? [{ type: "text", text: content }, ...parts] : content });
@@ -171,16 +171,16 @@ export function buildChatBody(request: ModelRequest, settings: ChatSettings, toM
   return {
     model: settings.model,
     messages: wire,
-    ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChoiceField(toolChoice) }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(toolChoice) }),
     ...(settings.includeUsage ? { stream_options: { include_usage: true } } : {}),
-    ...toSettingFields(model, settings.maxTokensField),
+    ...toChatSettings(model, settings.maxTokensField),
     // Spread, not assigned: an own key "__proto__" stays a field.
     ...model.extra,
     stream: true,
   };
 }
 
-function toSettingFields(model: ModelSettings, maxTokensField: string): object {
+function toChatSettings(model: ModelSettings, maxTokensField: string): object {
   const { maxOutputTokens, temperature, topP, stopSequences, seed } = model;
   return {
     ...(maxOutputTokens === undefined ? {} : { [maxTokensField]: maxOutputTokens }),
@@ -191,7 +191,7 @@ function toSettingFields(model: ModelSettings, maxTokensField: string): object {
   };
 }
 
-function toChoiceField(choice: ToolChoice | undefined): object {
+function toChatChoice(choice: ToolChoice | undefined): object {
   if (choice === undefined) return {};
   return { tool_choice: typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } } };
 }

@@ -19,7 +19,7 @@ import {
   pushError,
 } from "../core/provider-kit.ts";
 import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
-import { collectReasoningDetails, type ReasoningDetails, toMetadataItems } from "./chat-metadata.ts";
+import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 /**
  * Reads a `usage` object; undefined if it has no counts. Cached tokens are part of `prompt_tokens`. OpenAI includes reasoning
@@ -270,7 +270,7 @@ function endReading({ finish, isCounted, failed, refused, calls, details, out }:
   if (failed || (finish === undefined && !isCounted)) return;
   if (finish === undefined) calls.settleWhole();
   else calls.settle(isCut(finish.reason));
-  for (const item of toMetadataItems(details.all(), calls.extras())) out.push({ type: "provider-metadata", item });
+  for (const item of toChatMetadata(details.all(), calls.extras())) out.push({ type: "provider-metadata", item });
   const reason = toFinishReason(finish?.reason ?? "stop", { hasCalls: calls.size > 0, refused });
   out.push({ type: "finish", reason, raw: finish?.raw });
 }

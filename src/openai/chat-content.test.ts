@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { ContentPart, MediaPart } from "../core/provider-kit.ts";
-import { toResultMedia, toUserContent } from "./chat-body.ts";
+import { toChatMedia, toUserContent } from "./chat-body.ts";
 
 const place = { provider: "openai", message: 0 };
 const image = (data: string | URL, mediaType = "image/png"): MediaPart => ({ type: "image", mediaType, data });
@@ -43,7 +43,7 @@ it.for<[what: string, part: MediaPart, wire: object | string]>([
   ["the text of a data URL", file("text/plain", "data:,a%20b"), "File of type text/plain:\na b"],
 ])("writes %s, of a user and of a tool", ([, part, wire]) => {
   const ofUser = typeof wire === "string" ? { type: "text", text: wire } : wire;
-  expect([toUserContent([part], place), toResultMedia(part)]).toEqual([[ofUser], wire]);
+  expect([toUserContent([part], place), toChatMedia(part)]).toEqual([[ofUser], wire]);
 });
 
 it.for<[what: string, part: MediaPart]>([
@@ -60,7 +60,7 @@ it.for<[what: string, part: MediaPart]>([
   ["an image without data", image("")],
 ])("refuses %s of a user, and tells the model of that of a tool", ([, part]) => {
   expect(() => toUserContent([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
-  expect(toResultMedia(part)).toContain("cannot be shown to you");
+  expect(toChatMedia(part)).toContain("cannot be shown to you");
 });
 
 it.for<[what: string, content: string | readonly ContentPart[], wire: unknown]>([

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { Json } from "../core/provider-kit.ts";
-import { collectReasoningDetails, readMetadata, toMetadataItems } from "./chat-metadata.ts";
+import { collectReasoningDetails, readChatMetadata, toChatMetadata } from "./chat-metadata.ts";
 
 function collect(...fragments: readonly object[]): readonly Json[] {
   const details = collectReasoningDetails();
@@ -183,11 +183,11 @@ describe("collectReasoningDetails", () => {
 });
 
 describe("provider metadata", () => {
-  const items = toMetadataItems([{ type: "t", text: "a" }], new Map([[1, { google: { thought_signature: "s" } }]]));
+  const items = toChatMetadata([{ type: "t", text: "a" }], new Map([[1, { google: { thought_signature: "s" } }]]));
   const providerMetadata = items.map((item) => ({ provider: "openai", model: "m", item }));
 
   it("come back as they went in", () => {
-    expect(readMetadata(providerMetadata, { id: "openai", model: "m" })).toEqual({
+    expect(readChatMetadata(providerMetadata, { id: "openai", model: "m" })).toEqual({
       reasoningDetails: [{ type: "t", text: "a" }],
       extras: new Map([[1, { google: { thought_signature: "s" } }]]),
     });
@@ -197,13 +197,13 @@ describe("provider metadata", () => {
     { id: "openai", model: "other" },
     { id: "other", model: "m" },
   ])("are left out for %j", (provider) => {
-    expect(readMetadata(providerMetadata, provider)).toEqual({ reasoningDetails: undefined, extras: new Map() });
+    expect(readChatMetadata(providerMetadata, provider)).toEqual({ reasoningDetails: undefined, extras: new Map() });
   });
 
   it.for<[item: Json]>([["x"], [null], [[1]], [{ call: "0", extra_content: 1 }], [{ call: 0 }]])(
     "of another kind, such as %j, are passed over",
     ([item]) => {
-      expect(readMetadata([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({
+      expect(readChatMetadata([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({
         reasoningDetails: undefined,
         extras: new Map(),
       });
@@ -211,7 +211,7 @@ describe("provider metadata", () => {
   );
 
   it("are none where the stream had none", () => {
-    expect(toMetadataItems([], new Map())).toEqual([]);
-    expect(readMetadata(undefined, { id: "openai", model: "m" }).reasoningDetails).toBeUndefined();
+    expect(toChatMetadata([], new Map())).toEqual([]);
+    expect(readChatMetadata(undefined, { id: "openai", model: "m" }).reasoningDetails).toBeUndefined();
   });
 });

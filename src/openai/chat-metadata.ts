@@ -80,8 +80,8 @@ function extend(detail: OpenDetail, fragment: UnknownRecord): void {
   }
 }
 
-/** Makes one part of provider metadata per kind, in the form of `readMetadata`. */
-export function toMetadataItems(details: readonly Json[], extras: ReadonlyMap<number, unknown>): readonly Json[] {
+/** Makes one part of provider metadata per kind, in the form of `readChatMetadata`. */
+export function toChatMetadata(details: readonly Json[], extras: ReadonlyMap<number, unknown>): readonly Json[] {
   const items: Json[] = [];
   if (details.length > 0) items.push({ reasoning_details: details });
   for (const [position, extra] of extras) items.push({ call: position, extra_content: JSON.parse(JSON.stringify(extra)) });
@@ -96,7 +96,7 @@ export interface MetadataFields {
 }
 
 /** Reads the provider metadata of an assistant message. Ignores parts of another server or model, because signatures are not portable. */
-export function readMetadata(
+export function readChatMetadata(
   providerMetadata: ProviderMetadata | undefined,
   provider: { readonly id: string; readonly model: string },
 ): MetadataFields {

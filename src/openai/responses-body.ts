@@ -28,7 +28,7 @@ import {
 import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from "./wire-calls.ts";
 import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./responses-options.ts";
 import { type CallType, isCallType } from "./responses-calls.ts";
-import { readMetadata, toWireCallId } from "./responses-metadata.ts";
+import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
 /**
  * Converts a user's content. A text alone stays a string. Throws a ProviderError `bad-request` for content that the API does not
@@ -48,7 +48,7 @@ export function toInputContent(
 }
 
 /** Converts a part of a tool result's content. Text for the model replaces a part that the API does not support. */
-export function toResultMedia(part: MediaPart): InputItem | string {
+export function toInputMedia(part: MediaPart): InputItem | string {
   return writeToolMedia(part, inputMedia);
 }
 
@@ -128,7 +128,7 @@ export function createInputConverter(settings: InputSettings): InputConverter {
     for (const [index, message] of messages.entries()) {
       const known = converted.get(message);
       const isKnown = known !== undefined && (message.role !== "tool" || known.turn === before);
-      const current = isKnown ? known : convert(message, { before, index }, settings);
+      const current = isKnown ? known : toInputItems(message, { before, index }, settings);
       if (!isKnown) converted.set(message, current);
       for (const item of current.items) input.push(item);
       before = current;
@@ -143,23 +143,23 @@ interface Place {
   readonly index: number;
 }
 
-function convert(message: Message, { before, index }: Place, settings: InputSettings): ConvertedMessage {
+function toInputItems(message: Message, { before, index }: Place, settings: InputSettings): ConvertedMessage {
   switch (message.role) {
     case "user": {
       const content = toInputContent(message.content, { provider: settings.id, message: index });
       return { items: [{ role: "user", content }], calls: noCalls, turn: undefined };
     }
     case "assistant":
-      return convertTurn(message, settings);
+      return toTurnInput(message, settings);
     case "tool":
-      return { items: convertResults(message, before?.calls ?? noCalls, settings), calls: noCalls, turn: before };
+      return { items: toResultInput(message, before?.calls ?? noCalls, settings), calls: noCalls, turn: before };
     default:
       return assertNever(message);
   }
 }
 
-function convertTurn(message: AssistantMessage, settings: InputSettings): ConvertedMessage {
-  const items = readMetadata(message, settings) ?? rebuildTurn(message, settings);
+function toTurnInput(message: AssistantMessage, settings: InputSettings): ConvertedMessage {
+  const items = readResponsesMetadata(message, settings) ?? rebuildTurn(message, settings);
   const calls = new Map<string, WireCall>();
   for (const { type, call_id: id, caller } of items) if (isCallType(type)) calls.set(textOf(id), { type, caller });
   return { items, calls, turn: undefined };
@@ -184,7 +184,7 @@ function rebuildCall({ callId, name, args }: ToolCallPart, { customTools }: Inpu
  * Converts results: one item each, directly after the assistant message. Content that servers do not accept there follows in one
  * user message.
  */
-function convertResults(
+function toResultInput(
   { results }: ToolMessage,
   calls: ReadonlyMap<string, WireCall>,
   settings: InputSettings,
@@ -193,7 +193,7 @@ function convertResults(
   const items: InputItem[] = [];
   const aside: InputItem[] = [];
   for (const result of results) {
-    const { text, media: parts } = sortResult(result, toResultMedia);
+    const { text, media: parts } = sortResult(result, toInputMedia);
     const id = toWireCallId(result.callId);
     const { type, caller } = calls.get(id) ?? { type: "function_call" };
     items.push({

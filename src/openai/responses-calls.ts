@@ -55,7 +55,7 @@ export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): v
   const isUpToDate = call.announced && call.sent === call.text.length;
   call.text += piece;
   // Extracting the fragment from the whole text would copy the whole text each time.
-  if (isUpToDate) sendPiece(call, piece, out);
+  if (isUpToDate) sendArgsPiece(call, piece, out);
   else sendRest(call, out);
 }
 
@@ -89,7 +89,7 @@ export function isContained(call: CallDraft, other: CallDraft): boolean {
 }
 
 /** Marks a call as ready. `cut` means that the model was stopped, and that the call may be incomplete. */
-export function declareReady(call: CallDraft, cut: boolean, out: ModelChunk[]): void {
+export function declareCall(call: CallDraft, cut: boolean, out: ModelChunk[]): void {
   call.ready = true;
   const { key, id, name, type, text } = call;
   if (type === "custom_tool_call") {
@@ -105,11 +105,11 @@ export function declareReady(call: CallDraft, cut: boolean, out: ModelChunk[]): 
 
 /** Sends the text that was not sent yet. */
 function sendRest(call: CallDraft, out: ModelChunk[]): void {
-  if (call.announced) sendPiece(call, call.text.slice(call.sent), out);
+  if (call.announced) sendArgsPiece(call, call.text.slice(call.sent), out);
 }
 
 /** Sends a fragment. The input of a custom tool is sent as the JSON of its arguments. */
-function sendPiece(call: CallDraft, piece: string, out: ModelChunk[]): void {
+function sendArgsPiece(call: CallDraft, piece: string, out: ModelChunk[]): void {
   if (piece === "") return;
   const { key, type, sent } = call;
   call.sent = call.text.length;

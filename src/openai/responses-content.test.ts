@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { MediaPart } from "../core/provider-kit.ts";
-import { toInputContent, toResultMedia } from "./responses-body.ts";
+import { toInputContent, toInputMedia } from "./responses-body.ts";
 
 const place = { provider: "openai", message: 0 };
 const image = (data: string | URL, mediaType = "image/png"): MediaPart => ({ type: "image", mediaType, data });
@@ -33,7 +33,7 @@ it.for<[what: string, part: MediaPart, item: object]>([
   ],
   ["a text by its URL", file("text/csv", "https://x.test/a"), { type: "input_file", file_url: "https://x.test/a" }],
 ])("writes %s, of a user and of a tool", ([, part, item]) => {
-  expect([toInputContent([part], place), toResultMedia(part)]).toEqual([[item], item]);
+  expect([toInputContent([part], place), toInputMedia(part)]).toEqual([[item], item]);
 });
 
 it.for<[what: string, part: MediaPart]>([
@@ -50,5 +50,5 @@ it.for<[what: string, part: MediaPart]>([
   ["a document without data", file("application/pdf", "data:;base64,")],
 ])("refuses %s of a user, and tells the model of that of a tool", ([, part]) => {
   expect(() => toInputContent([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
-  expect(toResultMedia(part)).toContain("cannot be shown to you");
+  expect(toInputMedia(part)).toContain("cannot be shown to you");
 });

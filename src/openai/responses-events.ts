@@ -17,7 +17,7 @@ import {
 } from "../core/provider-kit.ts";
 import { toUsage } from "./chat-chunks.ts";
 import { ItemAssembly } from "./responses-items.ts";
-import { toMetadataItems } from "./responses-metadata.ts";
+import { toResponsesMetadata } from "./responses-metadata.ts";
 import { kindOf, type TextKind, wordsOf } from "./responses-texts.ts";
 
 /** The end of a response. */
@@ -83,7 +83,7 @@ export function toResponseError(error: unknown): ProviderError {
 }
 
 /** The content so far. */
-interface Reading {
+interface EventReading {
   readonly out: ModelChunk[];
   /** True if the service was asked to store the response. The response may say otherwise. */
   readonly store: boolean;
@@ -99,7 +99,7 @@ interface Reading {
  * items of unknown types are ignored, and items are recorded to be sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
-  const reading: Reading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
+  const reading: EventReading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
   return {
     get finished() {
       return reading.ending !== undefined;
@@ -118,7 +118,7 @@ export function createResponsesReader(out: ModelChunk[], store: boolean, words: 
   };
 }
 
-function readEvent(event: UnknownRecord, reading: Reading): void {
+function readEvent(event: UnknownRecord, reading: EventReading): void {
   const { items, out } = reading;
   switch (event.type) {
     case "response.created":
@@ -149,7 +149,7 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
 }
 
 /** Handles the beginning of another response. It becomes the answer if the earlier one was empty. */
-function beginResponse(reading: Reading): void {
+function beginResponse(reading: EventReading): void {
   if (reading.items.isEmpty) return;
   reading.failed = true;
   reading.out.push(cutByAnother());
@@ -189,7 +189,7 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
  * Ends the response. A response that was cut off is not sent back unchanged, because its last item may be incomplete, which the
  * service would reject.
  */
-function endResponse(eventType: string, value: unknown, reading: Reading): void {
+function endResponse(eventType: string, value: unknown, reading: EventReading): void {
   const response = recordOf(value);
   const { items, out, store, words } = reading;
   const end = toResponseEnd(eventType, response, words);
@@ -208,7 +208,7 @@ function endResponse(eventType: string, value: unknown, reading: Reading): void 
   const stored = typeof response.store === "boolean" ? response.store : store;
   const reason = items.refused ? "refusal" : items.hasCalls ? "tool-calls" : end.reason;
   reading.ending = [
-    ...toMetadataItems(items.items(), stored).map((item) => ({ type: "provider-metadata" as const, item })),
+    ...toResponsesMetadata(items.items(), stored).map((item) => ({ type: "provider-metadata" as const, item })),
     { type: "finish", reason, raw: end.raw },
   ];
 }

@@ -5,7 +5,7 @@ import { copyFields, isRecord, listOf, textOf, type Json, type ModelChunk, type 
 import {
   argumentsOf,
   completeCall,
-  declareReady,
+  declareCall,
   extendCall,
   isContained,
   isSameCall,
@@ -166,7 +166,7 @@ export class ItemAssembly {
     }
     call.isHeld = false;
     nameCall(call, {}, this.#out);
-    declareReady(call, cut, this.#out);
+    declareCall(call, cut, this.#out);
   }
 
   /** Marks finished calls as ready, in order. */

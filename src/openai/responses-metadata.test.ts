@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { textOf, type AssistantMessage, type AssistantPart, type Json } from "../core/provider-kit.ts";
-import { readMetadata, toMetadataItems, toWireCallId } from "./responses-metadata.ts";
+import { readResponsesMetadata, toResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
 type Item = { readonly [field: string]: Json };
 
@@ -30,7 +30,7 @@ const turn = (content: readonly AssistantPart[], items: readonly Json[], changes
   return {
     role: "assistant",
     content,
-    providerMetadata: toMetadataItems(items, stored).map((item) => ({ provider, model, item })),
+    providerMetadata: toResponsesMetadata(items, stored).map((item) => ({ provider, model, item })),
   };
 };
 
@@ -91,7 +91,7 @@ describe("a turn", () => {
       [{ type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Hm" }] }, message("a")],
     ],
   ])("is sent back as it came: %s", ([, content, items]) => {
-    expect(readMetadata(turn(content, items), reader)).toEqual(items);
+    expect(readResponsesMetadata(turn(content, items), reader)).toEqual(items);
   });
 
   it.for<[what: string, message: AssistantMessage]>([
@@ -134,7 +134,7 @@ describe("a turn", () => {
       ],
     ),
   ])("is written anew where it has %s", ([, given]) => {
-    expect(readMetadata(given, reader)).toBeUndefined();
+    expect(readResponsesMetadata(given, reader)).toBeUndefined();
   });
 
   it.for<[what: string, items: readonly Item[], sent: readonly Item[]]>([
@@ -142,7 +142,7 @@ describe("a turn", () => {
     ["reasoning at its end", [reasoning, message("a"), reasoning, reasoning], [reasoning, message("a")]],
   ])("loses the reasoning that nothing follows: %s", ([, items, sent]) => {
     const text = items.length > 1 ? [said("a")] : [];
-    expect(readMetadata(turn(text, items), reader)).toEqual(sent);
+    expect(readResponsesMetadata(turn(text, items), reader)).toEqual(sent);
   });
 });
 
@@ -151,7 +151,7 @@ describe("an item", () => {
     const asked = item.type === "function_call" || item.type === "custom_tool_call";
     const rest = asked ? [] : [message("a")];
     const content = asked ? [asks(textOf(item.call_id), textOf(item.name))] : [said("a")];
-    const items = readMetadata(turn(content, item.type === "message" ? [item] : [item, ...rest], { stored }), {
+    const items = readResponsesMetadata(turn(content, item.type === "message" ? [item] : [item, ...rest], { stored }), {
       ...reader,
       store,
     });
@@ -229,7 +229,7 @@ describe("an item", () => {
   it("is sent in the transcript's own words, which stay as they are", () => {
     const item = message("a", { id: "m", status: "completed" });
     const given = turn([said("a")], [item]);
-    readMetadata(given, reader);
+    readResponsesMetadata(given, reader);
     expect(given.providerMetadata?.[0]?.item).toEqual({ output_item: item });
   });
 });

@@ -17,8 +17,8 @@ import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 import type { InputItem } from "./responses-options.ts";
 
-/** Makes one part of provider metadata for each item, in the form of `readMetadata`. */
-export function toMetadataItems(items: readonly Json[], stored: boolean): readonly Json[] {
+/** Makes one part of provider metadata for each item, in the form of `readResponsesMetadata`. */
+export function toResponsesMetadata(items: readonly Json[], stored: boolean): readonly Json[] {
   return items.map((item) => (stored ? { output_item: item, stored } : { output_item: item }));
 }
 
@@ -35,7 +35,7 @@ export interface TurnReader extends MetadataReader {
  * same text, and the same calls with the same ids. They differ if a call got another id, or the message was edited. No item may
  * wait for an answer that this adapter does not give.
  */
-export function readMetadata(turn: AssistantMessage, reader: TurnReader): readonly InputItem[] | undefined {
+export function readResponsesMetadata(turn: AssistantMessage, reader: TurnReader): readonly InputItem[] | undefined {
   const parts = readItems(turn, reader);
   if (parts === undefined) return undefined;
   const items = parts.map(({ item }) => item);

@@ -4,7 +4,7 @@
 import {
   type AttemptSpending,
   followSignal,
-  iterate,
+  iterateChunks,
   type ModelCall,
   type ModelChunk,
   type ModelRequest,
@@ -64,7 +64,7 @@ export async function* readChunks(
   let hasFinished = false;
   let chunks: AsyncIterator<ModelChunk> | undefined;
   try {
-    chunks = iterate(provider.stream(request, toCall(call, own.signal, before)));
+    chunks = iterateChunks(provider.stream(request, toCall(call, own.signal, before)));
     for (;;) {
       const { done, value } = await exit.until(chunks.next());
       if (done === true) break;

@@ -87,10 +87,10 @@ export const providerScenarios: { readonly [Name in ProviderScenario["name"]]: P
  * providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });
  */
 export function createScenarioProvider(scenario: ProviderScenario): MockProvider {
-  return createMockProvider(scenario.replies.map(partsOf), { usage: false });
+  return createMockProvider(scenario.replies.map(toReplyParts), { usage: false });
 }
 
-function partsOf(reply: ScenarioReply): readonly MockPart[] {
+function toReplyParts(reply: ScenarioReply): readonly MockPart[] {
   if (reply.kind === "failure") return [fail({ status: reply.status, message: `The service answered ${reply.status}.` })];
   const said = reply.text === "" ? [] : [text(reply.text, { chunks: 3 })];
   const calls = reply.calls.map(({ name, args }, index) => toolCall(name, args, { id: `call_${index}`, fragments: 3 }));

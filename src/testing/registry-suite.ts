@@ -8,7 +8,7 @@ import {
   toFailure,
   type Tool,
   type ToolContext,
-  type ToolEnding,
+  type Conclusion,
   type ToolRegistry,
   toOutcome,
   toPlainError,
@@ -16,6 +16,7 @@ import {
 } from "../core/entry-kit.ts";
 import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 import { createToolContext } from "./run-tool.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** A registry with the tools of the suite. */
 export interface RegistryFixture {
@@ -34,7 +35,7 @@ export interface RegistrySuiteSetup extends Patience {
   create(tools: readonly Tool[]): RegistryFixture | PromiseLike<RegistryFixture>;
 }
 
-interface Bench {
+interface RegistryBench {
   readonly registry: ToolRegistry;
   readonly abort: AbortController;
   readonly patience: Patience;
@@ -74,16 +75,9 @@ const tools: readonly Tool[] = [
     name: "hold",
     description: "Goes on until it is stopped.",
     inputSchema: noArguments,
-    execute: (_args: unknown, { signal }) => untilAborted(signal),
+    execute: (_args: unknown, { signal }) => untilAborted(signal, () => () => {}),
   },
 ];
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-}
 
 /**
  * Returns the checks for a tool registry. Registers nothing by itself: loop over the checks with any test runner. A registry
@@ -94,22 +88,22 @@ function untilAborted(signal: AbortSignal): Promise<never> {
  */
 export function registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[] {
   checkSetup(setup);
-  return checks.map(([title, run]) => ({ title, run: () => runCheck(setup, run) }));
+  return checks.map(([title, run]) => ({ title, run: () => runRegistryCheck(setup, run) }));
 }
 
-const checks: readonly (readonly [title: string, run: (bench: Bench) => Promise<void>])[] = [
+const checks: readonly (readonly [title: string, run: (bench: RegistryBench) => Promise<void>])[] = [
   ["lists each tool with what every provider accepts", checkDefinitions],
   ["gives the same definitions while nothing changes", checkStable],
   ["gives what a tool gives", checkResult],
   ["keeps parallel calls apart", checkParallel],
-  ["fails where a tool fails", checkFailure],
+  ["fails where a tool fails", checkToolFailure],
   ["fails for a tool that it does not have", checkUnknown],
   ["gives issues for arguments that do not fit", checkIssues],
   ["lets arguments pass that fit", checkFitting],
   ["hands the signal on to the tool", checkSignal],
 ];
 
-async function runCheck(setup: RegistrySuiteSetup, run: (bench: Bench) => Promise<void>): Promise<void> {
+async function runRegistryCheck(setup: RegistrySuiteSetup, run: (bench: RegistryBench) => Promise<void>): Promise<void> {
   const fixture = await setup.create(tools);
   const abort = new AbortController();
   try {
@@ -121,7 +115,11 @@ async function runCheck(setup: RegistrySuiteSetup, run: (bench: Bench) => Promis
 }
 
 /** Runs a tool and reads its end like the loop: a throw, a rejection and a failed result are all failures. */
-async function execute({ registry, abort, patience }: Bench, name: string, args: unknown): Promise<ToolEnding["outcome"]> {
+async function execute(
+  { registry, abort, patience }: RegistryBench,
+  name: string,
+  args: unknown,
+): Promise<Conclusion<"completed" | "failed">> {
   const context: ToolContext = createToolContext({ name, signal: abort.signal, heartbeat: () => {}, progress: () => {} });
   const running = (async () => registry.executeTool(name, args, context))();
   return within(
@@ -131,7 +129,7 @@ async function execute({ registry, abort, patience }: Bench, name: string, args:
   );
 }
 
-async function checkDefinitions({ registry }: Bench): Promise<void> {
+async function checkDefinitions({ registry }: RegistryBench): Promise<void> {
   const definitions = registry.definitions();
   for (const { name } of tools) {
     const definition = definitions.find((candidate) => candidate.name === name);
@@ -147,30 +145,30 @@ async function checkDefinitions({ registry }: Bench): Promise<void> {
   check(new Set(definitions.map(({ name }) => name)).size === definitions.length, "Two tools have the same name.");
 }
 
-async function checkStable({ registry }: Bench): Promise<void> {
+async function checkStable({ registry }: RegistryBench): Promise<void> {
   check(
     registry.definitions() === registry.definitions(),
     "Two looks at unchanged definitions must give one array, but give two.",
   );
 }
 
-async function checkResult(bench: Bench): Promise<void> {
+async function checkResult(bench: RegistryBench): Promise<void> {
   checkEcho(await execute(bench, "echo", { text: "Grüße" }), "Grüße");
 }
 
-async function checkParallel(bench: Bench): Promise<void> {
+async function checkParallel(bench: RegistryBench): Promise<void> {
   const texts = ["one", "two", "three"];
   const outcomes = await Promise.all(texts.map((text) => execute(bench, "echo", { text })));
   for (const [index, outcome] of outcomes.entries()) checkEcho(outcome, texts[index]);
 }
 
-function checkEcho(outcome: ToolEnding["outcome"], text: string | undefined): void {
+function checkEcho(outcome: Conclusion<"completed" | "failed">, text: string | undefined): void {
   check(outcome.kind === "completed", `The tool "echo" failed: ${outcome.kind === "failed" ? outcome.error.message : ""}`);
   const [is, must] = [stableJson(outcome.data), stableJson({ text })];
   check(is === must, `The tool "echo" must give ${must}, but gives ${is}.`);
 }
 
-async function checkFailure(bench: Bench): Promise<void> {
+async function checkToolFailure(bench: RegistryBench): Promise<void> {
   const outcome = await execute(bench, "break", {});
   check(outcome.kind === "failed", 'The tool "break" must fail, but its failure came back as a result.');
   check(
@@ -180,14 +178,14 @@ async function checkFailure(bench: Bench): Promise<void> {
 }
 
 /** Includes the names that every object inherits, because a model may use them. */
-async function checkUnknown(bench: Bench): Promise<void> {
+async function checkUnknown(bench: RegistryBench): Promise<void> {
   for (const name of ["no_such_tool", "__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const { kind } = await execute(bench, name, {});
     check(kind === "failed", `There is no tool "${name}", but executing it gave a result.`);
   }
 }
 
-async function checkIssues(bench: Bench): Promise<void> {
+async function checkIssues(bench: RegistryBench): Promise<void> {
   for (const args of [{ text: 42 }, {}, null, [], "text"]) {
     const validation = await validate(bench, args);
     const isRefused = validation === undefined || ("issues" in validation && validation.issues.length > 0);
@@ -195,7 +193,7 @@ async function checkIssues(bench: Bench): Promise<void> {
   }
 }
 
-async function checkFitting(bench: Bench): Promise<void> {
+async function checkFitting(bench: RegistryBench): Promise<void> {
   const validation = await validate(bench, { text: "hi" });
   if (validation === undefined) return;
   check("value" in validation, 'The arguments {"text":"hi"} fit "echo", but there are issues.');
@@ -206,7 +204,7 @@ async function checkFitting(bench: Bench): Promise<void> {
 }
 
 /** Validates arguments of "echo"; undefined if they were not checked. */
-async function validate({ registry, patience }: Bench, args: unknown): Promise<Validation | undefined> {
+async function validate({ registry, patience }: RegistryBench, args: unknown): Promise<Validation | undefined> {
   if (registry.validate === undefined) return undefined;
   try {
     const validation = await within(Promise.resolve(registry.validate("echo", args)), "The validation did not end", patience);
@@ -216,7 +214,7 @@ async function validate({ registry, patience }: Bench, args: unknown): Promise<V
   }
 }
 
-async function checkSignal(bench: Bench): Promise<void> {
+async function checkSignal(bench: RegistryBench): Promise<void> {
   const { clock = systemClock } = bench.patience;
   let isOver = false;
   const running = execute(bench, "hold", {}).finally(() => {

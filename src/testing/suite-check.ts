@@ -41,12 +41,12 @@ export async function readStream(open: () => AsyncIterable<ModelChunk>): Promise
   } catch (error) {
     return { chunks, failure: { error } };
   }
-  const reported = chunksOf(chunks, "error")[0];
+  const reported = selectChunks(chunks, "error")[0];
   return { chunks, failure: reported === undefined ? undefined : { error: reported.error } };
 }
 
 /** Returns the chunks of one type, in order. */
-function chunksOf<Type extends ModelChunk["type"]>(
+function selectChunks<Type extends ModelChunk["type"]>(
   chunks: readonly ModelChunk[],
   type: Type,
 ): Extract<ModelChunk, { type: Type }>[] {
@@ -55,15 +55,15 @@ function chunksOf<Type extends ModelChunk["type"]>(
 
 /** Returns all text of a reading. */
 export function textOf({ chunks }: Reading): string {
-  return chunksOf(chunks, "text-delta")
+  return selectChunks(chunks, "text-delta")
     .map((chunk) => chunk.text)
     .join("");
 }
 
 /** Returns all finished calls of a reading, in order. */
 export function callsOf({ chunks }: Reading): CallReading[] {
-  const deltas = chunksOf(chunks, "call-args-delta");
-  return chunksOf(chunks, "call-ready").map(({ key, id, name, args, problem }) => {
+  const deltas = selectChunks(chunks, "call-args-delta");
+  return selectChunks(chunks, "call-ready").map(({ key, id, name, args, problem }) => {
     const streamedArgs = deltas
       .filter((delta) => delta.key === key)
       .map((delta) => delta.text)
@@ -74,13 +74,13 @@ export function callsOf({ chunks }: Reading): CallReading[] {
 
 /** Returns all provider metadata of a reading, in order. */
 export function metadataOf({ chunks }: Reading): Json[] {
-  return chunksOf(chunks, "provider-metadata").map((chunk) => chunk.item);
+  return selectChunks(chunks, "provider-metadata").map((chunk) => chunk.item);
 }
 
 /** Returns the total usage of a reading, or undefined if none was reported. */
 export function usageOf({ chunks }: Reading): Usage | undefined {
   let total: Usage | undefined;
-  for (const { usage, mode } of chunksOf(chunks, "usage"))
+  for (const { usage, mode } of selectChunks(chunks, "usage"))
     total = mode === "snapshot" || total === undefined ? usage : addUsage(total, usage);
   return total;
 }
@@ -89,7 +89,7 @@ export function usageOf({ chunks }: Reading): Usage | undefined {
 export function checkFinished(reading: Reading): string {
   const { chunks, failure } = reading;
   check(failure === undefined, `The stream failed: ${toPlainError(failure?.error).message}`);
-  const finishes = chunksOf(chunks, "finish");
+  const finishes = selectChunks(chunks, "finish");
   check(finishes.length === 1, `The stream must have exactly one "finish" chunk, but has ${finishes.length}.`);
   const last = chunks.at(-1);
   check(last?.type === "finish", `The stream must end with its "finish" chunk, but ends with "${last?.type}".`);
@@ -155,5 +155,5 @@ export function checkDistinct(names: readonly string[], what: string): void {
 
 /** Fails if the stream has a finish. */
 export function checkUnfinished({ chunks }: Reading): void {
-  check(chunksOf(chunks, "finish").length === 0, 'The stream has a "finish" chunk although the model did not finish.');
+  check(selectChunks(chunks, "finish").length === 0, 'The stream has a "finish" chunk although the model did not finish.');
 }

@@ -42,10 +42,15 @@ export type EndedKind = Exclude<
 /** The reasons of some kinds, with their details. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
-type Words = { readonly [Kind in EndedKind]: (reason: ReasonOf<Kind>) => string };
+/** The reasons that are a limit. Without a text of its own, a limit is said to be reached. */
+type LimitKind = Extract<EndReason, { readonly limit: number }>["kind"];
 
-/** One text per kind; each follows a colon. A kind without a text does not compile. */
-const words: Words = {
+type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: ReasonOf<Kind>) => string } & {
+  readonly [Kind in LimitKind]?: (reason: ReasonOf<Kind>) => string;
+};
+
+/** One text per kind; each follows a colon. A kind that is no limit does not compile without a text. */
+const words: ReasonWords = {
   "provider-error": ({ error }) => `the model failed with ${error.code}: ${error.message}`,
   "malformed-call": () => "the model called a tool without a name",
   "tool-error-cap": ({ count }) => `${count} tool errors came in a row`,
@@ -81,18 +86,19 @@ const words: Words = {
  */
 function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason">): string {
   const ending = `The run ended as ${status} (${reason.kind})`;
-  if (!isEnded(reason)) return `${ending}.`;
-  const said = `${ending}: ${wordsOf(reason.kind, reason)}`;
+  const why = wordsOf(reason);
+  if (why === undefined) return `${ending}.`;
+  const said = `${ending}: ${why}`;
   return said.endsWith(".") ? said : `${said}.`;
 }
 
-/** Also false for kinds that only another version of the package has. */
-function isEnded(reason: EndReason): reason is ReasonOf<EndedKind> {
-  return Object.hasOwn(words, reason.kind);
-}
-
-function wordsOf<Kind extends EndedKind>(kind: Kind, reason: ReasonOf<Kind>): string {
-  return words[kind](reason);
+/** Returns undefined for a completed run, and for kinds that only another version of the package has. */
+function wordsOf(reason: EndReason): string | undefined {
+  // The table has one function for each kind of reason.
+  const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;
+  const say = Object.hasOwn(table, reason.kind) ? table[reason.kind] : undefined;
+  if (say !== undefined) return say(reason as never);
+  return "limit" in reason ? `the limit of ${reason.limit} is reached` : undefined;
 }
 
 function behind(text: unknown): string {

@@ -4,10 +4,10 @@ import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 import { quote } from "../utils/texts.ts";
 import type { UnknownRecord } from "../utils/guards.ts";
 
-type Words = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
+type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 
 /** Each text follows the name of the tool. A kind without a text does not compile. */
-const words: Words = {
+const words: ChangeWords = {
   removed: () => "is gone",
   "source-changed": ({ values }) => `is another tool of its server${values}`,
   "field-removed": ({ place }) => `no longer has the field${place}`,

@@ -5,12 +5,11 @@ import type { Ending, StreamStatus } from "../types/termination.ts";
 import { assertNever } from "../utils/guards.ts";
 import { findIdenticalCalls, findLoop } from "./state/apply-call.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
-import { type InboxAnswer, type LoopState, suspensionOf } from "./state/loop-state.ts";
+import { type InboxAnswer, type LoopState, type SettledCall, suspensionOf } from "./state/loop-state.ts";
 import { isNamed } from "./state/transcript.ts";
 import { isFatal } from "../tools/outcome-texts.ts";
 import type { Bounds } from "./run/limits.ts";
 import type { PreToolTextPolicy } from "../types/policies.ts";
-import type { ToolOutcome } from "../types/tool-outcome.ts";
 
 /** The next step of the loop. */
 export type NextStep =
@@ -282,11 +281,7 @@ function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds)
 export interface FinishedIteration {
   readonly text: string;
   readonly family: string | undefined;
-  readonly calls: readonly {
-    readonly outcome: ToolOutcome;
-    readonly restart?: object | undefined;
-    readonly needsNoFollowUp?: boolean | undefined;
-  }[];
+  readonly calls: readonly Pick<SettledCall, "outcome" | "restart" | "needsNoFollowUp">[];
 }
 
 /**

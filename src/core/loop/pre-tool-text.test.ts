@@ -12,7 +12,7 @@ const ended = (kind: "interrupted" | "not-run" | "limit" | "truncated" | "denied
   return { outcome };
 };
 const memory = done("update_short_term_memory");
-const restarted = { ...memory, restart: {} };
+const restarted = { ...memory, restart: { suffix: "x", disableTools: [] } };
 const quiet = { ...done("other"), needsNoFollowUp: true };
 
 const named: PreToolTextPolicy = {

@@ -53,7 +53,7 @@ const failed: StreamEnd = { kind: "failed", error: undefined };
 const givenUp = (): unknown => new DOMException("The stream was given up.", "AbortError");
 
 /** Gets the iterator of a stream. An untyped provider may return anything. */
-export function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
+export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
   const given: unknown = stream;
   if (isThenable(given)) {
     dropPromise(given);
@@ -128,7 +128,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#refresh();
     this.#alarm.set(this.#dueAt, this.#ring);
     try {
-      this.#iterator = iterate(this.#stream.open(this));
+      this.#iterator = iterateChunks(this.#stream.open(this));
       // The run may have ended while the provider opened its stream.
       if (this.#isClosed()) this.#leave();
       else this.#pull();

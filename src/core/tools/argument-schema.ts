@@ -28,7 +28,7 @@ export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
   const json = isStandardSchema(schema) ? convert(schema, toolName) : checkJson(schema, toolName);
   const { type } = json;
   if (type !== undefined && type !== "object") {
-    throw invalid(toolName, `must be of type "object", but is of ${describeValue(type)}`);
+    throw invalidSchema(toolName, `must be of type "object", but is of ${describeValue(type)}`);
   }
   return json;
 }
@@ -70,7 +70,7 @@ function zodAdviceOf(schema: object): string | undefined {
 
 function convert(schema: StandardSchema, toolName: string): JsonSchema {
   const made = convertSchema(schema);
-  if ("problem" in made) throw invalid(toolName, `${made.problem}. ${remedy}`, made.cause);
+  if ("problem" in made) throw invalidSchema(toolName, `${made.problem}. ${remedy}`, made.cause);
   return made.json;
 }
 
@@ -81,10 +81,10 @@ function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
   if (prototype !== Object.prototype && prototype !== null) {
     const advice = zodAdviceOf(schema);
     const problem = "is neither a Standard Schema nor a plain JSON Schema object";
-    throw invalid(toolName, advice === undefined ? problem : `${problem}: ${advice}`);
+    throw invalidSchema(toolName, advice === undefined ? problem : `${problem}: ${advice}`);
   }
   const problem = findSchemaProblem(schema);
-  if (problem !== "") throw invalid(toolName, problem);
+  if (problem !== "") throw invalidSchema(toolName, problem);
   converted.set(schema, schema);
   return schema;
 }
@@ -95,7 +95,7 @@ function toFields(schema: unknown): JsonSchema {
   throw new TypeError(describeValue(json));
 }
 
-function invalid(toolName: string, problem: string, cause?: unknown): LoopError<"invalid-schema"> {
+function invalidSchema(toolName: string, problem: string, cause?: unknown): LoopError<"invalid-schema"> {
   return new LoopError("invalid-schema", { toolName, problem }, cause === undefined ? undefined : { cause });
 }
 

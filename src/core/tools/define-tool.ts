@@ -44,10 +44,10 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
 
 /** Throws LoopError "invalid-tool" unless `value` has the shape of a tool, and "invalid-schema" if a schema is not JSON. */
 export function assertTool(value: unknown): asserts value is Tool {
-  if (!isRecord(value)) throw invalid("", `must be an object, but is ${describeValue(value)}`);
+  if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
   const problem = problemOf(value);
   const toolName = typeof value["name"] === "string" ? value["name"] : "";
-  if (problem !== undefined) throw invalid(toolName, problem);
+  if (problem !== undefined) throw refuseTool(toolName, problem);
   for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
     const schemaProblem = isRecord(schema) && isLiteral(schema) && !isStandard(schema) ? findSchemaProblem(schema) : "";
     if (schemaProblem !== "") throw new LoopError("invalid-schema", { toolName, problem: schemaProblem });
@@ -92,8 +92,9 @@ function didYouMean(field: string): string {
   return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
 }
 
-function invalid(toolName: string, problem: string): LoopError<"invalid-tool"> {
-  return new LoopError("invalid-tool", { toolName, problem });
+/** Makes an error about a tool. `problem` follows its name. */
+export function refuseTool(toolName: unknown, problem: string): LoopError<"invalid-tool"> {
+  return new LoopError("invalid-tool", { toolName: typeof toolName === "string" ? toolName : "", problem });
 }
 
 function unless(fits: boolean, expected: string): string | undefined {

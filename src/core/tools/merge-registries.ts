@@ -6,7 +6,8 @@ import type { ToolDefinition } from "../types/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { quote } from "../utils/texts.ts";
 import { toolResult } from "./to-outcome.ts";
-import { refuseTool, type ToolSource, toRegistry } from "./registry.ts";
+import { refuseTool } from "./define-tool.ts";
+import { type ToolSource, toRegistry } from "./registry.ts";
 import { invalidOption, isFunction, isText } from "../errors/check-fields.ts";
 
 /** A registry inside another one. */

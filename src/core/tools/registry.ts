@@ -9,7 +9,7 @@ import { describeValue, quote } from "../utils/texts.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import { findSchemaProblem, toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { Validation } from "../types/common.ts";
-import { assertTool, traitChecks } from "./define-tool.ts";
+import { assertTool, refuseTool, traitChecks } from "./define-tool.ts";
 import { toolResult } from "./to-outcome.ts";
 
 /** Returns the current tool with this name. A registry that throws has no tool. */
@@ -31,11 +31,6 @@ export function findAgent(registry: ToolRegistry, name: string): Agent | undefin
     // A registry that fails has no agent.
   }
   return undefined;
-}
-
-/** Makes an error about a tool. `problem` follows its name. */
-export function refuseTool(toolName: unknown, problem: string): LoopError<"invalid-tool"> {
-  return new LoopError("invalid-tool", { toolName: typeof toolName === "string" ? toolName : "", problem });
 }
 
 /**

@@ -38,7 +38,7 @@ const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string"
  * @example return toolResult({ success: false, message: "The inbox is full." });
  */
 export function toolResult(fields: ToolResultFields): ToolResult {
-  if (!isRecord(fields)) throw invalid("", "an object", fields);
+  if (!isRecord(fields)) throw invalidField("", "an object", fields);
   for (const [field, value] of Object.entries(fields)) checkField(field, value);
   const { success = fields.error === undefined, content } = fields;
   // The brand is enumerable, so that a spread copy is still a tool result.
@@ -68,7 +68,7 @@ function checkField(field: string, value: unknown): void {
   const type = fieldTypes[field];
   if (value === undefined || type === "anything") return;
   const fits = type === "array" ? Array.isArray(value) : typeof value === type;
-  if (!fits) throw invalid(`.${field}`, type === "array" ? "an array" : `a ${type}`, value);
+  if (!fits) throw invalidField(`.${field}`, type === "array" ? "an array" : `a ${type}`, value);
 }
 
 function isField(name: string): name is keyof ToolResult {
@@ -78,10 +78,10 @@ function isField(name: string): name is keyof ToolResult {
 /** Copies a part as plain data: a URL object becomes text. */
 function toContentPart(part: unknown, index: number): ContentPart {
   const at = `.content[${index}]`;
-  if (!isRecord(part)) throw invalid(at, "a content part", part);
+  if (!isRecord(part)) throw invalidField(at, "a content part", part);
   const { type, text, mediaType, data } = part;
   if (type === "text") return { type, text: textOf(text, `${at}.text`) };
-  if (type !== "image" && type !== "file") throw invalid(`${at}.type`, '"text", "image" or "file"', type);
+  if (type !== "image" && type !== "file") throw invalidField(`${at}.type`, '"text", "image" or "file"', type);
   return {
     type,
     mediaType: textOf(mediaType, `${at}.mediaType`),
@@ -93,51 +93,47 @@ function dataOf(data: unknown, part: UnknownRecord, at: string): string {
   const text = data instanceof URL ? data.href : data;
   if (typeof text === "string") return text;
   const advice = partAdviceOf(part);
-  throw invalid(at, `base64 text or a URL${advice === undefined ? "" : ` (${advice})`}`, text);
+  throw invalidField(at, `base64 text or a URL${advice === undefined ? "" : ` (${advice})`}`, text);
 }
 
 function textOf(value: unknown, at: string): string {
   if (typeof value === "string") return value;
-  throw invalid(at, "a string", value);
+  throw invalidField(at, "a string", value);
 }
 
-function invalid(at: string, expected: string, received: unknown): LoopError<"invalid-option"> {
+function invalidField(at: string, expected: string, received: unknown): LoopError<"invalid-option"> {
   return new LoopError("invalid-option", { option: `toolResult${at}`, expected, received: describeValue(received) });
 }
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
 
-/** A successful call without its `call` and timing. */
-export type Completion = WithoutCall<Extract<ToolOutcome, { readonly kind: "completed" }>>;
-
-/** A failed call without its `call` and timing. */
-export type Failure = WithoutCall<Extract<ToolOutcome, { readonly kind: "failed" }>>;
-
-/** The outcome of a call, and its metadata for listeners. */
-export interface ToolEnding {
-  readonly outcome: Completion | Failure;
-  readonly metadata?: unknown;
-}
+/** The outcome of a call without the call and its timing. */
+export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> = WithoutCall<
+  Extract<ToolOutcome, { readonly kind: Kind }>
+>;
 
 /**
  * Reads the awaited result of a tool. A plain value is a success, and `undefined` becomes null. A value that JSON cannot
  * represent (cycles, BigInt, functions) is a failure. So is an Error that was returned instead of thrown, because it would become
  * an empty object.
  */
-export function toOutcome(output: unknown): ToolEnding {
+export function toOutcome(output: unknown): {
+  readonly outcome: Conclusion<"completed" | "failed">;
+  readonly metadata?: unknown;
+} {
   if (!isToolResult(output)) return { outcome: output instanceof Error ? toFailure(output) : complete(output) };
   const outcome = output.success ? completeWith(output) : failWith(output);
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
 }
 
 /** Reads the error that a tool threw or rejected with. A value that is not an Error keeps its text. `fatal` is set for a FatalToolError. */
-export function toFailure(thrown: unknown): Failure {
+export function toFailure(thrown: unknown): Conclusion<"failed"> {
   const error = toPlainError(thrown);
-  return isFatal(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
+  return wasThrownFatal(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
 }
 
 /** True for a FatalToolError. Any value can be thrown, even one that cannot be read. */
-function isFatal(thrown: unknown): boolean {
+function wasThrownFatal(thrown: unknown): boolean {
   try {
     return isFatalToolError(thrown);
   } catch {
@@ -145,7 +141,7 @@ function isFatal(thrown: unknown): boolean {
   }
 }
 
-function complete(value: unknown): Completion | Failure {
+function complete(value: unknown): Conclusion<"completed" | "failed"> {
   const lossy = lossyKindOf(value);
   if (lossy !== undefined) return unwritable(lossy);
   try {
@@ -156,7 +152,7 @@ function complete(value: unknown): Completion | Failure {
 }
 
 /** A success with a message and no data uses the message as its data, so that the model reads it. */
-function completeWith(result: ToolResult): Completion | Failure {
+function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const { data, message, content = [], endTurn } = result;
   if (!Array.isArray(content) || !content.every(isContentPart)) return unwritable("its content, which must be an array of parts");
   // Only the returned value itself was awaited.
@@ -187,7 +183,7 @@ function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
   return [...filled.slice(0, mostParts), { type: "text", text: `(${left} more parts of this result were left out.)` }];
 }
 
-function failWith({ message, error }: ToolResult): Failure {
+function failWith({ message, error }: ToolResult): Conclusion<"failed"> {
   const reason = [message, error].find((text: unknown) => typeof text === "string" && text.trim() !== "");
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
 }
@@ -202,7 +198,7 @@ export function lossyKindOf(value: unknown): string | undefined {
   return isIterator ? "a generator, which has to be read to its end first" : undefined;
 }
 
-function unwritable(problem: string): Failure {
+function unwritable(problem: string): Conclusion<"failed"> {
   return { kind: "failed", error: toolFailure(`The tool's result cannot be written as JSON: ${problem.replace(/\.$/, "")}.`) };
 }
 

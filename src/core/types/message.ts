@@ -1,6 +1,6 @@
 import type { ContentPart, UserPart } from "./common.ts";
 import type { Json } from "./json.ts";
-import type { ToolOutcome } from "./tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 
 /** One message of a transcript. Immutable: a change makes a new object, so that a message can key a WeakMap. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
@@ -31,16 +31,9 @@ export type AssistantPart = TextPart | ToolCallPart;
 /** Text or reasoning of the model. */
 export type TextPart = { readonly type: "text"; readonly text: string } | { readonly type: "reasoning"; readonly text: string };
 
-/** A call that the model asked for. */
-export interface ToolCallPart {
+/** A call in the transcript. `args` are the model's own arguments, never edited. */
+export interface ToolCallPart extends Pick<ToolCall, "callId" | "providerCallId" | "name" | "args"> {
   readonly type: "tool-call";
-  /** Unique in the transcript. */
-  readonly callId: string;
-  /** The id that the provider gave, if any. */
-  readonly providerCallId?: string | undefined;
-  readonly name: string;
-  /** The model's own arguments, never edited. */
-  readonly args: Json;
   /** The arguments as an approval changed them. */
   readonly approvedArgs?: Json | undefined;
 }

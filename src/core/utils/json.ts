@@ -40,7 +40,7 @@ export function isSameJson(one: Value, other: Value): boolean {
 }
 
 /** `Array.isArray` does not narrow read-only arrays. */
-function isList(value: Json): value is readonly Json[] {
+function isList(value: unknown): value is readonly Json[] {
   return Array.isArray(value);
 }
 
@@ -237,7 +237,7 @@ function write(value: Json | undefined, pieces: string[]): void {
     pieces.push(JSON.stringify(value));
     return;
   }
-  if (isArray(value)) {
+  if (isList(value)) {
     pieces.push("[");
     for (const [index, item] of value.entries()) {
       if (index > 0) pieces.push(",");
@@ -252,11 +252,6 @@ function write(value: Json | undefined, pieces: string[]): void {
     write(value[key], pieces);
   }
   pieces.push("}");
-}
-
-/** Array.isArray does not narrow readonly arrays. */
-function isArray(value: object): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /**

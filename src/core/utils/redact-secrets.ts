@@ -251,6 +251,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
   return Object.fromEntries(fields);
 }
 
+/** `Array.isArray` does not narrow read-only arrays. */
 function isArray(value: object): value is readonly Json[] {
   return Array.isArray(value);
 }

@@ -7,7 +7,7 @@ import {
   invalidOption,
   is,
   isThenable,
-  iterate,
+  iterateChunks,
   type ModelCall,
   type ModelChunk,
   type Provider,
@@ -59,7 +59,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
       this.#call.heartbeat(state);
     };
     try {
-      this.#iterator = iterate(ask({ signal, iteration, clock, timeouts, heartbeat }));
+      this.#iterator = iterateChunks(ask({ signal, iteration, clock, timeouts, heartbeat }));
     } catch (error) {
       throw this.#fail(error);
     }

@@ -128,15 +128,11 @@ export function applySpending(state: LoopState, result: Pick<StreamResult, "usag
   state.spentUSD += result.costUSD ?? 0;
 }
 
-/** The parts of a settled call that are compared. */
-interface Settled {
-  readonly outcome: ToolOutcome;
-  readonly awaiting?: string | undefined;
-  readonly suspended?: object | undefined;
-}
-
 /** Counts one more iteration. An iteration with waiting calls is counted when it is over. */
-export function countIdenticalCalls(last: IdenticalCalls, settled: readonly Settled[]): IdenticalCalls {
+export function countIdenticalCalls(
+  last: IdenticalCalls,
+  settled: readonly Pick<SettledCall, "outcome" | "awaiting" | "suspended">[],
+): IdenticalCalls {
   if (settled.some(({ awaiting, suspended }) => awaiting !== undefined || suspended !== undefined)) return last;
   if (settled.length === 0 || settled.some(({ outcome }) => outcome.kind !== "completed")) return noIdenticalCalls;
   const outcomes = settled.map(({ outcome }) => outcome);

@@ -15,10 +15,10 @@ import { frozenView } from "../state/transcript.ts";
 import { denials } from "../../tools/outcome-texts.ts";
 import { findTool } from "../../tools/registry.ts";
 import { toShown } from "../../tools/compare-tools.ts";
-import { createRoom } from "./batch.ts";
+import { batchKey, createRoom } from "./batch.ts";
 import { type RecordedDecision, refuseChangedTools } from "./record-verdicts.ts";
 import { runSteps } from "../run/run-step.ts";
-import { type Answered, approvalKey, settleCall, toRecorded } from "./settle-call.ts";
+import { type Answered, settleCall, toRecorded } from "./settle-call.ts";
 
 /**
  * Requests a decision for every ready call that needs one. Denied calls get their outcome, edited calls are validated again, and
@@ -90,7 +90,7 @@ function approveOf({ options }: Run, { round, mustAsk }: BatchCall): Approve {
 function approvalStep(run: Run, one: BatchCall): Step<RecordedDecision> {
   const { callId, name, args } = one.call;
   const body = (): Promise<RecordedDecision> => (one.round === 0 ? askFirst(run, one) : askAnew(run, one));
-  return { key: approvalKey(run, one), kind: "approval", input: { callId, name, args }, run: body };
+  return { key: batchKey(run, "approval", one), kind: "approval", input: { callId, name, args }, run: body };
 }
 
 /**

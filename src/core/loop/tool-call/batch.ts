@@ -1,9 +1,9 @@
 // The calls of one batch: which may begin next, which wait, and how the others ended. Only this class knows which calls wait. The
 // same rules therefore apply before the first call, after each wave, and when a suspended batch is resumed.
 
-import type { Ending } from "../../types/termination.ts";
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { isFatal } from "../../tools/outcome-texts.ts";
+import { callKey, type CallStep } from "../state/step-key.ts";
 import { sendBoth } from "./replay-call.ts";
 import type { BatchCall, Run, RunnableAgent } from "../run/run.ts";
 
@@ -200,25 +200,23 @@ function isOverFatally({ outcome }: BatchCall): boolean {
   return outcome !== undefined && isFatal(outcome);
 }
 
+/** Returns the key of a step of a call. */
+export function batchKey({ state }: Run, step: CallStep, { call, index, round }: BatchCall): string {
+  return callKey(state, step, { index, name: call.name, round });
+}
+
 /** Gives a call that has not begun its preliminary outcome. It emits no events until it begins. */
 export function hold(one: BatchCall): void {
   one.outcome = { call: one.call, durationMs: 0, kind: "not-run" };
   one.isLive = true;
 }
 
-/** The outcome of a call, or the suspension of the run inside it, and true if it happened in this execution. */
-export interface CallEnd {
-  readonly outcome: ToolOutcome;
-  readonly isLive: boolean;
-  readonly suspended?: Ending | undefined;
-}
-
-/** Stores the end of a call whose events were emitted. */
-export function end(one: BatchCall, { outcome, isLive, suspended }: CallEnd): void {
+/** Stores the end of a call whose events were emitted. `isLive` is true if it happened in this execution. */
+export function end(one: BatchCall, outcome: ToolOutcome, isLive: boolean): void {
   one.outcome = outcome;
   one.isLive = isLive;
   one.isTold = true;
-  one.suspended = suspended;
+  one.suspended = undefined;
 }
 
 /** Marks a call that needs a decision first. */

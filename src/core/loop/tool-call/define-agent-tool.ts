@@ -4,10 +4,9 @@ import type { NestedLoopOptions, Tool, ToolContext } from "../../types/loop-opti
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { JsonSchema, ToolSchema } from "../../types/common.ts";
 import type { ToolTraits } from "../../types/tool.ts";
-import { LoopError } from "../../errors/loop-error.ts";
 import { cutText, describeValue } from "../../utils/texts.ts";
 import { isRecord } from "../../utils/guards.ts";
-import { type ArgsOf, defineTool, type FromSchema } from "../../tools/define-tool.ts";
+import { type ArgsOf, defineTool, type FromSchema, refuseTool } from "../../tools/define-tool.ts";
 import { toolResult } from "../../tools/to-outcome.ts";
 import type { RunnableAgent } from "../run/run.ts";
 import { Parking } from "../run/parking.ts";
@@ -83,20 +82,17 @@ const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "i
 
 function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {
   const given: unknown = fields;
-  if (!isRecord(given)) throw invalid("", `must be an object, but is ${describeValue(given)}`);
+  if (!isRecord(given)) throw refuseTool("", `must be an object, but is ${describeValue(given)}`);
   const name = typeof given["name"] === "string" ? given["name"] : "";
   for (const field of ["prepare", "toResult"]) {
     const value = given[field];
     if (typeof value === "function" || (value === undefined && field === "toResult")) continue;
-    throw invalid(name, `must have as "${field}" a function, but has ${describeValue(value)}`);
+    throw refuseTool(name, `must have as "${field}" a function, but has ${describeValue(value)}`);
   }
   const trait = refused.find((refusedName) => given[refusedName] !== undefined);
-  if (trait !== undefined) throw invalid(name, `has "${trait}", which an agent tool may not have: its run has limits of its own`);
+  if (trait !== undefined)
+    throw refuseTool(name, `has "${trait}", which an agent tool may not have: its run has limits of its own`);
   return fields;
-}
-
-function invalid(toolName: string, problem: string): LoopError<"invalid-tool"> {
-  return new LoopError("invalid-tool", { toolName, problem });
 }
 
 function describeResult(name: string, { status, reason, error, responseText, text, output }: LoopResult): unknown {

@@ -4,14 +4,13 @@ import type { Step } from "../../types/journal.ts";
 import type { Cancelled } from "../../policies/approval.ts";
 import { isCut, parkRun, waitForTurn, isRecorded, runSteps } from "../run/run-step.ts";
 import type { BatchCall, Run } from "../run/run.ts";
-import { Batch, end, hold, leaveOpen } from "./batch.ts";
-import { callKey } from "../state/step-key.ts";
+import { Batch, batchKey, end, hold, leaveOpen, limitCalls } from "./batch.ts";
 import { isThenable } from "../../utils/guards.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { performCall } from "./execute-tool-call.ts";
 import { checkRecorded, replayCall } from "./replay-call.ts";
 import type { Park } from "../run/parking.ts";
-import type { ToolAnswer } from "./record-verdicts.ts";
+import { refuseChangedTools, type ToolAnswer } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 
 /** Decides about the waiting calls. Resolves to true if they are suspended, and to false if the batch goes on. */
@@ -82,7 +81,7 @@ async function takeRecorded(run: Run, batch: Batch): Promise<readonly BatchCall[
 
 function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLike<boolean> {
   const { call, agent } = one;
-  if (run.journal.has !== undefined) return isRecorded(run, keyOf(run, agent === undefined ? "tool" : "agent", one));
+  if (run.journal.has !== undefined) return isRecorded(run, batchKey(run, agent === undefined ? "tool" : "agent", one));
   // Without `has`, assume a record for every run that could have begun. A run that has not begun starts here, and waits for its
   // turn.
   return agent !== undefined && (batch.isFree(one) || run.decisions.isLeftInside(call.callId));
@@ -95,6 +94,8 @@ interface Intent {
 
 /** Runs the calls that are not over, and decides about the waiting ones. Usually all calls of a batch are one wave. */
 export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
+  refuseChangedTools(run, calls);
+  limitCalls(run, calls);
   const batch = new Batch(run, calls);
   if (mayHaveRecorded(run, batch)) return replayRecorded(run, batch).then(() => runOthers(run, batch));
   if (mustSlide(run, batch)) return runOthers(run, batch);
@@ -149,22 +150,19 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
 /** Runs calls at the same time: tools as steps that are created together, and nested runs beside them. */
 function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
-  const ended =
-    tools.length === 0
-      ? undefined
-      : whenReady(run.journal.durable ? noteIntents(run, tools) : undefined, () =>
-          runSteps(
-            tools.map((one) => toolStep(run, one)),
-            run,
-            (answers, live) => {
-              for (const [position, one] of tools.entries()) {
-                const answer = answers[position];
-                if (answer !== undefined) takeAnswer(run, one, { answer, isLive: live[position] === true });
-                batch.note(one);
-              }
-            },
-          ),
-        );
+  const take = (answers: readonly ToolAnswer[], live: readonly boolean[]): void => {
+    for (const [position, one] of tools.entries()) {
+      const answer = answers[position];
+      if (answer !== undefined) takeAnswer(run, one, { answer, isLive: live[position] === true });
+      batch.note(one);
+    }
+  };
+  let ended: void | PromiseLike<void> = undefined;
+  if (tools.length > 0) {
+    const steps = tools.map((one) => toolStep(run, one));
+    const noted = run.journal.durable ? noteIntents(run, tools) : undefined;
+    ended = isThenable(noted) ? noted.then(() => runSteps(steps, run, take)) : runSteps(steps, run, take);
+  }
   if (tools.length === wave.length) return ended;
   const agents = wave.map((one) => runParked(run, one, batch));
   return Promise.all([ended, ...agents]).then(() => undefined);
@@ -203,28 +201,21 @@ function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | unde
 function noteIntents(run: Run, tools: readonly BatchCall[]): void | PromiseLike<void> {
   const steps = tools.map((one): Step<Intent> => {
     const body = (): Intent => ({ token: run.token });
-    return { key: keyOf(run, "intent", one), kind: "intent", input: null, run: body };
+    return { key: batchKey(run, "intent", one), kind: "intent", input: null, run: body };
   });
   return runSteps(steps, run, (intents) => {
     for (const [position, one] of tools.entries()) one.mayHaveRun = intents[position]?.token !== run.token;
   });
 }
 
-function keyOf({ state }: Run, step: "intent" | "tool" | "agent", { call, index, round }: BatchCall): string {
-  return callKey(state, step, { index, name: call.name, round });
-}
-
 function toolStep(run: Run, one: BatchCall): Step<ToolAnswer> {
   const { callId, name, args } = one.call;
-  const body = (): ToolAnswer | PromiseLike<ToolAnswer> => {
-    try {
-      return performCall(run, one);
-    } finally {
-      // An engine may retry the step.
-      one.mayHaveRun = true;
-    }
+  return {
+    key: batchKey(run, "tool", one),
+    kind: "tool",
+    input: { callId, name, args },
+    run: performCall.bind(undefined, run, one),
   };
-  return { key: keyOf(run, "tool", one), kind: "tool", input: { callId, name, args }, run: body };
 }
 
 function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: ToolAnswer; isLive: boolean }): void {
@@ -237,5 +228,5 @@ function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: Tool
     checkRecorded(one.call, answer);
     replayCall(run, answer);
   }
-  end(one, { outcome: answer, isLive });
+  end(one, answer, isLive);
 }

@@ -8,13 +8,13 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { prepareCall, validateCall } from "./prepare-call.ts";
 import { promiseOrValue, whenReady } from "../../utils/promises.ts";
 import { sendToolEnd, sendToolStart } from "./replay-call.ts";
-import { assertNever } from "../../utils/guards.ts";
+import { assertNever, isThenable } from "../../utils/guards.ts";
 import { quote } from "../../utils/texts.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
-import { type Completion, type Failure, toFailure, toOutcome } from "../../tools/to-outcome.ts";
+import { type Conclusion, toFailure, toOutcome } from "../../tools/to-outcome.ts";
 import type { Json } from "../../types/json.ts";
 import type { ContextSource } from "../../types/policies.ts";
 import { toJson } from "../../utils/json.ts";
@@ -39,17 +39,19 @@ function mayRunAgain({ replay, eager }: ToolDefinition): boolean {
   return replay === "safe" || eager === true;
 }
 
-/** Runs one call and emits its events. Part of a step, so a replayed call is not performed. */
+/** Runs one call and emits its events. The body of a step, so a replayed call is not performed. */
 export function performCall(run: Run, one: BatchCall): ToolAnswer | PromiseLike<ToolAnswer> {
   const { call } = one;
   const mustAsk = findQuestion(run, one);
   if (mustAsk !== undefined) return { call, durationMs: 0, kind: "not-run", mustAsk };
   sendToolStart(run, call, true);
-  const executed = whenReady(admitCall(run, one), (admitted) =>
-    admitted.kind === "ready" ? executeToolCall(admitted, run.ports) : admitted,
-  );
-  return whenReady(executed, (outcome) =>
-    whenReady(finishCall(run, outcome), (whole) => {
+  const admitted = admitCall(run, one);
+  // An engine may retry the step.
+  one.mayHaveRun = true;
+  const { ports } = run;
+  const outcome = isThenable(admitted) ? admitted.then((fit) => executeToolCall(fit, ports)) : executeToolCall(admitted, ports);
+  return whenReady(outcome, (ended) =>
+    whenReady(finishCall(run, ended), (whole) => {
       sendToolEnd(run, whole, true);
       return whole;
     }),
@@ -100,23 +102,25 @@ export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, 
 
 /**
  * Executes one call: prepares it if needed, then runs its tool within its time limit and until the run is cancelled. Never
- * rejects: any failure of the call is an outcome. A synchronous tool costs no timer. `execute` replaces the tool of the registry.
+ * rejects: any failure of the call is an outcome. A call that was refused keeps its outcome. A synchronous tool costs no timer.
+ * `execute` replaces the tool of the registry.
  *
  * @example
  * const outcome = await executeToolCall({ callId: "1", name: "get_weather", args: { city: "Oslo" } }, ports);
  */
 export function executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome>;
 export function executeToolCall(
-  call: ReadyCall,
+  call: Prepared,
   ports: ToolCallPorts,
   execute?: () => unknown,
 ): ToolOutcome | Promise<ToolOutcome>;
 export function executeToolCall(
-  made: ToolCall | ReadyCall,
+  made: ToolCall | Prepared,
   ports: ToolCallPorts,
   execute?: () => unknown,
 ): ToolOutcome | Promise<ToolOutcome> {
-  if (!("definition" in made)) return prepareAndExecute(made, ports);
+  if (!("kind" in made)) return prepareCallAlone(made, ports).then((prepared) => executeToolCall(prepared, ports));
+  if (made.kind !== "ready") return made;
   const { call, definition } = made;
   // Checks the time before each call, because calls that block the thread let no timer fire.
   ports.scope.checkDeadline(ports.clock.now());
@@ -141,20 +145,13 @@ export function executeToolCall(
   return raced.then((end) => conclude(dispatch, end));
 }
 
-async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
-  const prepared = await prepareCall(call, ports);
-  return prepared.kind === "ready" ? executeToolCall(prepared, ports) : prepared;
+/** Prepares a call of a caller's own loop. */
+async function prepareCallAlone(call: ToolCall, ports: ToolCallPorts): Promise<Prepared> {
+  return prepareCall(call, ports);
 }
 
 /** Returned instead of a tool's value if the tool is not the one that the model saw. */
 const changed = Symbol("changed");
-
-/** An outcome without the call and its timing. */
-type CallEnding =
-  | Completion
-  | Failure
-  | { readonly kind: "interrupted" }
-  | { readonly kind: "timed-out"; readonly limitMs: number };
 
 interface Dispatch {
   readonly ready: ReadyCall;
@@ -191,12 +188,12 @@ function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): To
   const { call, approvedArgs } = ready;
   deadline.end();
   if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
-  const ending = judge(call, end, { deadline, ports });
+  const ending = judgeEnd(call, end, { deadline, ports });
   return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
 }
 
 /** Builds the outcome. A plain success is written out field by field, because a spread takes longer than the rest of a synchronous call. */
-function toOutcomeOf(call: ToolCall, ending: CallEnding, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
+function toOutcomeOf(call: ToolCall, ending: Conclusion, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
   if (ending.kind !== "completed" || ending.release !== undefined || ending.restart !== undefined)
     return { ...ending, call, ...facts };
   const { kind, data, content, endTurn } = ending;
@@ -204,13 +201,13 @@ function toOutcomeOf(call: ToolCall, ending: CallEnding, facts: Pick<ToolOutcome
 }
 
 /** Checks for a stop first: the result of a stopped call is dropped, even if it is an error. */
-function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Dispatch, "deadline" | "ports">): CallEnding {
+function judgeEnd(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Dispatch, "deadline" | "ports">): Conclusion {
   if (ports.scope.cause !== undefined) return { kind: "interrupted" };
   if (end.kind === "expired") return { kind: "timed-out", limitMs: end.limitMs };
   if (deadline.expired) return { kind: "timed-out", limitMs: deadline.limitMs };
   switch (end.kind) {
     case "value":
-      return read(call, end.value, ports);
+      return readOutput(call, end.value, ports);
     case "thrown":
       return toFailure(end.error);
     case "cancelled":
@@ -221,7 +218,7 @@ function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Di
 }
 
 /** Reads the value of a tool. If its own getters throw, the call has failed. */
-function read(call: ToolCall, value: unknown, ports: ToolCallPorts): CallEnding {
+function readOutput(call: ToolCall, value: unknown, ports: ToolCallPorts): Conclusion {
   try {
     const { outcome, metadata } = toOutcome(value);
     if (metadata !== undefined) ports.onMetadata?.(call, metadata);

@@ -109,9 +109,9 @@ export function validateCall(ready: ReadyCall, ports: ToolCallPorts): Prepared |
   if (registry.validate === undefined) return ready;
   try {
     const validation = promiseOrValue(registry.validate(ready.call.name, ready.args));
-    return validation instanceof Promise ? awaitValidation(ready, validation, ports) : judge(ready, validation);
+    return validation instanceof Promise ? awaitValidation(ready, validation, ports) : judgeInput(ready, validation);
   } catch (error) {
-    return invalid(ready, [{ message: toPlainError(error).message }]);
+    return refuseInput(ready, [{ message: toPlainError(error).message }]);
   }
 }
 
@@ -119,11 +119,11 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
   const raced = await new Deadline({ limitMs: ports.timeouts.hookMs }, ports).race(validation);
   switch (raced.kind) {
     case "value":
-      return judge(ready, raced.value);
+      return judgeInput(ready, raced.value);
     case "thrown":
-      return invalid(ready, [{ message: toPlainError(raced.error).message }]);
+      return refuseInput(ready, [{ message: toPlainError(raced.error).message }]);
     case "expired":
-      return invalid(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
+      return refuseInput(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
     // The step of the call sees that the run is ending, and reports it.
     case "cancelled":
       return ready;
@@ -133,21 +133,21 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
 }
 
 /** Checks the validation result, because a registry of the caller may return anything. */
-function judge(ready: ReadyCall, validation: unknown): Prepared {
+function judgeInput(ready: ReadyCall, validation: unknown): Prepared {
   try {
-    return read(ready, validation);
+    return readValidation(ready, validation);
   } catch (error) {
-    return invalid(ready, [{ message: toPlainError(error).message }]);
+    return refuseInput(ready, [{ message: toPlainError(error).message }]);
   }
 }
 
-function read(ready: ReadyCall, validation: unknown): Prepared {
-  if (!isRecord(validation)) return invalid(ready, [{ message: "The validation gave no answer." }]);
+function readValidation(ready: ReadyCall, validation: unknown): Prepared {
+  if (!isRecord(validation)) return refuseInput(ready, [{ message: "The validation gave no answer." }]);
   const { issues } = validation;
-  if (Array.isArray(issues)) return invalid(ready, issues.map(toIssue));
+  if (Array.isArray(issues)) return refuseInput(ready, issues.map(toIssue));
   return "value" in validation
     ? { ...ready, args: validation.value }
-    : invalid(ready, [{ message: "The validation gave no value." }]);
+    : refuseInput(ready, [{ message: "The validation gave no value." }]);
 }
 
 function toIssue(issue: unknown): Issue {
@@ -156,7 +156,7 @@ function toIssue(issue: unknown): Issue {
   return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
 }
 
-function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): ToolOutcome {
+function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): ToolOutcome {
   return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
 }
 

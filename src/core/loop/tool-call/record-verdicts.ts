@@ -175,7 +175,7 @@ async function validateLate(run: Run, calls: readonly BatchCall[], { late, slow 
     verdictStep(run, { call, key: callKey(run.state, "validation", { index, name: call.name }), found: outcome ?? ready }),
   );
   const verdicts = await runSteps(steps, run, (answers) => answers);
-  for (const [position, one] of checked.entries()) obey(run, one, verdicts[position]);
+  for (const [position, one] of checked.entries()) applyVerdict(run, one, verdicts[position]);
 }
 
 /** Records the validation of edited arguments, or replays it. If it was cut off, the call never runs. */
@@ -183,7 +183,7 @@ export function recordEdit(run: Run, one: BatchCall, edited: Prepared): void | P
   const { call, index, round } = one;
   const key = editKey(run.state, { index, name: call.name, round });
   take(one, edited);
-  return runStep(verdictStep(run, { call, key, found: edited }), run, (verdict) => obey(run, one, verdict));
+  return runStep(verdictStep(run, { call, key, found: edited }), run, (verdict) => applyVerdict(run, one, verdict));
 }
 
 interface Validated {
@@ -200,7 +200,7 @@ function verdictStep(run: Run, { call: { callId, name, args }, key, found }: Val
   return { key, kind: "validation", input: { callId, name, args }, run: body };
 }
 
-function obey(run: Run, one: BatchCall, verdict: Verdict | undefined): void {
+function applyVerdict(run: Run, one: BatchCall, verdict: Verdict | undefined): void {
   const { call, outcome } = one;
   const refused = unfitBy(verdict, call);
   if (refused !== undefined) one.outcome = refused;

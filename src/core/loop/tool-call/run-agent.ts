@@ -8,7 +8,7 @@ import { admitCall, executeToolCall, findQuestion, finishCall } from "./execute-
 import { spendingOf, startNested } from "./tool-context.ts";
 import type { Prepared, ReadyCall } from "../run/call.ts";
 import { type BatchCall, readyOf, type Run, type StartedRun } from "../run/run.ts";
-import { type CallEnd, end, leaveOpen } from "./batch.ts";
+import { batchKey, end, leaveOpen } from "./batch.ts";
 import { isRecorded, runStep } from "../run/run-step.ts";
 import { checkRecorded, sendToolEnd, sendToolStart } from "./replay-call.ts";
 import type { NestedLoopOptions } from "../../types/loop-options.ts";
@@ -20,7 +20,6 @@ import { wasDispatched } from "../../tools/outcome-texts.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
 import { prefixJournal, refuseBroken } from "../run/journal-call.ts";
 import type { BegunRecord } from "./record-verdicts.ts";
-import { callKey, type CallStep } from "../state/step-key.ts";
 
 /** The end of the run inside the call, or why it could not go on. */
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
@@ -34,19 +33,20 @@ export async function runAgent(run: Run, one: BatchCall): Promise<void> {
     return;
   }
   if (begun.kind === "over") {
-    tell(run, one, begun);
+    tell(run, one, [begun.outcome, begun.isLive]);
     return;
   }
   const nestedEnd = begun.kind === "lost" ? begun : await drive(begun.started, begun.isOver);
   if (nestedEnd.kind === "ended" && nestedEnd.result.status === "suspended") {
     const { status, reason } = nestedEnd.result;
     const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(nestedEnd, false) };
-    tell(run, one, { outcome, isLive: run.journal.replays === undefined, suspended: { status, reason } });
+    tell(run, one, [outcome, run.journal.replays === undefined]);
+    one.suspended = { status, reason };
     return;
   }
-  const body = (): Promise<ToolOutcome> => conclude(run, one, nestedEnd);
-  const step = { key: keyOf(run, one), kind: "tool" as const, input: inputOf(call), run: body };
-  await runStep(step, run, (outcome, isLive) => tell(run, one, { outcome, isLive }));
+  const body = (): Promise<ToolOutcome> => concludeAgent(run, one, nestedEnd);
+  const step = { key: outcomeKey(run, one), kind: "tool" as const, input: inputOf(call), run: body };
+  await runStep(step, run, (outcome, isLive) => tell(run, one, [outcome, isLive]));
 }
 
 /**
@@ -62,14 +62,15 @@ async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): 
   }
 }
 
-function tell(run: Run, one: BatchCall, ended: CallEnd): void {
-  checkRecorded(one.call, ended.outcome);
-  sendToolEnd(run, ended.outcome, ended.isLive);
-  end(one, ended);
+/** Stores the end of a call, and emits it. */
+function tell(run: Run, one: BatchCall, [outcome, isLive]: readonly [outcome: ToolOutcome, isLive: boolean]): void {
+  checkRecorded(one.call, outcome);
+  sendToolEnd(run, outcome, isLive);
+  end(one, outcome, isLive);
 }
 
 /** Turns the result of the nested run into the outcome of the call, as if a tool had returned it. */
-async function conclude(run: Run, one: BatchCall, ended: NestedEnd): Promise<ToolOutcome> {
+async function concludeAgent(run: Run, one: BatchCall, ended: NestedEnd): Promise<ToolOutcome> {
   if (ended.kind === "lost" && ended.refused !== undefined) return finishCall(run, ended.refused);
   let isRead = false;
   const outcome = await executeToolCall(readyOf(one), run.ports, () => {
@@ -126,7 +127,7 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
     live = begun.started;
     return { kind: "begun" };
   };
-  const step = { key: stepKeyOf(run, "agent", one), kind: "intent" as const, input: inputOf(call), run: body };
+  const step = { key: batchKey(run, "agent", one), kind: "intent" as const, input: inputOf(call), run: body };
   try {
     const record = await runStep(step, run, (answer) => answer);
     if (record.kind === "must-ask") return record;
@@ -188,18 +189,14 @@ async function goOn(run: Run, one: BatchCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
   const ready = await checkFit(run, readyOf(one));
   if (ready.kind !== "ready") return { kind: "lost", refused: ready };
-  const isOver = await isRecorded(run, keyOf(run, one));
+  const isOver = await isRecorded(run, outcomeKey(run, one));
   const tried = await tryStart(run, one, { ready, ask: askAgain, isOver });
   return tried.kind === "begun" ? { ...tried, isOver } : tried;
 }
 
 /** The key of the call's outcome, which is the prefix of the nested run's keys. */
-function keyOf(run: Run, one: BatchCall): string {
-  return stepKeyOf(run, "tool", one);
-}
-
-function stepKeyOf({ state }: Run, step: CallStep, { call, index, round }: BatchCall): string {
-  return callKey(state, step, { index, name: call.name, round });
+function outcomeKey(run: Run, one: BatchCall): string {
+  return batchKey(run, "tool", one);
 }
 
 interface Starting {
@@ -223,7 +220,7 @@ async function tryStart(run: Run, one: BatchCall, { ready, ask, isOver }: Starti
     const context = run.ports.contextFor(call, deadline);
     const asked = await ask(() => agent?.prepare(ready.args, context), toOptions, run);
     if (asked.kind !== "value") return { kind: "lost", error: asked.kind === "failed" ? asked.thrown : undefined };
-    const key = keyOf(run, one);
+    const key = outcomeKey(run, one);
     const journal = prefixJournal(run.journal, { prefix: `${key}/`, isOver });
     const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
     return { kind: "begun", started: startNested({ run, callId, isPart: true, park, awaitsTurn }, { ...asked.value, ...own }) };

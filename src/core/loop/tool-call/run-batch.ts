@@ -13,29 +13,27 @@ import { wasDispatched } from "../../tools/outcome-texts.ts";
 import type { Repeats, SettledCall } from "../state/loop-state.ts";
 import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
-import { type CallEnd, limitCalls } from "./batch.ts";
-import { recallCalls, refuseChangedTools } from "./record-verdicts.ts";
+import { recallCalls } from "./record-verdicts.ts";
 import { dispatchCalls } from "./dispatch-calls.ts";
 import { type BatchCall, eventBase, type Run, toBatchCall } from "../run/run.ts";
 
 /** Runs the calls of the current message, and updates the state with their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
-  const { state } = run;
   const calls = collectCalls(run);
   if (calls.length > 0) run.control?.startToolChain();
   const approved = whenReady(recallCalls(run, calls), () => (mayAsk(run) ? approveCalls(run, calls) : undefined));
-  const dispatched = whenReady(approved, () => {
-    refuseChangedTools(run, calls);
-    limitCalls(run, calls);
-    return dispatchCalls(run, calls);
-  });
-  return whenReady(dispatched, () => {
-    const loop = findToldLoop(run);
-    const settled = calls.map((one) => toSettled(run, one));
-    return whenReady(run.features.results?.process(run, settled) ?? settled, (read) => {
-      applyStep(state, { kind: "batch", settled: read, loop });
-      sendIdentical(run);
-    });
+  // Most batches need no promise, so their calls are dispatched from here.
+  const dispatched = isThenable(approved) ? approved.then(() => dispatchCalls(run, calls)) : dispatchCalls(run, calls);
+  return whenReady(dispatched, () => settleBatch(run, calls));
+}
+
+/** Updates the state with the outcomes, after the stages of `policies.results` have changed them. */
+function settleBatch(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
+  const loop = findToldLoop(run);
+  const settled = calls.map((one) => toSettled(run, one));
+  return whenReady(run.features.results?.process(run, settled) ?? settled, (read) => {
+    applyStep(run.state, { kind: "batch", settled: read, loop });
+    sendIdentical(run);
   });
 }
 
@@ -74,15 +72,15 @@ function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined
 function toSettled(run: Run, one: BatchCall): SettledCall {
   const { call, outcome, isLive, suspended, question } = one;
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);
-  if (question === undefined) return follow(run, { outcome, isLive, suspended });
-  return { outcome, awaiting: question.id, toolChanges: question.toolChanges };
+  if (question !== undefined) return { outcome, awaiting: question.id, toolChanges: question.toolChanges };
+  tellGate(run, outcome, isLive);
+  if (outcome.kind === "completed") return toCompleted(run, outcome, isLive);
+  return suspended === undefined ? { outcome } : { outcome, suspended };
 }
 
-function follow(run: Run, { outcome, isLive, suspended }: CallEnd): SettledCall {
-  const { policies } = run.options;
-  if (policies?.gate?.active === true) tellGate(run, outcome, isLive);
-  if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };
-  const restart = detectContextRestart(outcome, policies?.restarts);
+/** A completed call may restart the context, or need no further iteration. */
+function toCompleted(run: Run, outcome: ToolOutcome, isLive: boolean): SettledCall {
+  const restart = detectContextRestart(outcome, run.options.policies?.restarts);
   if (restart === undefined) {
     const requiresFollowUp = run.ports.exposed.get(outcome.call.name)?.requiresFollowUp;
     return requiresFollowUp === undefined ? { outcome } : { outcome, needsNoFollowUp: !requiresFollowUp };
@@ -98,17 +96,18 @@ function sendRestart({ events }: Run, base: CallEvent, restart: ContextRestart):
   events.send({ type: "restart", ...base, suffix, disableTools, pendingContext });
 }
 
-/** Passes a success to the gate. Errors of the gate do not affect the run. Skipped on replay. */
+/** Passes a success to an active gate. Errors of the gate do not affect the run. Skipped on replay. */
 function tellGate(run: Run, outcome: ToolOutcome, live: boolean): void {
   const { kind, call } = outcome;
   const { options, events, state } = run;
   const gate = options.policies?.gate;
+  if (gate?.active !== true) return;
   const { name, args } = call;
-  if (live && kind === "completed") events.guard({ type: "retain", iteration: state.iteration }, () => gate?.retain?.(name));
+  if (live && kind === "completed") events.guard({ type: "retain", iteration: state.iteration }, () => gate.retain?.(name));
   if (!wasDispatched(kind)) return;
   let trigger: TriggerMatch | undefined;
   const find = (): unknown => {
-    const found: unknown = gate?.triggerMatchByToolName?.get(name);
+    const found: unknown = gate.triggerMatchByToolName?.get(name);
     if (isRecord(found) && !isThenable(found)) trigger = found as unknown as TriggerMatch;
     return found;
   };

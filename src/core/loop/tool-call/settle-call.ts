@@ -13,7 +13,7 @@ import { type BatchCall, eventBase, readyOf, type Run } from "../run/run.ts";
 import { findToolChanges, toShown } from "../../tools/compare-tools.ts";
 import { denials } from "../../tools/outcome-texts.ts";
 import { findTool } from "../../tools/registry.ts";
-import { limitOf, type Room } from "./batch.ts";
+import { batchKey, limitOf, type Room } from "./batch.ts";
 import {
   type FinalDecision,
   type OpenQuestion,
@@ -24,7 +24,7 @@ import {
   refusedBy,
 } from "./record-verdicts.ts";
 import { isReplayed, runStep } from "../run/run-step.ts";
-import { callKey, decisionKey } from "../state/step-key.ts";
+import { decisionKey } from "../state/step-key.ts";
 
 /** A recorded decision, and true if it was made in this execution. */
 export interface Answered {
@@ -32,11 +32,6 @@ export interface Answered {
   readonly live: boolean;
   /** The room that `maxToolCalls` leaves, if this is the first request for a decision. */
   readonly room?: Room | undefined;
-}
-
-/** The key of a call's question. */
-export function approvalKey({ state }: Run, { call, index, round }: BatchCall): string {
-  return callKey(state, "approval", { index, name: call.name, round });
 }
 
 /** Turns a decision into its record. Inside an ordinary tool "ask" becomes a denial, because the tool's step cannot wait. */
@@ -57,7 +52,7 @@ export function toRecorded(
 export async function settleCall(run: Run, one: BatchCall, first: Answered): Promise<void> {
   const { room } = first;
   const { callId, name, args } = one.call;
-  const key = approvalKey(run, one);
+  const key = batchKey(run, "approval", one);
   let { answer, live } = first;
   let asked: OpenQuestion | undefined;
   for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
@@ -83,7 +78,7 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
     run.decisions.settle(id, isAnew(answer, question) ? answer.passed : decided);
   }
   sendDecision(run, one, { answer, live });
-  await obey(run, one, { answer, asked, live });
+  await applyDecision(run, one, { answer, asked, live });
   // A call that is refused now is reported as new, even if its iteration was replayed.
   if (one.outcome !== undefined && live) one.isLive = true;
 }
@@ -136,7 +131,7 @@ interface Decided {
   readonly live: boolean;
 }
 
-async function obey(run: Run, one: BatchCall, decided: Decided): Promise<void> {
+async function applyDecision(run: Run, one: BatchCall, decided: Decided): Promise<void> {
   const { answer } = decided;
   one.outcome = refusedBy(answer, one.call);
   if (answer.kind !== "approve" && answer.kind !== "modify") return;

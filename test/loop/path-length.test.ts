@@ -1,0 +1,48 @@
+// The way from runToolLoop to the model and to a tool: each function on it has to be read by whoever follows a call.
+
+import { describe, expect, it } from "vitest";
+import { defineTool, type Provider, runToolLoop } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+/** Returns the functions of the core on the stack, the innermost first. */
+function readStack(): readonly string[] {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 100;
+  const { stack = "" } = new Error("the stack");
+  Error.stackTraceLimit = limit;
+  return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
+}
+
+/** `runToolLoop` has returned its promise to the caller before the first step, so it may be missing from the stack. */
+function countFunctions(stack: readonly string[]): number {
+  return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
+}
+
+describe("runToolLoop: functions on the way", () => {
+  it("passes at most 10 to provider.stream(), and at most 12 to tool.execute()", async () => {
+    const stacks = new Map<string, readonly string[]>();
+    const script = createMockProvider([[toolCall("look", {})], [text("Done.")]]);
+    const provider: Provider = {
+      ...script,
+      stream(request, modelCall) {
+        stacks.set("stream", readStack());
+        return script.stream(request, modelCall);
+      },
+    };
+    const look = defineTool({
+      name: "look",
+      description: "Looks.",
+      inputSchema: { type: "object" },
+      execute: () => {
+        stacks.set("execute", readStack());
+        return "seen";
+      },
+    });
+    await runToolLoop({ provider, tools: [look], messages: [{ role: "user", content: "Look." }] });
+    const [stream = [], execute = []] = [stacks.get("stream"), stacks.get("execute")];
+    expect(stream.some((line) => line.includes("streamOnce"))).toBe(true);
+    expect(execute.some((line) => line.includes("executeToolCall"))).toBe(true);
+    expect(countFunctions(stream)).toBeLessThanOrEqual(10);
+    expect(countFunctions(execute)).toBeLessThanOrEqual(12);
+  });
+});
