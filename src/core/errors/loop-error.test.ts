@@ -92,7 +92,7 @@ describe("LoopError", () => {
       }),
       `Recorded calls do not fit their tools any more: "search" has another type in "limit": string, was number; "search" requires the field "to"; "${"x".repeat(64)}…" is gone. Restore the tools, or allow the change in "policies.allowToolChange".`,
     ],
-  ])("explains the problem: $1", ([error, message]) => {
+  ])("explains $code in its message (%#)", ([error, message]) => {
     expect(error.message).toBe(message);
     expect(error).toMatchObject({ name: "LoopError", stack: expect.stringContaining(message) });
   });

@@ -75,7 +75,7 @@ describe("renderOutcome", () => {
     [{ kind: "interrupted" }, { status: "interrupted", reason: expect.stringContaining("it may have run"), tool_name: "search" }],
     [{ kind: "not-run" }, { status: "not_run", reason: expect.stringContaining("ended before"), tool_name: "search" }],
     [{ kind: "limit" }, { status: "limit", reason: expect.stringContaining("limit of tool calls"), tool_name: "search" }],
-  ])("describes $0.kind for the model (%#)", ([ending, read]) => {
+  ])("describes $kind for the model (%#)", ([ending, read]) => {
     expect(renderOutcome(outcomeOf(ending))).toStrictEqual(read);
   });
 
