@@ -49,7 +49,7 @@ describe("mergeTraits", () => {
     // Invalid combinations are rejected when the tool is made.
     [{}, { retry: { maxAttempts: 5 } }, { retry: { maxAttempts: 5 } }],
     [asks, { eager: true }, { ...asks, eager: true }],
-  ])("merges %j and %j into %j", ([traits, own, merged]) => {
+  ])("merges %j and %o into %j", ([traits, own, merged]) => {
     expect(mergeTraits(traits, own)).toStrictEqual(merged);
   });
 });
