@@ -1,4 +1,4 @@
-// Runs the façade over scripted turns with one executor.
+// Runs `generateWithTools` over scripted messages with one executor.
 
 import { type GenerateOptions, generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
 import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";

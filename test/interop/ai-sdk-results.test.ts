@@ -129,7 +129,7 @@ describe("importTool: result of an AI SDK tool", () => {
   });
 
   it.for(["gs://bucket/a.pdf", "file:///etc/passwd", "s3://bucket/a", "ftp://example.com/a", new URL("file:///etc/passwd")])(
-    "leaves out an address that is not on the web: %s",
+    "leaves out an address that is not on the web: %s (case %#)",
     async (url) => {
       const value = [
         { type: "image-url", url },

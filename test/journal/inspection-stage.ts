@@ -19,7 +19,7 @@ const refuse = { validate: () => ({ issues: [{ message: "no" }] }), jsonSchema: 
 /** A schema that nothing fits. */
 export const strict = { "~standard": { version: 1, vendor: "test", ...refuse } } as never;
 
-/** A model that says the same in each execution. */
+/** A model that sends the same messages in each execution. */
 export const say = (turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(({ messages: said }) => turns[said.filter(({ role }) => role === "assistant").length]);
 

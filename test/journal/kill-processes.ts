@@ -16,7 +16,7 @@ export interface Whole {
   readonly keys: readonly string[];
 }
 
-/** A life that ends as its death says. */
+/** A life whose process is killed. */
 export interface ShortLife extends Life {
   readonly death: Death;
 }

@@ -6,7 +6,7 @@ import { outcomesOf } from "../loop/play.ts";
 import { add, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
 describe("withPlanner: allowed calls", () => {
-  it("asks for the answer at once if no tool may be called", async () => {
+  it("requests the answer at once if no tool may be called", async () => {
     for (const more of [{ tools: [] }, { tools: [add], toolChoice: "none" as const }]) {
       const { result, model } = plan([text("Hello.")], more);
       expect([(await result).text, model.calls]).toEqual(["Hello.", 1]);

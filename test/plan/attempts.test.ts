@@ -118,7 +118,7 @@ it("withPlanner: discards an attempt that had no attempt-start", async () => {
 });
 
 describe("withFallback outside withPlanner", () => {
-  it("asks the next provider for a plan and sends it the finished rounds", async () => {
+  it("requests a new plan from the next provider and sends it the finished rounds", async () => {
     const a = dear(runs, failing);
     const b = cheap(asks, answers);
     const { facts } = await run(withFallback([plans(a), plans(b)]));
@@ -141,7 +141,7 @@ describe("withFallback outside withPlanner", () => {
     expect([roles, own.requests[0]?.tools.length]).toEqual([["user", "assistant", "tool"], 2]);
   });
 
-  it("asks the next provider if a plan cannot be read", async () => {
+  it("calls the next provider if a plan cannot be read", async () => {
     const a = dear([text("No."), took(1)], [text("No."), took(1)], [text("No."), took(1)]);
     const { facts } = await run(withFallback([plans(a), cheap(answers)]));
     expect(facts).toMatchObject({ said: "Done.", tokens: 3 + 7, costUSD: 3 + 7 / 4, discarded: 1 });

@@ -89,7 +89,7 @@ it.for<[how: string, onLeft: () => unknown]>([
         },
       }),
   ],
-])("withPlanner: asks for the answer even if closing the plan %s", async ([, onLeft]) => {
+])("withPlanner: requests the answer even if closing the plan %s", async ([, onLeft]) => {
   const model = createDeafModel([[asksForAnswer], [said("Here."), finished]], onLeft);
   const playing = playOver(model);
   await playing.clock.flush();

@@ -56,7 +56,7 @@ describe("withPlanner: timeouts of a plan", () => {
     expect(await run([turn, text("Done.")])).toEqual(ended);
   });
 
-  it("start anew for a plan that is asked for again", async () => {
+  it("start anew for a repeated plan request", async () => {
     const turns = [text("No plan."), [wait(2_900), text("None.")], [wait(2_900), respond], text("Done.")];
     expect(await run(turns)).toEqual({ kind: "answered", at: 5_800 });
     expect(await run([text("No plan."), stall()])).toEqual({ kind: "first-chunk", at: 3_000 });

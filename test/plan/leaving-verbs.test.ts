@@ -18,7 +18,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "con
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Runs the turns once for each verb, which comes 50 ms in. */
+/** Runs the messages once for each verb, which comes after 50 ms. */
 async function tellApart(turns: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {

@@ -102,13 +102,13 @@ it.for<[what: string, made: object]>([
   ["says that no tool is used", { use_tool: false, next_action: "execute", execution_commands: [sum] }],
   ["has no commands", { next_action: "execute", execution_commands: [] }],
   ["has no command that names a tool", { next_action: "execute", execution_commands: [command(" ")] }],
-])("withPlanner: asks for the answer after a plan that %s", async ([, made]) => {
+])("withPlanner: requests the answer after a plan that %s", async ([, made]) => {
   const { result, model } = plan([asText(made), text("Done.")]);
   const { text: said, iterations, toolCallsExecuted } = await result;
   expect([said, iterations, toolCallsExecuted, model.calls]).toEqual(["Done.", 1, 0, 2]);
 });
 
-it("withPlanner: asks for the answer without a plan after maxRounds", async () => {
+it("withPlanner: requests the answer without a plan after maxRounds", async () => {
   const { result, model } = plan(
     (_request, index) => (index < 2 ? execute(sum) : text("As far as I got: 42.")),
     {},
@@ -118,7 +118,7 @@ it("withPlanner: asks for the answer without a plan after maxRounds", async () =
   expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "As far as I got: 42.", 2, 3]);
 });
 
-it("withPlanner: asks again for a missing plan, then ends the run with no-output", async () => {
+it("withPlanner: requests a missing plan again, then ends the run with no-output", async () => {
   const { result, model } = plan([execute(sum), text("Hm."), text("I would say 42.")], {}, { planRetries: 1 });
   const ended = await result;
   expect(ended.reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
@@ -180,7 +180,7 @@ it("withPlanner: records a result that reads like an error as a success", async 
   expect(planLogs(await result)).toMatchObject([{ success: true, result: "Error: 404", error: "" }]);
 });
 
-it.for([1, 2, 3])("withPlanner: runs at most %d commands at once, as limits.toolConcurrency says", async (toolConcurrency) => {
+it.for([1, 2, 3])("withPlanner: obeys limits.toolConcurrency %d when it runs commands", async (toolConcurrency) => {
   let now = 0;
   let most = 0;
   const step = tool("step", async () => {
