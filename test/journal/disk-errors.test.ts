@@ -7,7 +7,7 @@ import { fileJournal } from "turnwright/journal";
 import { runOver, stepOf, untouched } from "./file-run.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** Fills the disk at the n-th write of lines, counted from 1: its end is lost. The returned function undoes it and counts the writes. */
+/** Fills the disk at the n-th write, counted from 1, so that its end is lost. Returns a function that undoes it and counts writes. */
 async function fillDisk(folder: string, at: number): Promise<() => number> {
   const probe = await openFile(join(folder, "probe"), "a");
   await probe.close();

@@ -1,4 +1,4 @@
-// A run that awaits approval: the first process ends waiting, the second gets the decisions and is killed, a third gets them again.
+// A run that awaits approval. The first process suspends, the second gets the decisions and is killed, the third gets them again.
 
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

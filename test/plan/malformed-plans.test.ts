@@ -49,7 +49,7 @@ describe("withPlanner: an unreadable plan", () => {
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // The complaint follows the last message of the model, or the question if that message is empty. Only the last plan is sent along.
+    // The complaint follows the last message of the model, or the question if that is empty. Only the last plan is sent along.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
     // A text that is not a plan is not shown as text either.
