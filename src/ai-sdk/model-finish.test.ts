@@ -47,7 +47,7 @@ describe("toFinishReason", () => {
     ["length", true, true, "length"],
     ["content-filter", true, false, "content-filter"],
     ["paused", true, false, "paused"],
-  ])("makes of %s with calls %s and answers %s %s", ([reason, hasCalls, hasAnswers, expected]) => {
+  ])("maps %s (calls: %s, answers: %s) to %s", ([reason, hasCalls, hasAnswers, expected]) => {
     expect(toFinishReason({ reason, raw: "" }, { hasCalls, hasAnswers })).toBe(expected);
   });
 });

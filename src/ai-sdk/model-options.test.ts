@@ -10,8 +10,8 @@ const model: AiSdkLanguageModel = {
   doStream: () => Promise.reject(new Error("Not asked for.")),
 };
 
-describe("the options of aiSdkModel", () => {
-  it("default to the model's own names", () => {
+describe("aiSdkModel: options", () => {
+  it("uses the provider and model id of the AI SDK model by default", () => {
     expect(checkModelOptions({ model })).toEqual({ model, id: "mock.chat" });
     const provider = aiSdkModel({ model });
     expect(provider).toEqual({ id: "mock.chat", model: "m", stream: expect.any(Function) });
@@ -36,14 +36,14 @@ describe("the options of aiSdkModel", () => {
     ["providerTools", { bash: { id: "a.b" } }],
     ["approveProviderTool", true],
     ["onWarning", "warn"],
-  ])("refuse %s %o", ([name, value]) => {
+  ])("rejects %s: %o", ([name, value]) => {
     const options = { model, [name]: value };
     expect(() => checkModelOptions(options)).toThrow(
       expect.objectContaining({ code: "invalid-option", details: expect.objectContaining({ option: name }) }),
     );
   });
 
-  it("refuse what is not an option", () => {
+  it("rejects an unknown option and suggests the nearest one", () => {
     const options = { model, modell: 1 };
     expect(() => checkModelOptions(options)).toThrow(
       expect.objectContaining({ code: "unknown-option", details: { option: "modell", nearest: "model" } }),

@@ -18,39 +18,39 @@ const usage = (inputTokens: number, outputTokens: number, more: object = {}): ob
 
 describe("readModelUsage", () => {
   it.for<[what: string, provider: string, counts: unknown, expected: object | undefined]>([
-    ["sums of v2", "openai.chat", { inputTokens: 10, outputTokens: 4, totalTokens: 14 }, usage(10, 4)],
+    ["v2 totals", "openai.chat", { inputTokens: 10, outputTokens: 4, totalTokens: 14 }, usage(10, 4)],
     [
-      "details of v2",
+      "v2 details",
       "openai.chat",
       { inputTokens: 10, outputTokens: 4, totalTokens: 14, cachedInputTokens: 8, reasoningTokens: 3 },
       usage(10, 4, { cachedInputTokens: 8, reasoningTokens: 3 }),
     ],
     [
-      "reasoning that only v2's total holds",
+      "v2 reasoning that only the total includes",
       "google.generative-ai",
       { inputTokens: 26, outputTokens: 50, totalTokens: 1_620, reasoningTokens: 1_544 },
       usage(26, 1_594, { reasoningTokens: 1_544 }),
     ],
     [
-      "cached tokens that Anthropic's v2 leaves out",
+      "cached tokens that Anthropic's v2 input omits",
       "anthropic.messages",
       { inputTokens: 10, outputTokens: 4, totalTokens: 14, cachedInputTokens: 8 },
       usage(18, 4, { cachedInputTokens: 8 }),
     ],
     [
-      "more cached tokens than input in v2",
+      "v2 counts with more cached tokens than input",
       "bedrock",
       { inputTokens: 10, outputTokens: 4, cachedInputTokens: 90 },
       usage(100, 4, { cachedInputTokens: 90 }),
     ],
     [
-      "nothing known in v2",
+      "undefined v2 counts as no usage",
       "openai.chat",
       { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined },
       undefined,
     ],
     [
-      "sums of v3 and v4",
+      "v3 and v4 totals",
       "anthropic.messages",
       {
         inputTokens: { total: 10, noCache: 1, cacheRead: 8, cacheWrite: 1 },
@@ -59,16 +59,21 @@ describe("readModelUsage", () => {
       usage(10, 4, { cachedInputTokens: 8, cacheWriteTokens: 1, reasoningTokens: 3 }),
     ],
     [
-      "details without sums",
+      "v3 and v4 details without totals",
       "x",
       { inputTokens: { noCache: 1, cacheRead: 8, cacheWrite: 2 }, outputTokens: { text: 1, reasoning: 3 } },
       usage(11, 4, { cachedInputTokens: 8, cacheWriteTokens: 2, reasoningTokens: 3 }),
     ],
-    ["one side only", "x", { inputTokens: { total: 3 }, outputTokens: {} }, usage(3, 0)],
-    ["zeros", "x", { inputTokens: { total: 0 }, outputTokens: { total: 0 } }, usage(0, 0)],
-    ["nothing known in v3 and v4", "x", { inputTokens: { total: undefined }, outputTokens: { total: undefined } }, undefined],
-    ["counts that are none", "x", { inputTokens: { total: -1 }, outputTokens: { total: Number.NaN } }, undefined],
-    ["nothing", "x", undefined, undefined],
+    ["input tokens alone", "x", { inputTokens: { total: 3 }, outputTokens: {} }, usage(3, 0)],
+    ["zero counts", "x", { inputTokens: { total: 0 }, outputTokens: { total: 0 } }, usage(0, 0)],
+    [
+      "undefined v3 and v4 totals as no usage",
+      "x",
+      { inputTokens: { total: undefined }, outputTokens: { total: undefined } },
+      undefined,
+    ],
+    ["negative and NaN counts as no usage", "x", { inputTokens: { total: -1 }, outputTokens: { total: Number.NaN } }, undefined],
+    ["undefined as no usage", "x", undefined, undefined],
   ])("reads %s", ([, provider, counts, expected]) => {
     expect(readModelUsage(counts, modelOf(provider))).toEqual(expected);
   });

@@ -1,4 +1,4 @@
-// The raw events with which services report that an answer is finished.
+// The raw events in which services report that an answer is finished.
 
 import { expect, it } from "vitest";
 import { RawEnding } from "./model-finish.ts";
@@ -15,37 +15,47 @@ const counted = (input: number, output: number): object => ({
 });
 
 it.for<[what: string, events: readonly unknown[], reason: string | undefined, usage: object | undefined]>([
-  ["nothing", [null, "x", {}, { choices: 5 }, { choices: [null] }, { candidates: [null] }], undefined, undefined],
   [
-    "Chat Completions",
+    "no ending from malformed events",
+    [null, "x", {}, { choices: 5 }, { choices: [null] }, { candidates: [null] }],
+    undefined,
+    undefined,
+  ],
+  [
+    "the end of a Chat Completions stream",
     [{ choices: [{ finish_reason: "tool_calls" }] }, { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } }],
     "tool-calls",
     counted(3, 2),
   ],
-  ["a server's own word", [{ choices: [{ finish_reason: "weather" }] }], "unknown", undefined],
+  ["an unknown finish reason of Chat Completions", [{ choices: [{ finish_reason: "weather" }] }], "unknown", undefined],
   [
-    "Responses",
+    "the end of a Responses stream",
     [{ type: "response.completed", response: { usage: { input_tokens: 3, output_tokens: 2 } } }],
     "stop",
     counted(3, 2),
   ],
   [
-    "a response that was cut off",
+    "an incomplete response",
     [{ type: "response.incomplete", response: { incomplete_details: { reason: "max_output_tokens" } } }],
     "length",
     undefined,
   ],
   [
-    "Gemini",
+    "the end of a Gemini stream",
     [{ ...gemini("STOP"), usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, thoughtsTokenCount: 1 } }],
     "stop",
     counted(3, 2),
   ],
-  ["Gemini with code", [gemini("STOP", code)], undefined, undefined],
-  ["Gemini after code", [gemini("STOP", code), gemini(undefined, result), gemini("STOP", { text: "a" })], "stop", undefined],
-  ["Gemini before code", [gemini("STOP"), gemini(undefined, code)], undefined, undefined],
-  ["Gemini with all in one", [gemini("STOP", code, result, { text: "a" })], "stop", undefined],
-])("of %s", ([, events, reason, usage]) => {
+  ["no ending from Gemini code without its result", [gemini("STOP", code)], undefined, undefined],
+  [
+    "the end of Gemini text after code and its result",
+    [gemini("STOP", code), gemini(undefined, result), gemini("STOP", { text: "a" })],
+    "stop",
+    undefined,
+  ],
+  ["no ending from Gemini code after the finish reason", [gemini("STOP"), gemini(undefined, code)], undefined, undefined],
+  ["the end of Gemini code, result and text in one event", [gemini("STOP", code, result, { text: "a" })], "stop", undefined],
+])("RawEnding: reads %s", ([, events, reason, usage]) => {
   const ending = new RawEnding();
   for (const event of events) ending.read(event);
   expect([ending.finish?.reason, ending.usage]).toEqual([reason, usage]);

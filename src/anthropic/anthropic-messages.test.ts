@@ -47,7 +47,7 @@ const run = (events: readonly unknown[]): ReturnType<typeof collect> => runWith(
 const typesOf = (chunks: readonly ModelChunk[]): readonly string[] => chunks.map(({ type }) => type);
 
 describe("anthropicMessages", () => {
-  it("says who it is", () => {
+  it("has the id anthropic unless options name another id or family", () => {
     const client = createFakeClient([]);
     expect(anthropicMessages({ client, model: "m" })).toEqual({ id: "anthropic", model: "m", stream: expect.any(Function) });
     expect(anthropicMessages({ client, model: "m", id: "aws.bedrock", family: "claude" })).toMatchObject({
@@ -56,13 +56,13 @@ describe("anthropicMessages", () => {
     });
   });
 
-  it("takes the client of the SDK and its beta as they are", () => {
+  it("accepts the SDK client and its beta namespace", () => {
     const sdk = new Anthropic({ apiKey: "x" });
     const clients: readonly AnthropicMessagesClient[] = [sdk, sdk.beta];
     for (const client of clients) expect(anthropicMessages({ client, model: "m" }).model).toBe("m");
   });
 
-  it("asks nothing before its stream is read", async () => {
+  it("sends no request before its stream is read", async () => {
     const client = createFakeClient([ending, marker]);
     const stream = anthropicMessages({ client, model: "m" }).stream(ask("hi"), createCall());
     expect(client.requests).toEqual([]);
@@ -72,7 +72,7 @@ describe("anthropicMessages", () => {
     ]);
   });
 
-  it("names betas in their header", async () => {
+  it("sends betas in the anthropic-beta header", async () => {
     const client = createFakeClient([ending, marker]);
     const provider = anthropicMessages({ client, model: "m", betas: ["a-1", "b-2"] });
     await collect(provider.stream(ask("hi"), createCall()));
@@ -82,7 +82,7 @@ describe("anthropicMessages", () => {
   it.for<[expiresAt: string, container: string | undefined]>([
     ["2001-01-01T00:00:00Z", undefined],
     ["2999-01-01T00:00:00Z", "c1"],
-  ])("asks the calendar, not the loop's clock, whether a container has expired: at %s", async ([expiresAt, container]) => {
+  ])("compares the expiry of a container with the system time, not the loop's clock: %s", async ([expiresAt, container]) => {
     const client = createFakeClient([ending, marker]);
     const providerMetadata = [{ provider: "anthropic", model: "m", item: { container: { id: "c1", expires_at: expiresAt } } }];
     const messages: ModelRequest["messages"] = [
@@ -95,7 +95,7 @@ describe("anthropicMessages", () => {
     expect(client.requests.map(({ body }) => Reflect.get(body, "container"))).toEqual([container]);
   });
 
-  it("hands its client a signal that fires with the call's, for the same reason, until the stream is over", async () => {
+  it("passes on the call's signal and its reason until the stream ends", async () => {
     const client = createFakeClient([begin, text("a"), ending, marker]);
     const [during, after] = [new AbortController(), new AbortController()];
     const provider = anthropicMessages({ client, model: "m" });
@@ -106,7 +106,7 @@ describe("anthropicMessages", () => {
     expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual(["during", "not fired"]);
   });
 
-  it("yields what each event says, what is to be sent back, and the finish last", async () => {
+  it("yields the chunks of the events, then provider metadata, then the finish", async () => {
     expect(await run([begin, text("a"), text("b"), ending, marker])).toEqual({
       chunks: [
         { type: "text-delta", text: "a" },
@@ -119,12 +119,12 @@ describe("anthropicMessages", () => {
     });
   });
 
-  it("has no finish where the stream has no end marker", async () => {
+  it("yields no finish if the stream has no end marker", async () => {
     expect(typesOf((await run([begin, text("a"), ending])).chunks)).toEqual(["text-delta", "usage"]);
     expect(await run([])).toEqual({ chunks: [], thrown: undefined });
   });
 
-  it("throws what the client throws, before and within the stream", async () => {
+  it("throws the client's error, before and within the stream", async () => {
     const refused = new Anthropic.AuthenticationError(401, {}, "no", new Headers());
     expect(await runWith({ messages: { create: () => Promise.reject(refused) } })).toEqual({ chunks: [], thrown: refused });
     const reset = new TypeError("terminated");
@@ -132,7 +132,7 @@ describe("anthropicMessages", () => {
     expect((await run([begin, text("a"), ending, reset])).thrown).toBe(reset);
   });
 
-  it("counts an answer as complete whatever the client throws after the end marker", async () => {
+  it("ignores errors that the client throws after the end marker", async () => {
     const broke = new Anthropic.APIError(undefined, { error: { type: "api_error" } }, undefined, undefined);
     for (const thrown of [new TypeError("terminated"), broke, new SyntaxError("Unexpected token 'D'")]) {
       const { chunks } = await run([begin, text("a"), ending, marker, thrown]);
@@ -140,13 +140,13 @@ describe("anthropicMessages", () => {
     }
   });
 
-  it("leaves the stream after an error within it", async () => {
+  it("closes the stream after an error event", async () => {
     const client = createFakeClient([begin, text("a"), { type: "error", error: { message: "It broke." } }, text("b")]);
     expect(typesOf((await runWith(client)).chunks)).toEqual(["text-delta", "error"]);
     expect(client.left).toBe(1);
   });
 
-  it("leaves the stream when its reader does", async () => {
+  it("closes the stream when its reader stops early", async () => {
     const client = createFakeClient([begin, text("a"), text("b"), ending, marker]);
     const stream = anthropicMessages({ client, model: "m" }).stream(ask("hi"), createCall());
     for await (const chunk of stream) {
@@ -156,7 +156,7 @@ describe("anthropicMessages", () => {
     expect(client.left).toBe(1);
   });
 
-  it("ends as an error where the client answers without a stream", async () => {
+  it("throws a ProviderError if the client answers without a stream", async () => {
     const { thrown } = await runWith({ messages: { create: () => Promise.resolve(JSON.parse('{"content":[]}')) } });
     expect(thrown).toMatchObject({ name: "ProviderError", code: "server", message: "The client answered without a stream." });
   });

@@ -16,13 +16,17 @@ const assistant = (...texts: readonly string[]): JoinedMessage => ({
 });
 
 it.for<[what: string, joined: readonly JoinedMessage[], marked: readonly string[]]>([
-  ["one message", [user(0, "a")], ["a"]],
-  ["the last two of the user", [user(0, "a"), assistant("b"), user(0, "c", "d"), assistant("e"), user(0, "f", "g")], ["d", "g"]],
-  ["before what was joined last", [user(0, "a"), assistant("b"), user(2, "c", "d", "context")], ["a", "d"]],
-  ["only in the last message before what was joined last", [user(1, "a", "b"), assistant("c"), user(0, "d")], ["b", "d"]],
-  ["nothing of a paused turn", [user(1, "a", "context"), assistant("b")], ["a"]],
-  ["nothing", [], []],
-])("marks %s", ([, joined, marked]) => {
+  ["the only message", [user(0, "a")], ["a"]],
+  [
+    "the last two user messages",
+    [user(0, "a"), assistant("b"), user(0, "c", "d"), assistant("e"), user(0, "f", "g")],
+    ["d", "g"],
+  ],
+  ["the last stable block before joined context", [user(0, "a"), assistant("b"), user(2, "c", "d", "context")], ["a", "d"]],
+  ["the last block of an earlier message, stable or not", [user(1, "a", "b"), assistant("c"), user(0, "d")], ["b", "d"]],
+  ["the stable user block before a paused assistant message", [user(1, "a", "context"), assistant("b")], ["a"]],
+  ["nothing in an empty list", [], []],
+])("markMessages: marks %s", ([, joined, marked]) => {
   const before = JSON.stringify(joined);
   const messages = markMessages(joined, mark);
   const found = messages.flatMap(({ content }) => content.flatMap((item) => (item.cache_control === mark ? [item.text] : [])));
@@ -32,7 +36,7 @@ it.for<[what: string, joined: readonly JoinedMessage[], marked: readonly string[
   expect(unmarked).toEqual(joined.map(({ message }) => message));
 });
 
-it("marks the last tool and the system text", () => {
+it("markLast and markSystem: mark the last tool and the system text", () => {
   const tools = [{ name: "f" }, { name: "g" }];
   expect(markLast(tools, mark)).toEqual([{ name: "f" }, { name: "g", cache_control: mark }]);
   expect(tools).toEqual([{ name: "f" }, { name: "g" }]);

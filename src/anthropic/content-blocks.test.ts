@@ -16,41 +16,41 @@ const place = { provider: "anthropic", message: 0 };
 
 it.for<[what: string, part: ContentPart, block: object]>([
   ["an image", image("image/png"), base64("image", "image/png")],
-  ["an image under a name that the service does not know", image("IMAGE/JPG; q=1"), base64("image", "image/jpeg")],
-  ["an image as a file", file("image/webp"), base64("image", "image/webp")],
-  ["an image as a data URL", image("image/png", "data:image/gif;base64,eA=="), base64("image", "image/gif")],
-  ["an image as a data URL without a type", image("image/png", "data:;base64,eA=="), base64("image", "image/png")],
+  ["an IMAGE/JPG image as image/jpeg", image("IMAGE/JPG; q=1"), base64("image", "image/jpeg")],
+  ["an image in a file part", file("image/webp"), base64("image", "image/webp")],
+  ["an image in a data URL", image("image/png", "data:image/gif;base64,eA=="), base64("image", "image/gif")],
+  ["an image in a data URL without a type", image("image/png", "data:;base64,eA=="), base64("image", "image/png")],
   ["an image at a URL", image("image/png", "https://x.test/a.png"), byUrl("image", "https://x.test/a.png")],
   ["an image at a URL object", image("image/png", new URL("https://x.test/a.png")), byUrl("image", "https://x.test/a.png")],
   ["a PDF", file("application/pdf"), base64("document", "application/pdf")],
   ["a PDF at a URL", file("application/pdf", "https://x.test/a.pdf"), byUrl("document", "https://x.test/a.pdf")],
   ["a text file", file("text/csv", "w7Y7MQ=="), textDocument("ö;1")],
   ["a JSON file", file("application/json", "e30="), textDocument("{}")],
-  ["a text file as a data URL", file("text/plain", "data:text/plain,a%20b"), textDocument("a b")],
-  ["an image of some type at a URL", image("image/*", "https://x.test/a"), byUrl("image", "https://x.test/a")],
-  ["a text file as an image", image("text/plain", "YQ=="), textDocument("a")],
-])("writes %s, of a user and of a tool", ([, part, block]) => {
+  ["a text file in a data URL", file("text/plain", "data:text/plain,a%20b"), textDocument("a b")],
+  ["an image/* part at a URL", image("image/*", "https://x.test/a"), byUrl("image", "https://x.test/a")],
+  ["text in an image part", image("text/plain", "YQ=="), textDocument("a")],
+])("toUserBlocks and toResultBlocks: write %s", ([, part, block]) => {
   expect([toUserBlocks([part], place), toResultBlocks([part])]).toEqual([[block], [block]]);
 });
 
 it.for<[what: string, part: ContentPart]>([
-  ["a drawing, which the service takes as text only", image("image/svg+xml")],
-  ["a drawing at a URL", image("image/svg+xml", "https://x.test/a.svg")],
-  ["an image of some type", image("image/*")],
-  ["an image of another type", image("image/bmp")],
-  ["a sound", file("audio/wav")],
+  ["an SVG image", image("image/svg+xml")],
+  ["an SVG image at a URL", image("image/svg+xml", "https://x.test/a.svg")],
+  ["an image/* part with data", image("image/*")],
+  ["a BMP image", image("image/bmp")],
+  ["audio", file("audio/wav")],
   ["a text file at a URL", file("text/plain", "https://x.test/a.txt")],
-  ["a file on another machine", file("application/pdf", "file:///a.pdf")],
-  ["a data URL that is none", image("image/png", "data:image/png")],
+  ["a file: URL", file("application/pdf", "file:///a.pdf")],
+  ["a malformed data URL", image("image/png", "data:image/png")],
   ["an empty text file", file("text/plain", "")],
   ["a blank text file", file("text/plain", "IAo=")],
-  ["bytes that are no text", file("text/plain", "/w==")],
-])("refuses %s of a user, and tells the model of that of a tool", ([, part]) => {
+  ["a text file that is not UTF-8", file("text/plain", "/w==")],
+])("toUserBlocks rejects %s; toResultBlocks writes a note for the model", ([, part]) => {
   expect(() => toUserBlocks([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
   expect(toResultBlocks([part])).toEqual([{ type: "text", text: expect.stringContaining("cannot be shown to you") }]);
 });
 
-it("leaves blank texts out", () => {
+it("toUserBlocks and toResultBlocks: omit blank texts", () => {
   expect(toUserBlocks(" \n", place)).toEqual([]);
   expect(
     toResultBlocks([

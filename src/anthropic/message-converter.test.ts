@@ -1,5 +1,3 @@
-// Neutral messages in the format of the API.
-
 import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
 import { createMessageConverter } from "./messages-body.ts";
@@ -24,44 +22,48 @@ const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
 const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "image", source: { type: "base64", media_type: "image/png", data: "eA==" } };
 
-describe("messages", () => {
+describe("createMessageConverter", () => {
   it.for<[what: string, message: Message, content: readonly object[]]>([
-    ["a user's text", { role: "user", content: "hi" }, [wireText("hi")]],
-    ["a user's image", { role: "user", content: [{ type: "text", text: "see" }, image] }, [wireText("see"), wireImage]],
-    ["a turn of text", turn(said("Hel"), said("lo")), [wireText("Hello")]],
-    ["a turn that ends in a space", turn(said(" Hello \n")), [wireText(" Hello")]],
-    ["a turn of reasoning and text", turn({ type: "reasoning", text: "Hm" }, said("Hello")), [wireText("Hello")]],
+    ["a user message of text", { role: "user", content: "hi" }, [wireText("hi")]],
     [
-      "a turn of text and calls",
+      "a user message with an image",
+      { role: "user", content: [{ type: "text", text: "see" }, image] },
+      [wireText("see"), wireImage],
+    ],
+    ["an assistant message of text", turn(said("Hel"), said("lo")), [wireText("Hello")]],
+    ["an assistant message that ends in whitespace", turn(said(" Hello \n")), [wireText(" Hello")]],
+    ["an assistant message of reasoning and text", turn({ type: "reasoning", text: "Hm" }, said("Hello")), [wireText("Hello")]],
+    [
+      "an assistant message of text and tool calls",
       turn(said("Hm."), call("a"), call("b", { n: 1 })),
       [wireText("Hm."), wireCall("a"), wireCall("b", { n: 1 })],
     ],
-    ["an empty turn", turn(), []],
-    ["a blank turn", turn(said(" \n")), []],
+    ["an empty assistant message", turn(), []],
+    ["a blank assistant message", turn(said(" \n")), []],
     [
-      "a call that was edited by an approval: the model's own arguments",
+      "the model's own arguments of a call edited by an approval",
       turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
       [wireCall("a", { n: 1 })],
     ],
-    ["arguments that are no object", turn(call("a", [1])), [wireCall("a", { INVALID_JSON: [1] })]],
+    ["arguments that are not an object", turn(call("a", [1])), [wireCall("a", { INVALID_JSON: [1] })]],
     [
       "the key __proto__ in arguments",
       turn(call("a", JSON.parse('{"__proto__":{"x":1}}'))),
       [wireCall("a", JSON.parse('{"__proto__":{"x":1}}'))],
     ],
     [
-      "a name that the model made up",
+      "a tool name with invalid characters",
       turn({ type: "tool-call", callId: "a", name: "functions.get weather!", args: {} }),
       [wireCall("a", {}, "functions_get_weather_")],
     ],
     [
-      "a name without end",
+      "a tool name that is too long",
       turn({ type: "tool-call", callId: "a", name: "x".repeat(99), args: {} }),
       [wireCall("a", {}, "x".repeat(64))],
     ],
-    ["an id of another service", turn(call("functions.f:0")), [wireCall("functions_x2e_f_x3a_0")]],
+    ["a call id of another service", turn(call("functions.f:0")), [wireCall("functions_x2e_f_x3a_0")]],
     [
-      "results",
+      "tool results",
       {
         role: "tool",
         results: [
@@ -86,7 +88,7 @@ describe("messages", () => {
       [wireResult("a", { content: [wireText("ok"), wireText("and more"), wireImage] })],
     ],
     [
-      "a file beside a result that cannot be shown",
+      "a note for a file that cannot be shown",
       { role: "tool", results: [result("a", { content: [zip, image] })] },
       [
         wireResult("a", {
@@ -103,7 +105,7 @@ describe("messages", () => {
       { role: "tool", results: [result("a", { result: " ", content: [image] })] },
       [wireResult("a", { content: [wireImage] })],
     ],
-  ])("are written: %s", ([, message, content]) => {
+  ])("converts %s", ([, message, content]) => {
     expect(convert(message)).toEqual({ role: message.role === "assistant" ? "assistant" : "user", content });
   });
 
@@ -121,14 +123,14 @@ describe("messages", () => {
     ["interrupted", true],
     ["not-run", true],
     ["limit", true],
-  ])("say of a result that is %s whether it is an error: %s", ([outcome, isError]) => {
+  ])("sets is_error for a tool result that is %s: %s", ([outcome, isError]) => {
     expect(convert({ role: "tool", results: [result("a", { outcome })] })).toEqual({
       role: "user",
       content: [wireResult("a", { content: "ok", ...(isError ? { is_error: true } : {}) })],
     });
   });
 
-  it("are converted once for each converter", () => {
+  it("converts each message once per converter", () => {
     const toWire = createMessageConverter(reader);
     const message: Message = { role: "user", content: "hi" };
     expect(toWire(message, 0)).toBe(toWire(message, 0));

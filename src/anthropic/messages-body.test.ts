@@ -1,5 +1,3 @@
-// The body of a request.
-
 import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
@@ -36,11 +34,11 @@ const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assist
 const call: AssistantPart = { type: "tool-call", callId: "a", name: "f", args: {} };
 const answer: Message = { role: "tool", results: [{ callId: "a", name: "f", outcome: "completed", result: "ok" }] };
 
-describe("the body of a request", () => {
+describe("buildMessagesBody", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
-    ["nothing but messages", {}, plain],
+    ["messages alone", {}, plain],
     ["a system text", { system: "Be brief." }, { ...plain, system: "Be brief." }],
-    ["a blank system text", { system: " " }, plain],
+    ["no blank system text", { system: " " }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
     [
       "tool choice auto",
@@ -53,30 +51,30 @@ describe("the body of a request", () => {
       { ...plain, tools: [wireTool], tool_choice: { type: "any" } },
     ],
     [
-      "tool choice none, which keeps the tools",
+      "tool choice none and its tools",
       { tools: [weather], toolChoice: "none" },
       { ...plain, tools: [wireTool], tool_choice: { type: "none" } },
     ],
     [
-      "one tool",
+      "the choice of one tool",
       { tools: [weather], toolChoice: { name: "weather" } },
       { ...plain, tools: [wireTool], tool_choice: { type: "tool", name: "weather" } },
     ],
-    ["a tool choice without tools", { toolChoice: "none" }, plain],
+    ["no tool choice without tools", { toolChoice: "none" }, plain],
     [
-      "settings, but for the seed",
+      "all settings except the seed",
       { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 7 } },
       { ...plain, max_tokens: 9, temperature: 0, top_p: 0.5, stop_sequences: ["END"] },
     ],
-    ["no stop sequences", { settings: { stopSequences: [] } }, plain],
+    ["no empty list of stop sequences", { settings: { stopSequences: [] } }, plain],
     [
       "extra fields",
       { settings: { temperature: 1, extra: { temperature: 0, top_k: 5 } } },
       { ...plain, temperature: 0, top_k: 5 },
     ],
-    ["extra fields that would end streaming", { settings: { extra: { stream: false } } }, plain],
+    ["stream: true whatever the extra fields contain", { settings: { extra: { stream: false } } }, plain],
     [
-      "messages of one role as one, results first",
+      "adjacent messages of one role joined, tool results first",
       { messages: [user("a"), user("b"), turn(call), answer, user("c"), turn(), user("d")] },
       {
         ...plain,
@@ -88,7 +86,7 @@ describe("the body of a request", () => {
       },
     ],
     [
-      "an opening of the user before a greeting of the model's",
+      "an opening user message before a leading assistant message",
       { messages: [turn({ type: "text", text: "Hello" }), user("a")] },
       {
         ...plain,
@@ -99,19 +97,19 @@ describe("the body of a request", () => {
         ],
       },
     ],
-    ["no empty messages", { messages: [user("a"), user(" ")] }, { ...plain, messages: [{ role: "user", content: [text("a")] }] }],
-  ])("has %s", ([, request, body]) => {
+    ["no blank messages", { messages: [user("a"), user(" ")] }, { ...plain, messages: [{ role: "user", content: [text("a")] }] }],
+  ])("builds a body with %s", ([, request, body]) => {
     expect(build(request)).toEqual(body);
   });
 
-  it("has what the options ask for", () => {
+  it("adds maxTokens, thinking and serverTools of the options", () => {
     const options = { maxTokens: 9, thinking: { type: "adaptive" }, serverTools: [search] };
     const rest = { max_tokens: 9, thinking: { type: "adaptive" } };
     expect(build({}, options)).toEqual({ ...plain, ...rest, tools: [search] });
     expect(build({ tools: [weather] }, options)).toEqual({ ...plain, ...rest, tools: [wireTool, search] });
   });
 
-  it("marks tools, system text and messages for the cache, at most 4", () => {
+  it("sets at most 4 cache breakpoints on tools, system text and messages", () => {
     const cacheControl = { type: "ephemeral", ttl: "1h" };
     const messages = [user("a"), turn(call), answer, turn({ type: "text", text: "b" }), user("c")];
     const body = build({ system: "s", tools: [weather], messages }, { cache: { ttl: "1h" }, serverTools: [search] });
@@ -125,12 +123,12 @@ describe("the body of a request", () => {
   });
 
   it.for<[what: string, messages: readonly Message[], thinks: boolean]>([
-    ["a question", [user("a")], true],
-    ["a question after a turn of another model", [user("a"), turn({ type: "text", text: "b" }), user("c")], true],
-    ["results of a turn of another model", [user("a"), turn(call), answer], false],
-    ["results of a turn of another model, and more", [user("a"), turn(call), answer, user("Context")], false],
+    ["a user message", [user("a")], true],
+    ["another model's message and a user message", [user("a"), turn({ type: "text", text: "b" }), user("c")], true],
+    ["tool results for another model", [user("a"), turn(call), answer], false],
+    ["tool results for another model, then a user message", [user("a"), turn(call), answer, user("Context")], false],
     [
-      "results of a turn of this model",
+      "tool results for this model",
       [
         user("a"),
         {
@@ -144,19 +142,19 @@ describe("the body of a request", () => {
       ],
       true,
     ],
-  ])("thinks within a budget where it may: %s", ([, messages, thinks]) => {
+  ])("sends a thinking budget only if allowed after %s", ([, messages, thinks]) => {
     const thinking = { type: "enabled", budget_tokens: 1_024 };
     expect(Reflect.get(build({ messages }, { thinking }), "thinking")).toEqual(thinks ? thinking : undefined);
     expect(Reflect.get(build({ messages }, { thinking: { type: "adaptive" } }), "thinking")).toEqual({ type: "adaptive" });
   });
 
   it.for<[what: string, extra: { readonly [field: string]: Json } | undefined, now: number, container: unknown]>([
-    ["the last one", undefined, 0, "c2"],
-    ["none that has expired", undefined, Date.parse("2026-01-01T00:00:00Z"), undefined],
-    ["the last one beside skills", { container: { skills: [] } }, 0, { skills: [], id: "c2" }],
-    ["that of the caller", { container: "own" }, 0, "own"],
-    ["that of the caller beside skills", { container: { id: "own", skills: [] } }, 0, { id: "own", skills: [] }],
-  ])("names a container: %s", ([, extra, now, container]) => {
+    ["the last container", undefined, 0, "c2"],
+    ["no container that has expired", undefined, Date.parse("2026-01-01T00:00:00Z"), undefined],
+    ["the last container with the caller's skills", { container: { skills: [] } }, 0, { skills: [], id: "c2" }],
+    ["the caller's container", { container: "own" }, 0, "own"],
+    ["the caller's container and skills", { container: { id: "own", skills: [] } }, 0, { id: "own", skills: [] }],
+  ])("sends %s", ([, extra, now, container]) => {
     const held = (id: string): Message => ({
       role: "assistant",
       content: [{ type: "text", text: id }],
@@ -166,14 +164,14 @@ describe("the body of a request", () => {
     expect(Reflect.get(build({ messages, settings: { extra } }, {}, now), "container")).toEqual(container);
   });
 
-  it("takes an own key __proto__ of extra as a field", () => {
+  it("sends an extra field named __proto__ without changing the prototype", () => {
     const body = build({ settings: { extra: JSON.parse('{"__proto__":{"polluted":true}}') } });
     expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
     expect(Object.hasOwn(body, "__proto__")).toBe(true);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
-  it("sends tools and messages as they were converted the first time", () => {
+  it("reuses converted tools and messages in the next request", () => {
     const again = createBuild();
     const request = { messages: [user("a"), turn({ type: "text", text: "b" }), user("c")], tools: [weather] };
     const [first, second] = [again(request), again(request)];

@@ -1,5 +1,3 @@
-// The chunks of wire events.
-
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { begin, call, delta, input, opening, read, stop, text, thinking } from "../../test/wire/messages-events.ts";
@@ -16,53 +14,53 @@ const linesOf = (chunks: readonly ModelChunk[]): readonly string[] =>
     return "text" in chunk ? `${chunk.type.replace("-delta", "")} ${chunk.text}` : chunk.type;
   });
 
-describe("the reader of wire events", () => {
+describe("createMessagesReader: chunks", () => {
   it.for<[what: string, events: readonly (readonly unknown[])[], lines: readonly string[]]>([
     ["text", [text(0, "Hello"), stop("end_turn")], ["text Hello", "finish stop (end_turn)"]],
     [
-      "text in the begin of its block",
+      "text in the start of its block",
       [[begin(0, { type: "text", text: "Hi" })], stop("end_turn")],
       ["text Hi", "finish stop (end_turn)"],
     ],
     ["thinking", [thinking(0, "s"), text(1, "a"), stop("end_turn")], ["reasoning Hm", "text a", "finish stop (end_turn)"]],
     [
-      "a call, which is ready with the stop reason",
+      "a call that becomes ready with the stop reason",
       [call(0, '{"n"', ":1}"), stop("tool_use")],
       ["start block-0 t0 f", 'call-args {"n"', "call-args :1}", 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
-      "two calls, the first of which is ready when the second begins",
+      "two calls, the first ready when the second starts",
       [call(0, "{}"), call(1), stop("tool_use")],
       ["start block-0 t0 f", "call-args {}", "ready t0 {}", "start block-1 t1 f", "ready t1 {}", "finish tool-calls (tool_use)"],
     ],
-    ["a call that is closed and never told ready", [call(0, "{}")], ["start block-0 t0 f", "call-args {}"]],
+    ["a closed call as not ready without a stop reason", [call(0, "{}")], ["start block-0 t0 f", "call-args {}"]],
     [
       "a malformed call",
       [call(0, "{"), stop("tool_use")],
       ["start block-0 t0 f", "call-args {", "ready t0 malformed", "finish tool-calls (tool_use)"],
     ],
     [
-      "a whole call at the end of a reply that was cut",
+      "a complete call at the end of a cut-off answer as truncated",
       [call(0, "{}"), stop("max_tokens")],
       ["start block-0 t0 f", "call-args {}", "ready t0 truncated", "finish length (max_tokens)"],
     ],
     [
-      "a call before a text that was cut",
+      "a call before a cut-off text as ready",
       [call(0, "{}"), text(1, "a"), stop("max_tokens")],
       ["start block-0 t0 f", "call-args {}", "ready t0 {}", "text a", "finish length (max_tokens)"],
     ],
     [
-      "a call that came whole",
+      "a call that arrives whole",
       [[begin(0, { type: "tool_use", id: "t0", name: "f", input: { n: 1 } })], stop("tool_use")],
       ["start block-0 t0 f", 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
-      "a call whose start came twice",
+      "a call whose start arrives twice as one call",
       [call(0).slice(0, 1), call(0, '{"n":1}'), stop("tool_use")],
       ["start block-0 t0 f", 'call-args {"n":1}', 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
-      "a message that came whole",
+      "a message that arrives whole",
       [
         [opening({ content: [{ type: "tool_use", id: "t0", name: "f", input: { n: 1 } }], stop_reason: "tool_use" })],
         [{ type: "message_stop" }],
@@ -70,7 +68,7 @@ describe("the reader of wire events", () => {
       ["start block-0 t0 f", 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
-      "tools of the server, which are no calls",
+      "server tools as no tool calls",
       [
         input(0, { type: "server_tool_use", id: "s", name: "web_search" }, '{"q":1}'),
         input(1, { type: "mcp_tool_use", id: "s2", name: "f" }, "{}"),
@@ -87,7 +85,7 @@ describe("the reader of wire events", () => {
       ["usage 3 1 snapshot", "usage 3 9 snapshot", "finish stop (end_turn)"],
     ],
     [
-      "a refusal, with what the service says of it",
+      "a refusal with its explanation",
       [stop("refusal", { stop_details: { explanation: " Not this. " } })],
       ["refusal Not this.", "finish refusal (refusal)"],
     ],
@@ -96,11 +94,11 @@ describe("the reader of wire events", () => {
       [text(0, "Sure"), stop("refusal", { stop_details: { explanation: "Not this." } })],
       ["text Sure", "refusal \n\nNot this.", "finish refusal (refusal)"],
     ],
-    ["a refusal without a word", [stop("refusal", { stop_details: null })], ["finish refusal (refusal)"]],
-    ["no stop reason", [text(0, "a"), [{ type: "message_stop" }]], ["text a"]],
-    ["no end marker", [text(0, "a"), stop("end_turn").slice(0, 1)], ["text a"]],
+    ["a refusal without an explanation", [stop("refusal", { stop_details: null })], ["finish refusal (refusal)"]],
+    ["a stream without a stop reason as unfinished", [text(0, "a"), [{ type: "message_stop" }]], ["text a"]],
+    ["a stream without an end marker as unfinished", [text(0, "a"), stop("end_turn").slice(0, 1)], ["text a"]],
     [
-      "no second message, whose first one was cut off",
+      "a second message before the end of the first as an error",
       [[opening({ id: "msg_1" })], text(0, "a"), call(1, '{"n":'), [opening({ id: "msg_2" })], call(0, "{}"), stop("tool_use")],
       [
         "text a",
@@ -110,24 +108,24 @@ describe("the reader of wire events", () => {
       ],
     ],
     [
-      "a message that was begun twice",
+      "a repeated message start as one message",
       [[opening({ id: "msg_1" }), opening({ id: "msg_1" }), opening({ id: null })], text(0, "a"), stop("end_turn")],
       ["text a", "finish stop (end_turn)"],
     ],
     [
-      "no second message after the end marker",
+      "nothing of a second message after the end marker",
       [[opening({ id: "msg_1" })], text(0, "a"), stop("end_turn"), [opening({ id: "msg_2" })], text(0, "b")],
       ["text a", "finish stop (end_turn)"],
     ],
-    ["nothing after the end marker", [stop("end_turn"), text(0, "a")], ["finish stop (end_turn)"]],
+    ["no text after the end marker", [stop("end_turn"), text(0, "a")], ["finish stop (end_turn)"]],
     [
-      "an error",
+      "an error event",
       [text(0, "a"), [{ type: "error", error: { type: "overloaded_error", message: "Busy." } }], stop("end_turn")],
       ["text a", "error overloaded: Busy."],
     ],
-    ["an error without words", [[{ type: "error" }]], ["error server: The service sent an error without words."]],
+    ["an error event without a message", [[{ type: "error" }]], ["error server: The service sent an error without words."]],
     [
-      "arguments after their call was complete",
+      "arguments for a completed call as an error",
       [call(0, "{}"), call(1), [delta(0, { type: "input_json_delta", partial_json: "x" })], stop("tool_use")],
       [
         "start block-0 t0 f",
@@ -138,7 +136,7 @@ describe("the reader of wire events", () => {
       ],
     ],
     [
-      "what it does not know",
+      "nothing from unknown events and blocks",
       [
         ["x", null, { type: "ping" }, { type: "novelty" }, { type: "message_start" }, { type: "message_delta" }],
         [
@@ -155,7 +153,7 @@ describe("the reader of wire events", () => {
       ["finish stop (end_turn)"],
     ],
     [
-      "texts without a block of their own",
+      "text deltas without a block of their own",
       [
         [delta(7, { type: "text_delta", text: "a" }), delta(7, { type: "text_delta", text: "b" })],
         call(0),

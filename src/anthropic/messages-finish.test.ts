@@ -14,6 +14,6 @@ it.for<[raw: string, alone: FinishReason, withCalls: FinishReason, cut: boolean]
   ["pause_turn", "paused", "paused", false],
   ["compaction", "paused", "paused", false],
   ["toString", "unknown", "unknown", true],
-])("%s is %s, %s beside a call, and may cut the last block: %s", ([raw, alone, withCalls, cut]) => {
+])("toFinishReason and mayBeCut: %s is %s, %s with calls, may be cut: %s", ([raw, alone, withCalls, cut]) => {
   expect([toFinishReason(raw, false), toFinishReason(raw, true), mayBeCut(raw)]).toEqual([alone, withCalls, cut]);
 });

@@ -1,5 +1,3 @@
-// The parts of a stream that are sent back.
-
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { createMessagesReader } from "./messages-events.ts";
@@ -8,10 +6,10 @@ import { begin, call, delta, input, opening, read, stop, text, thinking } from "
 const metadataOf = (chunks: readonly ModelChunk[]): readonly unknown[] =>
   chunks.flatMap((chunk) => (chunk.type === "provider-metadata" ? [chunk.item] : []));
 
-describe("what is sent back of a stream", () => {
+describe("createMessagesReader: provider metadata", () => {
   it.for<[what: string, events: readonly (readonly unknown[])[], providerMetadata: readonly unknown[]]>([
     [
-      "blocks as they came",
+      "blocks in their order, with all their fields",
       [
         thinking(0, "s"),
         [begin(1, { type: "redacted_thinking", data: "x" })],
@@ -30,7 +28,7 @@ describe("what is sent back of a stream", () => {
       ],
     ],
     [
-      "no field in a block of another kind",
+      "no delta in a block of another type",
       [
         text(0, "a"),
         [
@@ -48,7 +46,7 @@ describe("what is sent back of a stream", () => {
       ],
     ],
     [
-      "a summary of the conversation",
+      "a compaction of the conversation",
       [
         [
           begin(0, { type: "compaction", content: null }),
@@ -59,7 +57,7 @@ describe("what is sent back of a stream", () => {
       [{ type: "compaction", content: "Short.", encrypted_content: "x" }],
     ],
     [
-      "malformed arguments in an object",
+      "malformed arguments in an INVALID_JSON field",
       [call(0, "[1]"), call(1, "{"), stop("tool_use")],
       [
         { type: "tool_use", id: "t0", name: "f", input: { INVALID_JSON: "[1]" } },
@@ -72,24 +70,24 @@ describe("what is sent back of a stream", () => {
       [{ type: "tool_use", id: "t0", name: "f", input: JSON.parse('{"__proto__":{"x":1}}') }],
     ],
     [
-      "thinking without a signature, where it was not cut",
+      "complete thinking without a signature",
       [thinking(0), stop("end_turn")],
       [{ type: "thinking", thinking: "Hm", signature: "" }],
     ],
-    ["no thinking that was cut", [text(0, "a"), thinking(1), stop("max_tokens")], [{ type: "text", text: "a" }]],
-    [
-      "no input of a server's tool that was cut",
-      [input(0, { type: "server_tool_use", id: "s" }, '{"q"'), stop("max_tokens")],
-      [],
-    ],
+    ["no thinking that is cut off", [text(0, "a"), thinking(1), stop("max_tokens")], [{ type: "text", text: "a" }]],
+    ["no server tool call that is cut off", [input(0, { type: "server_tool_use", id: "s" }, '{"q"'), stop("max_tokens")], []],
     ["nothing of a refusal", [thinking(0, "s"), text(1, "a"), stop("refusal")], []],
-    ["nothing without the end marker", [text(0, "a")], []],
-    ["a message that begins twice once", [[opening(), opening()], text(0, "a"), stop("end_turn")], [{ type: "text", text: "a" }]],
-  ])("keeps to be sent back: %s", ([, events, providerMetadata]) => {
+    ["nothing without an end marker", [text(0, "a")], []],
+    [
+      "one copy of a message that starts twice",
+      [[opening(), opening()], text(0, "a"), stop("end_turn")],
+      [{ type: "text", text: "a" }],
+    ],
+  ])("keeps %s", ([, events, providerMetadata]) => {
     expect(metadataOf(read(events.flat()))).toEqual(providerMetadata.map((block) => ({ content_block: block })));
   });
 
-  it("keeps the container that was named last", () => {
+  it("keeps the last container that is not null", () => {
     const events = [opening({ container: { id: "c1" } }), ...stop("end_turn", { container: { id: "c2", expires_at: "2999" } })];
     expect(metadataOf(read(events))).toEqual([{ container: { id: "c2", expires_at: "2999" } }]);
     expect(metadataOf(read([opening({ container: { id: "c1" } }), ...stop("end_turn", { container: null })]))).toEqual([
@@ -97,7 +95,7 @@ describe("what is sent back of a stream", () => {
     ]);
   });
 
-  it("does not keep the objects of the stream", () => {
+  it("copies the blocks of the stream", () => {
     const block = { type: "novelty", deep: { n: 1 } };
     const out: ModelChunk[] = [];
     const reader = createMessagesReader(out);
@@ -109,7 +107,7 @@ describe("what is sent back of a stream", () => {
   });
 });
 
-it("arguments that are nested past any use are sent back as a text", () => {
+it("createMessagesReader: keeps arguments that are nested too deeply as text", () => {
   const json = `${'{"a":'.repeat(999)}1${"}".repeat(999)}`;
   expect(metadataOf(read([...call(0, json), ...stop("tool_use")]))).toEqual([
     { content_block: { type: "tool_use", id: "t0", name: "f", input: { INVALID_JSON: json } } },

@@ -54,11 +54,11 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", maxToken: 5 }, ["unknown-option", { option: "maxToken", nearest: "maxTokens" }]],
   [{ client, model: "m", servertools: [] }, ["unknown-option", { option: "servertools", nearest: "serverTools" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
-])("%j is refused", ([options, error]) => {
+])("checkMessagesOptions: rejects %j", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);
 });
 
-it("defaults are filled in", () => {
+it("checkMessagesOptions: fills in the defaults", () => {
   expect(checkMessagesOptions({ client, model: "m", family: undefined, cache: false })).toEqual({
     client,
     model: "m",
@@ -82,6 +82,6 @@ it.for<[options: Partial<AnthropicMessagesOptions>, settings: object]>([
   [{ cache: true }, { cacheControl: { type: "ephemeral" } }],
   [{ cache: {} }, { cacheControl: { type: "ephemeral" } }],
   [{ cache: { ttl: "1h" } }, { cacheControl: { type: "ephemeral", ttl: "1h" } }],
-])("%j is taken", ([options, settings]) => {
+])("checkMessagesOptions: accepts %j", ([options, settings]) => {
   expect(checkMessagesOptions({ client, model: "m", ...options })).toMatchObject(settings);
 });

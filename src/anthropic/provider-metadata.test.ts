@@ -25,34 +25,38 @@ const turn = (content: readonly AssistantPart[], blocks: readonly WireBlock[], c
 
 const blocksOf = (message: AssistantMessage): unknown => readMetadata(message, reader).blocks;
 
-describe("a turn", () => {
+describe("readMetadata and closeTurn", () => {
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[]]>([
-    ["text and calls", [said("ab"), call("t1"), call("t2")], [thinking, text("a"), text("b"), use("t1"), use("t2")]],
-    ["reasoning beside it", [{ type: "reasoning", text: "Hm" }, said("a")], [thinking, text("a")]],
-    ["unknown blocks", [said("a")], [{ type: "novelty", deep: [null] }, text("a")]],
-  ])("is sent back as it came: %s", ([, content, blocks]) => {
+    [
+      "a message of text and tool calls",
+      [said("ab"), call("t1"), call("t2")],
+      [thinking, text("a"), text("b"), use("t1"), use("t2")],
+    ],
+    ["a message of reasoning and text", [{ type: "reasoning", text: "Hm" }, said("a")], [thinking, text("a")]],
+    ["a message with unknown blocks", [said("a")], [{ type: "novelty", deep: [null] }, text("a")]],
+  ])("returns the blocks unchanged for %s", ([, content, blocks]) => {
     expect(blocksOf(turn(content, blocks))).toEqual(blocks);
   });
 
-  it("loses its blank texts, which the service refuses", () => {
+  it("removes blank texts, which the service rejects", () => {
     expect(blocksOf(turn([said("\n\n"), call("t1")], [thinking, text("\n\n"), use("t1")]))).toEqual([thinking, use("t1")]);
   });
 
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[], sent: readonly WireBlock[]]>([
-    ["only thinking", [], [thinking], []],
+    ["thinking alone", [], [thinking], []],
     [
-      "a text before it",
+      "thinking after text",
       [said("a")],
       [thinking, text("a"), { type: "redacted_thinking", data: "x" }, thinking],
       [thinking, text("a")],
     ],
-  ])("loses the thinking that it ends in, which the service refuses: %s", ([, content, blocks, sent]) => {
+  ])("removes trailing thinking, which the service rejects: %s", ([, content, blocks, sent]) => {
     expect(blocksOf(turn(content, blocks))).toEqual(sent);
   });
 
   it.for<[what: string, message: AssistantMessage]>([
     ["without provider metadata", { role: "assistant", content: [said("a")] }],
-    ["with no provider metadata", { role: "assistant", content: [said("a")], providerMetadata: [] }],
+    ["with empty provider metadata", { role: "assistant", content: [said("a")], providerMetadata: [] }],
     ["of another provider", turn([said("a")], [text("a")], { provider: "bedrock" })],
     ["of another model", turn([said("a")], [text("a")], { model: "other" })],
     [
@@ -67,35 +71,35 @@ describe("a turn", () => {
       },
     ],
     [
-      "whose parts are of another make",
+      "with metadata items of another shape",
       { role: "assistant", content: [], providerMetadata: providerMetadata([{ thoughts: [] }]) },
     ],
-    ["whose parts are no objects", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
-    ["whose text was edited", turn([said("b")], [text("a")])],
-    ["whose later continuation was cut off", turn([said("ab")], [text("a")])],
-    ["with a call under another id", turn([call("call_i1_0")], [use("t1")])],
+    ["with metadata items that are not objects", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
+    ["with edited text", turn([said("b")], [text("a")])],
+    ["with a later continuation that was cut off", turn([said("ab")], [text("a")])],
+    ["with a call of another id", turn([call("call_i1_0")], [use("t1")])],
     ["with a call of another name", turn([call("t1", "g")], [use("t1")])],
-    ["with a call less", turn([], [use("t1")])],
-    ["with a call more", turn([call("t1"), call("t2")], [use("t1")])],
+    ["with a missing call", turn([], [use("t1")])],
+    ["with an additional call", turn([call("t1"), call("t2")], [use("t1")])],
     ["with calls in another order", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
-    ["with a name that the service does not take", turn([call("t1", "f g")], [use("t1", "f g")])],
-    ["with an id that the service does not take", turn([call("f:0")], [use("f:0")])],
-  ])("is written anew: one %s", ([, message]) => {
+    ["with a tool name that the service rejects", turn([call("t1", "f g")], [use("t1", "f g")])],
+    ["with a call id that the service rejects", turn([call("f:0")], [use("f:0")])],
+  ])("returns no blocks for a message %s", ([, message]) => {
     expect(blocksOf(message)).toBeUndefined();
   });
 
   it.for<[what: string, blocks: readonly WireBlock[], closed: readonly WireBlock[]]>([
     ["with its result", [asked, found, text("a")], [asked, found, text("a")]],
     ["without its result", [text("a"), asked], [text("a")]],
-    ["without its result, beside a call", [asked, use("t1")], [asked, use("t1")]],
+    ["without its result, next to a tool call", [asked, use("t1")], [asked, use("t1")]],
     ["over MCP without its result", [{ ...asked, type: "mcp_tool_use" }], []],
-  ])("that something follows keeps a call of a server's tool as it may: %s", ([, blocks, closed]) => {
+  ])("closeTurn removes only open server tool calls: one %s", ([, blocks, closed]) => {
     expect(closeTurn(blocks)).toEqual(closed);
   });
 });
 
-describe("a container", () => {
-  it("is the last one of its provider, whatever the model", () => {
+describe("readMetadata and toContainer", () => {
+  it("returns the last container of the provider, whatever the model", () => {
     const items = [{ container: { id: "c1" } }, { container: { id: "c2", expires_at: "2999" } }, { container: null }];
     const message: AssistantMessage = {
       role: "assistant",
@@ -117,17 +121,20 @@ describe("a container", () => {
     [{ id: "" }, undefined],
     [{ id: 5 }, undefined],
     [null, undefined],
-  ])("is read from %j", ([value, container]) => {
+  ])("reads %j", ([value, container]) => {
     expect(toContainer(value)).toEqual(container);
   });
 });
 
-describe("the id of a call on the wire", () => {
-  it.for<[id: string]>([["toolu_01A"], ["call_xyz"], ["a_x"], ["a_x3a"], ["srvtoolu_bdrk_01-x"]])("%s stays as it is", ([id]) => {
-    expect(toWireId(id)).toBe(id);
-  });
+describe("toWireId", () => {
+  it.for<[id: string]>([["toolu_01A"], ["call_xyz"], ["a_x"], ["a_x3a"], ["srvtoolu_bdrk_01-x"]])(
+    "keeps %s unchanged",
+    ([id]) => {
+      expect(toWireId(id)).toBe(id);
+    },
+  );
 
-  it("is different for different ids, whatever they hold", () => {
+  it("gives different ids different names that the service accepts", () => {
     const pieces = ["_", "x", "3a", ":", "_x3a_", "_x5f_", "-", "é", "😀"];
     const ids = pieces.flatMap((one) =>
       pieces.flatMap((two) => pieces.flatMap((three) => pieces.map((four) => one + two + three + four))),

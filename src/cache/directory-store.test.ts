@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-it("keeps texts as files that only their owner reads", async () => {
+it("directoryStore: keeps texts in files that only their owner can read", async () => {
   const store = directoryStore(directory);
   await store.write(id, "é😀\r\n");
   expect([await store.read(id), await store.list()]).toEqual(["é😀\r\n", [{ id, bytes: 8 }]]);
@@ -33,13 +33,13 @@ it("keeps texts as files that only their owner reads", async () => {
   expect([await store.read(id), await store.list()]).toEqual([undefined, []]);
 });
 
-it("has nothing before anything was written, and makes nothing to say so", async () => {
+it("directoryStore: is empty and creates no directory before the first write", async () => {
   const store = directoryStore(directory);
   await store.remove(id);
   expect([await store.read(id), await store.list(), await readdir(root)]).toEqual([undefined, [], []]);
 });
 
-it("never writes over what is there", async () => {
+it("directoryStore: does not overwrite an existing result", async () => {
   const store = directoryStore(directory);
   await store.write(id, "first");
   await expect(store.write(id, "second")).rejects.toMatchObject({ code: "EEXIST" });
@@ -55,8 +55,8 @@ describe.for<string>([
   "ABC-0123456789abcdef01234567",
   "",
   "CON",
-])("an id that is %j", (bad) => {
-  it("is refused by each of its methods", async () => {
+])("directoryStore: the id %j", (bad) => {
+  it("is rejected by read, write and remove", async () => {
     const store = directoryStore(directory);
     await mkdir(directory, { recursive: true });
     await writeFile(join(root, "escape.txt"), "secret");
@@ -67,8 +67,8 @@ describe.for<string>([
   });
 });
 
-describe("links", () => {
-  it("in place of a file are neither followed, nor written through, nor listed; dropping one leaves its target", async () => {
+describe("directoryStore: symbolic links", () => {
+  it("does not read, write or list through a linked file; removing the link keeps its target", async () => {
     const store = directoryStore(directory);
     const secret = join(root, "secret");
     await mkdir(directory, { recursive: true });
@@ -82,7 +82,7 @@ describe("links", () => {
     await expect(access(join(root, "new"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("in place of the directory are refused", async () => {
+  it("rejects a link in place of the directory", async () => {
     const elsewhere = join(root, "elsewhere");
     const linked = join(root, "linked");
     await mkdir(elsewhere);
@@ -96,7 +96,7 @@ describe("links", () => {
   });
 });
 
-it("leaves alone what else lies there, and counts it for nothing", async () => {
+it("directoryStore: neither removes nor counts other files", async () => {
   const store = directoryStore(directory);
   await mkdir(join(directory, `${other}.txt`), { recursive: true });
   await writeFile(join(directory, "notes.txt"), "mine");
@@ -109,7 +109,7 @@ it("leaves alone what else lies there, and counts it for nothing", async () => {
   expect(await store.read(other)).toBeUndefined();
 });
 
-it("serves another process: what one cache has kept, a later one finds, until it is too old", async () => {
+it("directoryStore: a later cache finds a result until it expires", async () => {
   let now = 1_000;
   const clock = { now: () => now };
   const open = (): ReturnType<typeof createResultCache> =>

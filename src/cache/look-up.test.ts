@@ -1,4 +1,4 @@
-// The texts that a model reads of a cached result, which are bounded for any text and pattern.
+// The answers that a model gets about a cached result. Their size is bounded for any text and pattern.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -13,38 +13,54 @@ const look = (text: string, request: CacheRequest): string => lookUp({ text, ind
 const linesOf = (answer: string): readonly string[] => answer.split("\n").slice(1);
 
 it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
-  ["a range", { id, action: "read", startLine: 2, endLine: 3 }, ["Lines 2 to 3 of 5.", "line 2", "line 3"]],
-  ["to the end", { id, action: "read", startLine: 4, endLine: undefined }, ["Lines 4 to 5 of 5.", "line 4", "line 5"]],
-  ["past the end", { id, action: "read", startLine: 5, endLine: 99 }, ["Lines 5 to 5 of 5.", "line 5"]],
-  ["behind the end", { id, action: "read", startLine: 6, endLine: 9 }, ["There are 5 lines; none from 6 to 9."]],
-  ["backwards", { id, action: "read", startLine: 3, endLine: 2 }, ["There are 5 lines; none from 3 to 2."]],
-  ["the beginning", { id, action: "head", lines: 2 }, ["Lines 1 to 2 of 5.", "line 1", "line 2"]],
-  ["the end", { id, action: "tail", lines: 2 }, ["Lines 4 to 5 of 5.", "line 4", "line 5"]],
-  ["all of it, from the end", { id, action: "tail", lines: 9 }, ["Lines 1 to 5 of 5.", ...numbered(5).split("\n")]],
-  ["how large it is", { id, action: "stats" }, ["Lines: 5. Bytes: 34. Tokens: about 9."]],
+  ["a range of lines", { id, action: "read", startLine: 2, endLine: 3 }, ["Lines 2 to 3 of 5.", "line 2", "line 3"]],
   [
-    "a pattern",
+    "the lines from a start line to the end",
+    { id, action: "read", startLine: 4, endLine: undefined },
+    ["Lines 4 to 5 of 5.", "line 4", "line 5"],
+  ],
+  [
+    "the last lines of a range that exceeds the text",
+    { id, action: "read", startLine: 5, endLine: 99 },
+    ["Lines 5 to 5 of 5.", "line 5"],
+  ],
+  [
+    "a note for a range after the end",
+    { id, action: "read", startLine: 6, endLine: 9 },
+    ["There are 5 lines; none from 6 to 9."],
+  ],
+  ["a note for a reversed range", { id, action: "read", startLine: 3, endLine: 2 }, ["There are 5 lines; none from 3 to 2."]],
+  ["the first lines", { id, action: "head", lines: 2 }, ["Lines 1 to 2 of 5.", "line 1", "line 2"]],
+  ["the last lines", { id, action: "tail", lines: 2 }, ["Lines 4 to 5 of 5.", "line 4", "line 5"]],
+  [
+    "all lines if fewer exist than requested",
+    { id, action: "tail", lines: 9 },
+    ["Lines 1 to 5 of 5.", ...numbered(5).split("\n")],
+  ],
+  ["the size", { id, action: "stats" }, ["Lines: 5. Bytes: 34. Tokens: about 9."]],
+  [
+    "the lines that match a pattern",
     { id, action: "grep", pattern: "LINE [24]$", ignoreCase: true, startLine: 1 },
     ["2 matching lines in lines 1 to 5 of 5.", "2: line 2", "4: line 4"],
   ],
   [
-    "a pattern from a line on",
+    "matching lines from a start line on",
     { id, action: "grep", pattern: "^line [24]", ignoreCase: false, startLine: 3 },
     ["1 matching line in lines 3 to 5 of 5.", "4: line 4"],
   ],
   [
-    "a pattern in vain",
+    "no lines if nothing matches",
     { id, action: "grep", pattern: "LINE", ignoreCase: false, startLine: 1 },
     ["0 matching lines in lines 1 to 5 of 5."],
   ],
   [
-    "what is no pattern",
+    "lines that contain an invalid pattern as plain text",
     { id, action: "grep", pattern: "line (", ignoreCase: false, startLine: 1 },
     [
       "0 matching lines in lines 1 to 5 of 5. The pattern cannot be read: Unterminated group, so it was searched for as plain text.",
     ],
   ],
-])("gives %s", ([, request, answer]) => {
+])("lookUp: returns %s", ([, request, answer]) => {
   expect(look(numbered(5), request).split("\n")).toEqual(answer);
 });
 
@@ -52,16 +68,16 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
   ["(?<=a)b", false, "1: (?<=A)B(?<=a)b"],
   ["(?<=A)b", true, "1: (?<=A)B(?<=a)b"],
   [String.raw`(a)\1`, false, String.raw`2: (a)\1`],
-])("what takes more than linear time is searched for as it is written: %s", ([pattern, ignoreCase, found]) => {
+])("lookUp: searches for %s as plain text, because it needs more than linear time", ([pattern, ignoreCase, found]) => {
   const text = ["(?<=A)B(?<=a)b", String.raw`(a)\1`].join("\n");
   const answer = look(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });
   expect([linesOf(answer), answer.includes("searched for as plain text")]).toEqual([[found], true]);
 });
 
-describe("an answer that would be too long", () => {
+describe("lookUp: long answers", () => {
   const text = numbered(5_000);
 
-  it("says where to go on, and nothing is lost or told twice", () => {
+  it("names the next start line of a read, and skips or repeats no line", () => {
     const read: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -74,7 +90,7 @@ describe("an answer that would be too long", () => {
     expect(read.join("\n")).toBe(text);
   });
 
-  it("does so for searches too", () => {
+  it("names the next start line of a search, and skips or repeats no match", () => {
     const found: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -87,7 +103,7 @@ describe("an answer that would be too long", () => {
     expect(found).toEqual(Array.from({ length: 500 }, (_, index) => `${index * 10 + 7}: line ${index * 10 + 7}`));
   });
 
-  it("is stopped where a search takes too long, whatever the pattern", () => {
+  it("stops a search that takes too long", () => {
     const slow = Array.from({ length: 2_000 }, () => "a".repeat(1_000)).join("\n");
     const answer = look(slow, { id, action: "grep", pattern: "(a*)*(a|aa)*(a?){50}b", ignoreCase: true, startLine: 1 });
     const [, last = ""] =
@@ -97,21 +113,25 @@ describe("an answer that would be too long", () => {
   });
 });
 
-describe("lines", () => {
+describe("linesFrom", () => {
   it.for<[what: string, text: string, lines: readonly string[]]>([
-    ["of any ending", "a\r\nb\rc\nd", ["a", "b", "c", "d"]],
-    ["of nothing", "", [""]],
-    ["that end and begin empty", "\r\n\n\ra\r\n", ["", "", "", "a", ""]],
-    ["just long enough", "x".repeat(1_000), ["x".repeat(1_000)]],
-    ["too long", "x".repeat(1_001), ["x".repeat(1_000), "x"]],
-    ["behind a comma that is near", `${"x".repeat(900)},${"y".repeat(200)}`, [`${"x".repeat(900)},`, "y".repeat(200)]],
-    ["and not behind one that is far", `x,${"y".repeat(1_098)}`, [`x,${"y".repeat(998)}`, "y".repeat(100)]],
-    ["never within a character", `x${"😀".repeat(500)}`, [`x${"😀".repeat(499)}`, "😀"]],
-  ])("%s", ([, text, lines]) => {
+    ["a text at any line ending", "a\r\nb\rc\nd", ["a", "b", "c", "d"]],
+    ["an empty text into one empty line", "", [""]],
+    ["leading and trailing line endings into empty lines", "\r\n\n\ra\r\n", ["", "", "", "a", ""]],
+    ["nothing at 1,000 characters", "x".repeat(1_000), ["x".repeat(1_000)]],
+    ["a line of more than 1,000 characters", "x".repeat(1_001), ["x".repeat(1_000), "x"]],
+    [
+      "a long line after a comma near the limit",
+      `${"x".repeat(900)},${"y".repeat(200)}`,
+      [`${"x".repeat(900)},`, "y".repeat(200)],
+    ],
+    ["a long line at the limit if the last comma is far", `x,${"y".repeat(1_098)}`, [`x,${"y".repeat(998)}`, "y".repeat(100)]],
+    ["a long line between characters", `x${"😀".repeat(500)}`, [`x${"😀".repeat(499)}`, "😀"]],
+  ])("splits %s", ([, text, lines]) => {
     expect(toLines(text)).toEqual(lines);
   });
 
-  it("can be read from any one on", () => {
+  it("starts at any line", () => {
     const text = numbered(1_000);
     const all = text.split("\n");
     for (const first of [1, 2, 256, 257, 258, 512, 513, 999, 1_000]) expect(toLines(text, first)).toEqual(all.slice(first - 1));
@@ -119,7 +139,7 @@ describe("lines", () => {
     expect(toLines("a\n".repeat(255), 257)).toEqual([]);
   });
 
-  it("are the text, and none is longer than 1,000", () => {
+  it("loses no text and makes no line longer than 1,000 characters", () => {
     const texts = fc.string({ unit: fc.constantFrom("a", ",", " ", "😀", "é"), maxLength: 5_000, size: "max" });
     fc.assert(
       fc.property(texts, (text) => {

@@ -19,7 +19,7 @@ async function ask({ tool }: ResultCache, args: unknown): Promise<unknown> {
   return outcome.kind === "completed" ? outcome.data : outcome.kind;
 }
 
-it("gives the id, the size and the first lines of what it keeps, and the tool the rest", async () => {
+it("createResultCache: returns id, size and first lines of a result; the tool reads the rest", async () => {
   const cache = createResultCache();
   const output = Array.from({ length: 30 }, (_, index) => `row ${index + 1}`).join("\n");
   const kept = await cache.cacher.store(output, facts);
@@ -35,42 +35,42 @@ it("gives the id, the size and the first lines of what it keeps, and the tool th
   expect(await ask(cache, { action: "stats", id })).toBe("Lines: 30. Bytes: 200. Tokens: about 50.");
 });
 
-it("shows little of a result that is one long line", async () => {
+it("createResultCache: shortens the preview of a single long line", async () => {
   const kept = await createResultCache().cacher.store("😀".repeat(10_000), facts);
   expect(kept.length).toBeLessThan(900);
   expect(/\p{Surrogate}/u.test(kept)).toBe(false);
 });
 
-it("keeps nothing of its own tool: its answers are not put aside in turn", async () => {
+it("createResultCache: does not store answers of its own tool", async () => {
   const cache = createResultCache({ threshold: 0 });
   expect([cache.cacher.threshold, await cache.cacher.store("x", { toolName: "result_cache" })]).toEqual([0, "x"]);
 });
 
 it.for<[what: string, args: unknown]>([
-  ["no object", "read"],
-  ["no id", { action: "stats" }],
-  ["an id that is no text", { action: "stats", id: 7 }],
-  ["no action", { id: "x" }],
+  ["input that is not an object", "read"],
+  ["a missing id", { action: "stats" }],
+  ["an id that is not a string", { action: "stats", id: 7 }],
+  ["a missing action", { id: "x" }],
   ["an unknown action", { action: "write", id: "x" }],
-  ["the name of a property of every object", { action: "__proto__", id: "x" }],
+  ["the action __proto__", { action: "__proto__", id: "x" }],
   ["line 0", { action: "read", id: "x", start_line: 0 }],
-  ["half a line", { action: "read", id: "x", end_line: 1.5 }],
+  ["a fraction of a line", { action: "read", id: "x", end_line: 1.5 }],
   ["a negative number of lines", { action: "head", id: "x", lines: -1 }],
-  ["no pattern", { action: "grep", id: "x" }],
+  ["a missing pattern", { action: "grep", id: "x" }],
   ["an empty pattern", { action: "grep", id: "x", pattern: "" }],
-  ["an endless pattern", { action: "grep", id: "x", pattern: "x".repeat(1_001) }],
-])("refuses %s", async ([, args]) => {
+  ["a pattern of more than 1,000 characters", { action: "grep", id: "x", pattern: "x".repeat(1_001) }],
+])("result_cache tool: rejects %s", async ([, args]) => {
   expect(await ask(createResultCache(), args)).toBe("invalid-input");
 });
 
 it.for<[what: string, id: string]>([
   ["a guess", "abc-000000000000000000000000"],
   ["a path", "../../etc/passwd"],
-  ["nothing", ""],
-  ["the name of a property of every object", "__proto__"],
-  ["an id in capitals", "ABC-000000000000000000000000"],
-  ["an id with a line behind it", "abc-000000000000000000000000\n"],
-])("an id that is %s fails, and only what could be one reaches the store", async ([what, id]) => {
+  ["empty", ""],
+  ["__proto__", "__proto__"],
+  ["in capitals", "ABC-000000000000000000000000"],
+  ["followed by a line break", "abc-000000000000000000000000\n"],
+])("result_cache tool: fails for an id that is %s, and reads only valid ids", async ([what, id]) => {
   const read: string[] = [];
   const store: ResultStore = { ...createMemoryStore(), read: (asked) => void read.push(asked) };
   const outcome = await runTool(createResultCache({ store, clock: { now: () => 0 } }).tool, { action: "stats", id });
@@ -81,18 +81,18 @@ it.for<[what: string, id: string]>([
   expect(read).toEqual(what === "a guess" ? [id] : []);
 });
 
-it("never gives an id twice, nor one that tells another", async () => {
+it("createResultCache: gives every result a different random id", async () => {
   const cache = createResultCache({ clock: { now: () => 1_000 } });
   const ids = await Promise.all(Array.from({ length: 100 }, () => keep(cache, "x")));
   expect(new Set(ids.map((id) => id.split("-")[1])).size).toBe(100);
   expect(ids.every((id) => /^rs-[0-9a-f]{24}$/.test(id))).toBe(true);
 });
 
-describe("age", () => {
+describe("createResultCache: ttlMs", () => {
   it.for<[ms: number, answer: string]>([
     [3_599_999, "Lines: 1. Bytes: 1. Tokens: about 1."],
     [3_600_000, "failed"],
-  ])("of %d ms", async ([ms, answer]) => {
+  ])("answers for a result of %d ms: %s", async ([ms, answer]) => {
     const clock = createTestClock();
     const cache = createResultCache({ clock });
     const id = await keep(cache, "x");
@@ -100,7 +100,7 @@ describe("age", () => {
     expect(await ask(cache, { action: "stats", id })).toBe(answer);
   });
 
-  it("drops what is too old as the next result comes", async () => {
+  it("removes expired results when the next result is stored", async () => {
     const clock = createTestClock();
     const store = createMemoryStore();
     const cache = createResultCache({ clock, store, ttlMs: 10 });
@@ -112,7 +112,7 @@ describe("age", () => {
     expect((await store.list()).map(({ id }) => id)).toEqual([young, last]);
   });
 
-  it("of any length is fine where there is no limit", async () => {
+  it("keeps results without end if it is Infinity", async () => {
     const clock = createTestClock();
     const cache = createResultCache({ clock, ttlMs: Number.POSITIVE_INFINITY });
     const id = await keep(cache, "x");
@@ -121,8 +121,8 @@ describe("age", () => {
   });
 });
 
-describe("size", () => {
-  it("drops the oldest for a new one, counted in bytes", async () => {
+describe("createResultCache: maxBytes", () => {
+  it("removes the oldest results for a new one, counted in bytes", async () => {
     const clock = createTestClock();
     const store = createMemoryStore();
     const cache = createResultCache({ clock, store, maxBytes: 10 });
@@ -135,7 +135,7 @@ describe("size", () => {
     expect([(await store.list()).map(({ id }) => id), bytes]).toEqual([ids.slice(1), [2, 2, 4]]);
   });
 
-  it("is never more than it may be, also between two that come at once", async () => {
+  it("is not exceeded by results that are stored concurrently", async () => {
     const held = createMemoryStore();
     const store: ResultStore = { ...held, write: async (id, text) => (await Promise.resolve(), held.write(id, text)) };
     const cache = createResultCache({ store, maxBytes: 25 });
@@ -143,7 +143,7 @@ describe("size", () => {
     expect((await held.list()).length).toBe(2);
   });
 
-  it("is made room for before something is written", async () => {
+  it("removes old results before it writes a new one", async () => {
     const held = createMemoryStore();
     let most = 0;
     const store: ResultStore = {
@@ -158,7 +158,7 @@ describe("size", () => {
     expect(most).toBe(2);
   });
 
-  it("refuses what is larger than all of it, and keeps the rest", async () => {
+  it("rejects a result larger than the cache and keeps the others", async () => {
     const cache = createResultCache({ maxBytes: 10 });
     const id = await keep(cache, "x");
     await expect(cache.cacher.store("é".repeat(6), facts)).rejects.toThrow(
@@ -167,7 +167,7 @@ describe("size", () => {
     expect(await ask(cache, { action: "stats", id })).toContain("Bytes: 1.");
   });
 
-  it("leaves alone what it did not make", async () => {
+  it("keeps texts in the store that no cache wrote", async () => {
     const store = createMemoryStore();
     await store.write("somebody's own", "x".repeat(100));
     await keep(createResultCache({ store, maxBytes: 10 }), "x");
@@ -175,7 +175,7 @@ describe("size", () => {
   });
 });
 
-describe("a store that is shared", () => {
+describe("createResultCache: shared store", () => {
   /** A store that counts the results in its lists. */
   function countingStore(): { readonly store: ResultStore; readonly counted: { listed: number } } {
     const held = createMemoryStore();
@@ -188,7 +188,7 @@ describe("a store that is shared", () => {
     return { store: { ...held, list }, counted };
   }
 
-  it("is listed now and then, so that a result costs the same however many are kept", async () => {
+  it("is listed rarely, so that storing a result costs the same at any size", async () => {
     const listedFor = async (count: number): Promise<number> => {
       const { store, counted } = countingStore();
       const cache = createResultCache({ store });
@@ -198,14 +198,14 @@ describe("a store that is shared", () => {
     expect((await listedFor(1_000)) / (await listedFor(100))).toBeLessThan(15);
   });
 
-  it("stays near its size, whoever writes", async () => {
+  it("stays near maxBytes if several caches write to it", async () => {
     const { store } = countingStore();
     const caches = Array.from({ length: 3 }, () => createResultCache({ store, maxBytes: 100 }));
     for (let round = 0; round < 50; round += 1) for (const cache of caches) await keep(cache, "x".repeat(10));
     expect((await store.list()).length).toBeLessThan(20);
   });
 
-  it("keeps what was written while it was listed", async () => {
+  it("counts results that are written while it is listed", async () => {
     const { store } = countingStore();
     const cache = createResultCache({ store: { ...store, list: async () => (await Promise.resolve(), []) }, maxBytes: 25 });
     await Promise.all([keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10))]);
@@ -213,7 +213,7 @@ describe("a store that is shared", () => {
   });
 });
 
-it("hands on what a store throws", async () => {
+it("createResultCache: reports errors of the store", async () => {
   const fail = (): never => {
     throw new Error("The disk is full.");
   };
@@ -223,7 +223,7 @@ it("hands on what a store throws", async () => {
   expect(await ask(broken, { action: "stats", id: await keep(broken, "x") })).toBe("failed");
 });
 
-it("serves several caches from one store", async () => {
+it("createResultCache: reads a result that another cache of the same store wrote", async () => {
   const store = createMemoryStore();
   const id = await keep(createResultCache({ store }), "x");
   expect(await ask(createResultCache({ store }), { action: "head", id })).toBe("Lines 1 to 1 of 1.\nx");
@@ -236,7 +236,7 @@ it.for<[option: string, options: unknown, code: string]>([
   ["threshold", { threshold: -1 }, "invalid-option"],
   ["clock", { clock: Date }, "invalid-option"],
   ["directory", { directory: "x" }, "unknown-option"],
-])("refuses the option %s", ([option, options, code]) => {
+])("createResultCache: rejects an invalid option: %s", ([option, options, code]) => {
   expect(() => createResultCache(options as ResultCacheOptions)).toThrow(
     expect.objectContaining({ code, details: expect.objectContaining({ option }) }),
   );

@@ -25,7 +25,7 @@ function readNumbers(env?: { readonly [name: string]: unknown }): { [path: strin
 
 const defaults = Object.fromEntries(variables.map(([, path, range]) => [path, range.default]));
 
-describe.for(variables)("%s", ([name, path, range]) => {
+describe.for(variables)("readEnvironment: %s", ([name, path, range]) => {
   it.for<[value: unknown, problem: EnvironmentProblem["problem"] | undefined, used: number]>([
     [undefined, undefined, range.default],
     [`${range.min}`, undefined, range.min],
@@ -72,7 +72,7 @@ describe.for(variables)("%s", ([name, path, range]) => {
     [true, "not-a-whole-number", range.default],
     [null, "not-a-whole-number", range.default],
     [["20000"], "not-a-whole-number", range.default],
-  ])("of %o: %s, used is %d", ([value, problem, used]) => {
+  ])("given %o, reports the problem %s and uses %d (%#)", ([value, problem, used]) => {
     const env = { [name]: value };
     expect(readNumbers(env)).toEqual({ ...defaults, [path]: used });
     const told: EnvironmentProblem[] = [];
@@ -82,8 +82,8 @@ describe.for(variables)("%s", ([name, path, range]) => {
   });
 });
 
-describe("an environment", () => {
-  it("may hold several bad values: each is told once, in the order of the table", () => {
+describe("readEnvironment", () => {
+  it("reports each bad value once, in the order of the variables", () => {
     const env = {
       TURNWRIGHT_TOOL_MS: "5m",
       TURNWRIGHT_STREAM_IDLE_MS: "9999",
@@ -104,22 +104,22 @@ describe("an environment", () => {
   });
 
   it.for<[title: string, value: unknown, shown: string]>([
-    ["a long text cut", "x".repeat(100_000), `${"x".repeat(64)}…`],
+    ["a long value shortened", "x".repeat(100_000), `${"x".repeat(64)}…`],
     ["a credential redacted", "sk-abc123def456ghi789", "[redacted]"],
-    ["an object as what it is", { secret: 1 }, "an object"],
+    ["an object by its type", { secret: 1 }, "an object"],
     ["a number as it is", Number.NaN, "NaN"],
-  ])("shows of %s", ([, value, shown]) => {
+  ])("reports %s", ([, value, shown]) => {
     const { problems } = readEnvironment({ TURNWRIGHT_TOOL_MS: value });
     expect(problems.map((problem) => problem.value)).toEqual([shown]);
     expect(JSON.parse(JSON.stringify(problems))).toEqual(problems);
   });
 
-  it("without a prototype, or full of other things, gives the defaults", () => {
+  it("returns the defaults for an environment without a prototype or with other keys", () => {
     expect(readNumbers(Object.create(null))).toEqual(defaults);
     expect(readNumbers(JSON.parse('{ "__proto__": { "TURNWRIGHT_TOOL_MS": "20000" }, "constructor": "1" }'))).toEqual(defaults);
   });
 
-  it("is never written to, and nothing is printed", () => {
+  it("does not change the environment and prints nothing", () => {
     const printed = (["log", "warn", "error", "info", "debug"] as const).map((verb) => vi.spyOn(console, verb));
     const env = Object.freeze({ TURNWRIGHT_TOOL_MS: "soon" });
     expect(readEnvironment(env).problems).toHaveLength(1);
@@ -128,11 +128,11 @@ describe("an environment", () => {
   });
 
   it.for<[title: string, read: () => unknown, option: string]>([
-    ["is a text", () => readEnvironment("A=1" as never), "env"],
-    ["is null", () => readEnvironment(null as never), "env"],
-    ["comes with something to call that is none", () => readEnvironment({}, { onProblem: true as never }), "onProblem"],
-    ["comes with options that are none", () => readEnvironment({}, null as never), "options"],
-  ])("that %s is refused", ([, read, option]) => {
+    ["a string as environment", () => readEnvironment("A=1" as never), "env"],
+    ["null as environment", () => readEnvironment(null as never), "env"],
+    ["an onProblem that is not a function", () => readEnvironment({}, { onProblem: true as never }), "onProblem"],
+    ["null as options", () => readEnvironment({}, null as never), "options"],
+  ])("rejects %s", ([, read, option]) => {
     let thrown: unknown;
     try {
       read();
@@ -143,18 +143,18 @@ describe("an environment", () => {
   });
 });
 
-it("an option that does not exist is refused, with a hint", () => {
+it("readEnvironment: rejects an unknown option and suggests the nearest one", () => {
   const read = (): unknown => Reflect.apply(readEnvironment, undefined, [{}, { onProblems: () => {} }]);
   expect(read).toThrow('There is no option "onProblems". Did you mean "onProblem"?');
 });
 
-describe("where no environment is handed in", () => {
+describe("readEnvironment without an argument", () => {
   afterEach(() => {
     vi.unstubAllEnvs();
     vi.unstubAllGlobals();
   });
 
-  it("that of the process is read", () => {
+  it("reads the environment of the process", () => {
     vi.stubEnv("TURNWRIGHT_TOOL_MS", "45000");
     expect(readNumbers()["timeouts.toolMs"]).toBe(45_000);
   });
@@ -162,9 +162,9 @@ describe("where no environment is handed in", () => {
   it.for<[title: string, host: unknown]>([
     ["no process", undefined],
     ["a process without an environment", {}],
-    ["a process whose environment is no object", { env: "A=1" }],
-    ["something else of that name", "a worker"],
-  ])("a platform with %s gives the defaults", ([, host]) => {
+    ["a process whose environment is not an object", { env: "A=1" }],
+    ["another global named process", "a worker"],
+  ])("returns the defaults on a platform with %s", ([, host]) => {
     vi.stubGlobal("process", host);
     const numbers = readNumbers();
     vi.unstubAllGlobals();
@@ -172,10 +172,10 @@ describe("where no environment is handed in", () => {
   });
 });
 
-describe("a run with the settings of an environment", () => {
+describe("runToolLoop with readEnvironment", () => {
   const messages = [{ role: "user", content: "Go." }] as const;
 
-  it("has its defaults where nothing is set", async () => {
+  it("uses the defaults if no variable is set", async () => {
     const { limits, timeouts } = readEnvironment({});
     const clock = createTestClock();
     const run = runToolLoop({ provider: createMockProvider([[text("Hm."), stall()]]), messages, clock, limits, timeouts });
@@ -183,7 +183,7 @@ describe("a run with the settings of an environment", () => {
     expect((await run).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
   });
 
-  it("is bounded by them", async () => {
+  it("ends at the limits and timeouts of the variables", async () => {
     const { limits, timeouts } = readEnvironment({
       TURNWRIGHT_MAX_ITERATIONS: "3",
       TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS: "2",
@@ -208,7 +208,7 @@ describe("a run with the settings of an environment", () => {
   });
 });
 
-it("reads variables of the caller's own names, and reports problems under them", () => {
+it("readEnvironment: reads variables under the caller's names and reports them so", () => {
   const names = { maxIterations: "MAX_STEPS", toolMs: "TOOL_LIMIT" };
   const env = { MAX_STEPS: "7", TOOL_LIMIT: "soon", TURNWRIGHT_MAX_ITERATIONS: "9", TURNWRIGHT_STREAM_IDLE_MS: "20000" };
   const { limits, timeouts, problems } = readEnvironment(env, { names });
@@ -216,6 +216,9 @@ it("reads variables of the caller's own names, and reports problems under them",
   expect(problems).toEqual([{ name: "TOOL_LIMIT", value: "soon", problem: "not-a-whole-number", used: 300_000 }]);
 });
 
-it.each([[{ maxIterations: "" }], [{ toolMs: 7 }], [{ iterations: "X" }], ["X"]])("refuses %j as names of variables", (names) => {
-  expect(() => readEnvironment({}, { names: names as never })).toThrow(expect.objectContaining({ name: "LoopError" }));
-});
+it.each([[{ maxIterations: "" }], [{ toolMs: 7 }], [{ iterations: "X" }], ["X"]])(
+  "readEnvironment: rejects %j as variable names",
+  (names) => {
+    expect(() => readEnvironment({}, { names: names as never })).toThrow(expect.objectContaining({ name: "LoopError" }));
+  },
+);

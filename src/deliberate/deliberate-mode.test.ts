@@ -10,7 +10,7 @@ const triggers: DeliberateModeOptions["triggers"] = {
 };
 const always = ["get_time", { trigger: "^", match: "", source: "always" }] as const;
 
-/** Returns the tools that a turn exposes, with the reasons. Omits tools that are always exposed. */
+/** Returns the tools that a turn allows, with the reasons. Omits tools that are always allowed. */
 function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
   const { active, allowedNames, triggerMatchByToolName } = mode.forTurn(turn);
   expect([active, [...allowedNames]]).toEqual([true, [...triggerMatchByToolName.keys()]]);
@@ -20,8 +20,8 @@ function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
     .join(", ");
 }
 
-describe("deliberate mode", () => {
-  it("exposes the tools whose trigger is in the text, each for the first one that is", () => {
+describe("createDeliberateMode", () => {
+  it("allows each tool with a trigger in the text, for its first match", () => {
     const mode = createDeliberateMode({ triggers });
     const { triggerMatchByToolName, allowedNames } = mode.forTurn({ text: "Reminders: look it up and remind me." });
     expect([...triggerMatchByToolName]).toEqual([
@@ -34,13 +34,13 @@ describe("deliberate mode", () => {
     expect(judge(mode, { text: "hello" })).toBe("");
   });
 
-  it("exposes nothing where nothing was asked for", () => {
+  it("allows no tool if no trigger matches", () => {
     for (const options of [{ triggers: {} }, { triggers: { search: [] } }, { triggers: { search: "look" } }]) {
       expect(createDeliberateMode(options).forTurn({ text: "hello" }).allowedNames.size).toBe(0);
     }
   });
 
-  it("lists the triggers that it leaves out, and works with the others", () => {
+  it("lists invalid triggers in problems and uses the others", () => {
     const mode = createDeliberateMode({
       triggers: { search: ["", "/(?=x)/", "look"], get_time: "/a/g" },
       followUps: ["!?", "encore"],
@@ -60,12 +60,12 @@ describe("deliberate mode", () => {
     expect(createDeliberateMode({ triggers }).problems).toEqual([]);
   });
 
-  it("tells no more than 200 units of what matched", () => {
+  it("reports at most 200 characters of a match", () => {
     const { triggerMatchByToolName } = createDeliberateMode({ triggers: { a: "/x+/" } }).forTurn({ text: "x".repeat(900) });
     expect(triggerMatchByToolName.get("a")?.match).toBe(`${"x".repeat(200)}…`);
   });
 
-  it("takes the keys of prototypes for what they are: names", () => {
+  it("treats __proto__ and constructor as plain names", () => {
     const mode = createDeliberateMode({ triggers: JSON.parse('{"__proto__":"dunder","constructor":"build"}') });
     expect(judge(mode, { text: "build a dunder" })).toBe(
       '__proto__: literal dunder "dunder", constructor: literal build "build"',
@@ -79,11 +79,11 @@ describe("deliberate mode", () => {
   });
 });
 
-describe("the regular expressions of a turn", () => {
+describe("createDeliberateMode: slow regular expressions", () => {
   const slow = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`t${index}`, `/.{0,49${index % 10}}z/`]));
   const texts = Array.from({ length: 20 }, () => "a".repeat(4_096));
 
-  it("are no longer looked for once they have taken too long, and phrases are", () => {
+  it("are left unsearched after a while, but phrases are still found", () => {
     const mode = createDeliberateMode({ triggers: { ...slow, last: "again", search: "look" } });
     const gate = mode.forTurn({ text: "again", recent: ["look", ...texts.slice(1)] });
     expect([...gate.allowedNames]).toEqual(["last", "search"]);
@@ -93,7 +93,7 @@ describe("the regular expressions of a turn", () => {
   });
 });
 
-describe("a follow-up", () => {
+describe("createDeliberateMode: follow-ups", () => {
   const recent = ["look it up", "remind me to eat", "thanks"];
   const asked = 'set_reminder: follow-up remind me "remind me"';
 
@@ -108,25 +108,25 @@ describe("a follow-up", () => {
     ["againx", ""],
     ["", ""],
     ["!", ""],
-  ])("%j", ([text, exposed]) => {
+  ])("allow for %j the tools %j", ([text, exposed]) => {
     expect(judge(createDeliberateMode({ triggers }), { text, recent })).toBe(exposed);
   });
 
   it.for<[what: string, recent: readonly string[] | undefined, exposed: string]>([
     [
-      "the newest text that asked for anything",
+      "the newest text that matched a trigger",
       ["remind me", "look up", "do it again"],
       'search: follow-up /look (?:it |that )?up/i "look up"',
     ],
-    ["nothing where nobody asked", ["hello"], ""],
-    ["nothing where nobody spoke", undefined, ""],
-    ["the 20th text before", ["remind me", ...Array.from({ length: 19 }, () => "hm")], asked],
-    ["nothing that is longer ago", ["remind me", ...Array.from({ length: 20 }, () => "hm")], ""],
-  ])("repeats %s", ([, texts, exposed]) => {
+    ["nothing if no text matched a trigger", ["hello"], ""],
+    ["nothing without recent texts", undefined, ""],
+    ["the 20th most recent text", ["remind me", ...Array.from({ length: 19 }, () => "hm")], asked],
+    ["nothing older than the 20th text", ["remind me", ...Array.from({ length: 20 }, () => "hm")], ""],
+  ])("repeat %s", ([, texts, exposed]) => {
     expect(judge(createDeliberateMode({ triggers }), { text: "again", recent: texts })).toBe(exposed);
   });
 
-  it("may be said in other words, which replace the English ones", () => {
+  it("use the phrases of the followUps option instead of the English ones", () => {
     const mode = createDeliberateMode({ triggers, followUps: ["Noch einmal", "もう一度", "cafe\u0301"] });
     expect(["noch EINMAL!", "もう一度。", "Café", "again"].map((text) => judge(mode, { text, recent }))).toEqual([
       asked,
@@ -137,7 +137,7 @@ describe("a follow-up", () => {
     expect(judge(createDeliberateMode({ triggers, followUps: [] }), { text: "again", recent })).toBe("");
   });
 
-  it("yields to what the text itself asks for, and precedes what is retained", () => {
+  it("rank below direct triggers and above retained tools", () => {
     const mode = createDeliberateMode({ triggers: { a: "again", b: "bee", c: "sea" } });
     const first = mode.forTurn({ conversationId: "1", text: "bee, sea" });
     first.retain("b");
@@ -148,7 +148,7 @@ describe("a follow-up", () => {
   });
 });
 
-describe("retention", () => {
+describe("createDeliberateMode: retainTurns", () => {
   const kept = 'set_reminder: retained remind me "remind me"';
   const say = (mode: DeliberateMode, count: number, conversationId = "1"): readonly string[] =>
     Array.from({ length: count }, () => judge(mode, { conversationId, text: "hm" }));
@@ -159,19 +159,19 @@ describe("retention", () => {
     [0, 0],
     [1, 1],
     [10, 10],
-  ])("of %s turns keeps a tool that succeeded for exactly %d", ([retainTurns, turns]) => {
+  ])("set to %s keeps a tool that succeeded for %d turns", ([retainTurns, turns]) => {
     const mode = createDeliberateMode({ triggers, retainTurns });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, turns + 2)).toEqual([...Array.from({ length: turns }, () => kept), "", ""]);
   });
 
-  it("does not keep what did not succeed, nor what was not exposed", () => {
+  it("keeps neither a tool that did not succeed nor one that was not allowed", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("search");
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("begins anew with each success, also with that of a retained tool", () => {
+  it("starts again with each success, even of a retained tool", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, 1)).toEqual([kept]);
@@ -179,7 +179,7 @@ describe("retention", () => {
     expect(say(mode, 3)).toEqual([kept, kept, ""]);
   });
 
-  it("tells a direct match rather than a retained one", () => {
+  it("reports a direct match instead of a retained one", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("set_reminder");
     expect(judge(mode, { ...ask, text: "my reminders" })).toBe('set_reminder: stem reminder* "reminders"');
@@ -195,7 +195,7 @@ describe("retention", () => {
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("does not let a late success shorten what a newer one gave", () => {
+  it("is not shortened by a late success of an older turn", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     const slow = mode.forTurn(ask);
     mode.forTurn(ask).retain("set_reminder");
@@ -203,21 +203,21 @@ describe("retention", () => {
     expect(say(mode, 3)).toEqual([kept, kept, ""]);
   });
 
-  it("is of one conversation, and of none without a name", () => {
+  it("applies to one conversation, and to none without a conversationId", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("set_reminder");
     mode.forTurn({ text: "remind me" }).retain("set_reminder");
     expect([say(mode, 1, "2"), judge(mode, { text: "hm" }), say(mode, 1, "1")]).toEqual([[""], "", [kept]]);
   });
 
-  it("does not change a gate that was made", () => {
+  it("does not change an earlier result of forTurn()", () => {
     const mode = createDeliberateMode({ triggers });
     const gate = mode.forTurn({ conversationId: "1", text: "hm" });
     mode.forTurn(ask).retain("set_reminder");
     expect([...gate.allowedNames]).toEqual(["get_time"]);
   });
 
-  it("forgets the conversation that was not used for longest", () => {
+  it("forgets the least recently used conversation above maxConversations", () => {
     const mode = createDeliberateMode({ triggers, maxConversations: 2 });
     for (const conversationId of ["1", "2"]) mode.forTurn({ ...ask, conversationId }).retain("set_reminder");
     expect(say(mode, 1, "1")).toEqual([kept]);
@@ -229,7 +229,7 @@ describe("retention", () => {
   });
 });
 
-describe("options that make no sense are refused", () => {
+describe("createDeliberateMode: invalid options", () => {
   const create = (options: object) => () => Reflect.apply(createDeliberateMode, undefined, [options]);
   const turn = (given: unknown) => () => Reflect.apply(createDeliberateMode({ triggers }).forTurn, undefined, [given]);
 
@@ -252,7 +252,7 @@ describe("options that make no sense are refused", () => {
     ['Option "conversationId" must be a string that is not empty, but is "".', turn({ text: "", conversationId: "" })],
     ['Option "recent" must be an array of strings, but is an array of 1 item.', turn({ text: "", recent: [7] })],
     ['There is no option "history".', turn({ text: "", history: [] })],
-  ])("%s", ([message, act]) => {
+  ])("throw: %s", ([message, act]) => {
     expect(act).toThrow(message);
     expect(act).toThrow(expect.toSatisfy((error) => isLoopError(error)));
   });

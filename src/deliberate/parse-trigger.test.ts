@@ -9,7 +9,7 @@ function find(trigger: string, text: string): string | undefined {
 
 const none = undefined;
 
-describe("a literal trigger", () => {
+describe("parseTrigger: literal", () => {
   it.for<[trigger: string, text: string, match: string | undefined]>([
     ["remind me", "Please remind me at six.", "remind me"],
     ["remind me", "REMIND Me", "REMIND Me"],
@@ -62,13 +62,13 @@ describe("a literal trigger", () => {
     // Korean has spaces, and a word boundary excludes its endings.
     ["알림", "알림 설정", "알림"],
     ["알림", "알림을 설정", none],
-  ])("%j in %j is %j", ([trigger, text, match]) => {
+  ])("%j in %j matches %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "literal" });
   });
 });
 
-describe("a stem", () => {
+describe("parseTrigger: stem", () => {
   it.for<[trigger: string, text: string, match: string | undefined]>([
     ["remind*", "Reminding you", "Reminding"],
     ["remind*", "remind", "remind"],
@@ -81,13 +81,13 @@ describe("a stem", () => {
     ["caf*", "cafe\u0301s x", "caf\u00e9s"],
     ["提醒*", "请提醒我", "提醒"],
     ["c++*", "c++17 x", "c++17"],
-  ])("%j in %j is %j", ([trigger, text, match]) => {
+  ])("%j in %j matches %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "stem" });
   });
 });
 
-describe("a regular expression", () => {
+describe("parseTrigger: regular expression", () => {
   it.for<[trigger: string, text: string, match: string | undefined]>([
     ["/remind(er)?s?/i", "My Reminders", "Reminders"],
     ["/remind/", "Remind", none],
@@ -97,13 +97,13 @@ describe("a regular expression", () => {
     ["/a/b/", "a/b", "a/b"],
     ["/caf\u00e9/", "cafe\u0301", "caf\u00e9"],
     ["/cafe\u0301$/", "caf\u00e9", "caf\u00e9"],
-  ])("%j in %j is %j", ([trigger, text, match]) => {
+  ])("%j in %j matches %j", ([trigger, text, match]) => {
     expect(find(trigger, text)).toBe(match);
     expect(parseTrigger(trigger)).toMatchObject({ source: "regex" });
   });
 });
 
-it('the trigger "^" holds for every text, and matches nothing of it', () => {
+it('parseTrigger: "^" holds for every text with an empty match', () => {
   expect([find("^", "anything"), find(" ^ ", ""), parseTrigger("^")]).toMatchObject(["", "", { source: "always" }]);
 });
 
@@ -124,21 +124,21 @@ it.for<[trigger: string, problem: string | RegExp]>([
   ["*mind", 'has a "*" that is not at the end of its last word'],
   ["a".repeat(501), "is longer than 500 characters"],
   [`/${"a".repeat(499)}/`, "is longer than 500 characters"],
-])("%.60j is refused", ([trigger, problem]) => {
+])("parseTrigger: rejects $0", ([trigger, problem]) => {
   expect(parseTrigger(trigger)).toEqual({
     kind: "refused",
     problem: typeof problem === "string" ? problem : expect.stringMatching(problem),
   });
 });
 
-describe("a text", () => {
-  it("is looked at up to its 16,384th unit", () => {
+describe("readText", () => {
+  it("keeps the first 16,384 characters", () => {
     const blank = " ".repeat(16_380);
     expect(find("stop", `${blank}stop`)).toBe("stop");
     expect(find("stop", `${blank} stop`)).toBeUndefined();
   });
 
-  it("keeps 30 marks on a letter, for more take long to compose", () => {
+  it("keeps 30 marks on a letter, because more take long to compose", () => {
     // One mark becomes part of the letter.
     expect(readText(`a${"\u0301\u0323".repeat(8_000)}b`)).toHaveLength(31);
     expect(readText(`x${"\u0323".repeat(30)}`)).toHaveLength(31);

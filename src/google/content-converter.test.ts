@@ -1,4 +1,4 @@
-// Converted messages: sent back unchanged if possible, otherwise written from their neutral parts.
+// Messages are sent back unchanged if possible, and otherwise rebuilt from their neutral parts.
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json, Message, ToolMessage, ToolResultPart } from "../core/provider-kit.ts";
@@ -32,8 +32,8 @@ const signedCall = { functionCall: { name: "f", args: {} }, thoughtSignature: "s
 const partsOf = (message: Message, more: Partial<ContentSettings> = {}, before?: Message): readonly unknown[] =>
   createContentConverter({ ...settings, ...more })(message, before, 0).parts;
 
-describe("a turn", () => {
-  it("is sent as it came, and its role is the model's", () => {
+describe("createContentConverter: an assistant message", () => {
+  it("is sent back unchanged with the role model", () => {
     const turn = turnOf([text("A"), call("c")], { text: "Hm", thought: true }, { text: "A" }, signedCall);
     expect(createContentConverter(settings)(turn, undefined, 0)).toEqual({
       role: "model",
@@ -42,25 +42,25 @@ describe("a turn", () => {
   });
 
   it.for<[what: string, turn: AssistantMessage]>([
-    ["without provider metadata", { role: "assistant", content: [text("A"), call("c")] }],
-    ["whose text was changed", turnOf([text("A"), call("c")], { text: "B" }, signedCall)],
+    ["has no provider metadata", { role: "assistant", content: [text("A"), call("c")] }],
+    ["has changed text", turnOf([text("A"), call("c")], { text: "B" }, signedCall)],
+    ["has a renamed call", turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "g" }, thoughtSignature: "s" })],
+    ["lacks a call of its metadata", turnOf([text("A"), call("c")], { text: "A" }, signedCall, signedCall)],
+    ["has a call that its metadata lacks", turnOf([text("A"), call("c")], { text: "A" })],
     [
-      "whose call was renamed",
-      turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "g" }, thoughtSignature: "s" }),
-    ],
-    ["that lost a call", turnOf([text("A"), call("c")], { text: "A" }, signedCall, signedCall)],
-    ["that got a call", turnOf([text("A"), call("c")], { text: "A" })],
-    [
-      "whose call has another id",
+      "has a call with another id",
       turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { id: "x", name: "f" }, thoughtSignature: "s" }),
     ],
-    ["whose arguments are no object", turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "f", args: [1] } })],
-    ["with a part of another kind", turnOf([text("A"), call("c")], { text: "A" }, "x", signedCall)],
-  ])("%s is written anew", ([, turn]) => {
+    [
+      "has arguments that are not an object",
+      turnOf([text("A"), call("c")], { text: "A" }, { functionCall: { name: "f", args: [1] } }),
+    ],
+    ["has metadata of another kind", turnOf([text("A"), call("c")], { text: "A" }, "x", signedCall)],
+  ])("is rebuilt if it %s", ([, turn]) => {
     expect(partsOf(turn)).toEqual([{ text: "A" }, { functionCall: { name: "f", args: {} }, thoughtSignature: placeholder }]);
   });
 
-  it("whose call has a name that the service refuses is written anew", () => {
+  it("is rebuilt if a call has a name that the service rejects", () => {
     const turn = turnOf([call("c", "get weather!")], { functionCall: { name: "get weather!", args: {} }, thoughtSignature: "s" });
     expect(partsOf(turn)).toEqual([{ functionCall: { name: "get_weather_", args: {} }, thoughtSignature: placeholder }]);
   });
@@ -68,13 +68,13 @@ describe("a turn", () => {
   it.for<[what: string, author: object]>([
     ["service", { provider: "gcp.vertex_ai" }],
     ["model", { model: "n" }],
-  ])("of which a part is of another $0 is written anew", ([, author]) => {
+  ])("is rebuilt if a part comes from another %s", ([, author]) => {
     const turn = turnOf([text("A")], { text: "A", thoughtSignature: "s" });
     const [part] = turn.providerMetadata ?? [];
     expect(partsOf({ ...turn, providerMetadata: part === undefined ? [] : [{ ...part, ...author }] })).toEqual([{ text: "A" }]);
   });
 
-  it("written anew has its reasoning and ids left out, and names and arguments that the service takes", () => {
+  it("is rebuilt without reasoning and ids, with valid names and arguments", () => {
     const content: readonly AssistantPart[] = [
       { type: "reasoning", text: "Hm" },
       text("A"),
@@ -93,7 +93,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("is signed at its first call, where nothing of it is and Gemini 3 reads it", () => {
+  it("gets a placeholder signature on its first call for Gemini 3", () => {
     const turn: AssistantMessage = { role: "assistant", content: [text("A"), call("c1"), call("c2")] };
     const plain = { functionCall: { name: "f", args: {} } };
     expect(partsOf(turn)).toEqual([{ text: "A" }, { ...plain, thoughtSignature: placeholder }, plain]);
@@ -102,20 +102,20 @@ describe("a turn", () => {
   });
 
   it.for<[what: string, turn: AssistantMessage]>([
-    ["nothing", { role: "assistant", content: [] }],
-    ["a blank text", { role: "assistant", content: [text(" ")] }],
-    ["reasoning", { role: "assistant", content: [{ type: "reasoning", text: "Hm" }] }],
-    ["thoughts", turnOf([], { text: "Hm", thought: true, thoughtSignature: "s" })],
-  ])("of %s is left out", ([, turn]) => {
+    ["no content", { role: "assistant", content: [] }],
+    ["only a blank text", { role: "assistant", content: [text(" ")] }],
+    ["only reasoning", { role: "assistant", content: [{ type: "reasoning", text: "Hm" }] }],
+    ["only thoughts", turnOf([], { text: "Hm", thought: true, thoughtSignature: "s" })],
+  ])("is omitted if it has %s", ([, turn]) => {
     expect(partsOf(turn)).toEqual([]);
   });
 });
 
-describe("the answers of a turn", () => {
+describe("createContentConverter: tool results", () => {
   const answerOf = (message: ToolMessage, before?: Message): readonly unknown[] =>
     partsOf(message, {}, before).map((part) => Object(part).functionResponse);
 
-  it("carry the ids of the turn as it is sent", () => {
+  it("have the call ids of the message as it is sent", () => {
     const asked: readonly AssistantPart[] = [call("c1", "f", { providerCallId: "p1" }), call("c2")];
     const providerMetadata = turnOf(
       asked,
@@ -136,12 +136,12 @@ describe("the answers of a turn", () => {
     ["denied", "error"],
     ["unknown-tool", "error"],
     ["interrupted", "error"],
-  ])("of the outcome %s is its %s", ([outcome, key]) => {
+  ])("with the outcome %s are sent as %s", ([outcome, key]) => {
     const message: ToolMessage = { role: "tool", results: [result("c", { outcome, result: { a: [1] } })] };
     expect(answerOf(message)).toEqual([{ name: "f", response: { [key]: { a: [1] } } }]);
   });
 
-  it("hold texts beside the result, but no empty ones", () => {
+  it("include texts next to the result, but no empty ones", () => {
     const content = ["A", "", "B"].map((said) => ({ type: "text", text: said }) as const);
     const message: ToolMessage = { role: "tool", results: [result("c", { content }), result("d", { content: [] })] };
     expect(answerOf(message)).toEqual([
@@ -150,7 +150,7 @@ describe("the answers of a turn", () => {
     ]);
   });
 
-  it("hold images and files that may stand in them, and words for those that cannot be sent; others follow", () => {
+  it("include supported files and notes for unsupported ones; other files follow", () => {
     const content = [
       { type: "file", mediaType: "text/csv", data: "YTti" },
       { type: "file", mediaType: "audio/wav", data: "UklG" },
@@ -174,14 +174,14 @@ describe("the answers of a turn", () => {
     ]);
   });
 
-  it("have the name that the call has", () => {
+  it("have a name that the service accepts", () => {
     expect(answerOf({ role: "tool", results: [result("c", { name: "get weather!" })] })).toMatchObject([
       { name: "get_weather_" },
     ]);
   });
 });
 
-it("each message is converted once, and answers anew for another turn", () => {
+it("createContentConverter: converts a message once, but results again after another message", () => {
   const convert = createContentConverter(settings);
   const turn = turnOf([call("c", "f", { providerCallId: "p" })], { functionCall: { id: "p", name: "f" }, thoughtSignature: "s" });
   const answers: ToolMessage = { role: "tool", results: [result("c")] };

@@ -34,7 +34,7 @@ it.for<[part: MediaPart, wire: MediaWirePart | undefined]>([
   [image("image/png", "data:image/webp;base64,AAAA"), inline("image/webp", "AAAA")],
   [file("text/plain", "data:text/html,%3Cb%3EZo%C3%AB"), inline("text/plain", "PGI+Wm/Dqw==")],
   [file("text/plain", "data:text/plain"), undefined],
-])("%j is sent as %j, else refused where a user sent it and told where a tool returned it", ([part, wire]) => {
+])("toContentParts and toResultMedia: convert %j to %j (undefined: unsupported)", ([part, wire]) => {
   if (wire !== undefined) {
     expect([toContentParts([part], place), toResultMedia(part)]).toEqual([[wire], wire]);
     return;
@@ -51,7 +51,7 @@ it.for<[part: MediaWirePart, stands: boolean]>([
   [inline("image/heic", "AAAA"), false],
   [inline("audio/wav", "AAAA"), false],
   [address("image/png", "https://a.example/i.png"), false],
-])("whether %j stands within an answer is %s", ([part, stands]) => {
+])("standsInAnswer(%j) is %s", ([part, stands]) => {
   expect(standsInAnswer(part)).toBe(stands);
 });
 
@@ -64,6 +64,6 @@ it.for<[content: string | readonly ContentPart[], parts: readonly object[]]>([
     [{ type: "text", text: "a" }, { type: "text", text: " " }, image("image/png", "AAAA")],
     [{ text: "a" }, inline("image/png", "AAAA")],
   ],
-])("the content %j is sent as %j", ([content, parts]) => {
+])("toContentParts: converts %j to %j", ([content, parts]) => {
   expect(toContentParts(content, place)).toEqual(parts);
 });

@@ -22,32 +22,32 @@ function build(
 }
 
 it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGenerateContentOptions>, config: object]>([
-  ["nothing", {}, {}, {}],
+  ["no options", {}, {}, {}],
   ["a system text", { system: "Be brief." }, {}, { systemInstruction: { parts: [{ text: "Be brief." }] } }],
-  ["a blank system text", { system: " " }, {}, {}],
-  ["a token", { continuationToken: "t" }, {}, { continuationToken: "t" }],
+  ["no blank system text", { system: " " }, {}, {}],
+  ["a continuation token", { continuationToken: "t" }, {}, { continuationToken: "t" }],
   ["a tool", { tools: [tool] }, {}, { tools: [declared] }],
-  ["a choice without a tool", { toolChoice: "required" }, {}, {}],
+  ["no tool choice without tools", { toolChoice: "required" }, {}, {}],
   [
-    "auto",
+    "tool choice auto",
     { tools: [tool], toolChoice: "auto" },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "AUTO" } } },
   ],
   [
-    "required",
+    "tool choice required",
     { tools: [tool], toolChoice: "required" },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "ANY" } } },
   ],
   [
-    "none",
+    "tool choice none",
     { tools: [tool], toolChoice: "none" },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "NONE" } } },
   ],
   [
-    "one tool",
+    "the choice of one tool",
     { tools: [tool], toolChoice: { name: "f" } },
     {},
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["f"] } } },
@@ -58,21 +58,21 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
     { streamArguments: true },
     { tools: [declared], toolConfig: { functionCallingConfig: { mode: "AUTO", streamFunctionCallArguments: true } } },
   ],
-  ["tools of the service", { toolChoice: "auto" }, { serverTools: [{ urlContext: {} }] }, { tools: [{ urlContext: {} }] }],
+  ["server tools", { toolChoice: "auto" }, { serverTools: [{ urlContext: {} }] }, { tools: [{ urlContext: {} }] }],
   [
-    "tools of both",
+    "tools and server tools",
     { tools: [tool] },
     { serverTools: [{ urlContext: {} }] },
     { tools: [declared, { urlContext: {} }], toolConfig: { includeServerSideToolInvocations: true } },
   ],
   [
-    "tools of both for Gemini 2",
+    "tools and server tools for Gemini 2",
     { tools: [tool] },
     { serverTools: [{ urlContext: {} }], generation: 2 },
     { tools: [declared, { urlContext: {} }] },
   ],
   [
-    "tools of both for Vertex AI",
+    "tools and server tools for Vertex AI",
     { tools: [tool] },
     { serverTools: [{ urlContext: {} }], client: { ...client, vertexai: true } },
     { tools: [declared, { urlContext: {} }] },
@@ -84,10 +84,10 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
     {},
     { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 0 },
   ],
-  ["no stop sequences", { settings: { stopSequences: [] } }, {}, {}],
-  ["fields of its own", { settings: { temperature: 0, extra: { temperature: 1, topK: 2 } } }, {}, { temperature: 1, topK: 2 }],
+  ["no empty list of stop sequences", { settings: { stopSequences: [] } }, {}, {}],
+  ["extra fields", { settings: { temperature: 0, extra: { temperature: 1, topK: 2 } } }, {}, { temperature: 1, topK: 2 }],
   [
-    "fields of its own in place of what is relied on",
+    "no extra fields that would replace fixed ones",
     {
       settings: {
         extra: { abortSignal: null, automaticContinuation: true, automaticFunctionCalling: null, continuationToken: "x" },
@@ -97,7 +97,7 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
     {},
     { continuationToken: "t" },
   ],
-])("with %s", ([, request, options, config]) => {
+])("buildGenerateParams: builds a config with %s", ([, request, options, config]) => {
   expect(build(request, options)).toEqual({
     model: "m",
     contents: [{ role: "user", parts: [{ text: "hi" }] }],
@@ -105,12 +105,12 @@ it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGen
   });
 });
 
-it("a field __proto__ of its own stays a field", () => {
+it("buildGenerateParams: keeps an extra field named __proto__ as data", () => {
   const { config } = build({ settings: { extra: JSON.parse('{"__proto__":{"a":1}}') } });
   expect(Object.getOwnPropertyDescriptor(config, "__proto__")?.value).toEqual({ a: 1 });
 });
 
-it("tools are written once", () => {
+it("buildGenerateParams: converts each tool once", () => {
   const written = (): unknown => Object(build({ tools: [tool] }).config).tools[0].functionDeclarations[0];
   expect(written()).toBe(written());
 });
@@ -120,11 +120,15 @@ const said = (...texts: readonly string[]): object => ({ role: "user", parts: te
 
 it.for<[what: string, messages: readonly Message[], contents: readonly object[]]>([
   ["a conversation", [user, turn, user], [said("hi"), { role: "model", parts: [{ text: "A" }] }, said("hi")]],
-  ["two of the user", [user, user], [said("hi", "hi")]],
-  ["two of the model", [user, turn, turn], [said("hi"), { role: "model", parts: [{ text: "A" }, { text: "A" }] }]],
-  ["an empty turn between two of the user", [user, { role: "assistant", content: [] }, user], [said("hi", "hi")]],
-  ["the model first", [turn, user], [said("(The conversation begins.)"), { role: "model", parts: [{ text: "A" }] }, said("hi")]],
-  ["none", [], []],
-])("roles alternate: %s", ([, messages, contents]) => {
+  ["two user messages", [user, user], [said("hi", "hi")]],
+  ["two assistant messages", [user, turn, turn], [said("hi"), { role: "model", parts: [{ text: "A" }, { text: "A" }] }]],
+  ["an empty message between two user messages", [user, { role: "assistant", content: [] }, user], [said("hi", "hi")]],
+  [
+    "a leading assistant message",
+    [turn, user],
+    [said("(The conversation begins.)"), { role: "model", parts: [{ text: "A" }] }, said("hi")],
+  ],
+  ["no messages", [], []],
+])("buildGenerateParams: alternates roles for %s", ([, messages, contents]) => {
   expect(build({ messages }).contents).toEqual(contents);
 });

@@ -1,5 +1,3 @@
-// The chunks that the reader makes of a stream.
-
 import { describe, expect, it } from "vitest";
 import type { Json, ModelChunk } from "../core/provider-kit.ts";
 import { createGenerateReader } from "./generate-events.ts";
@@ -24,8 +22,8 @@ const without = (type: ModelChunk["type"], chunks: readonly ModelChunk[]): reado
   chunks.filter((chunk) => chunk.type !== type);
 const finish = (reason: string, raw: string): object => ({ type: "finish", reason, raw });
 
-describe("a stream of generateContent", () => {
-  it("says texts and thoughts as they come, and is kept in as few parts as can be", () => {
+describe("createGenerateReader", () => {
+  it("yields texts and thoughts as they arrive, and joins them in provider metadata", () => {
     const chunks = read(
       says({ text: "Hm", thought: true }),
       says({ text: ".", thought: true }, { text: "Mi" }),
@@ -46,7 +44,7 @@ describe("a stream of generateContent", () => {
     ]);
   });
 
-  it("says a whole call at once", () => {
+  it("yields a complete call at once", () => {
     const name = "f";
     const args = { n: 1 };
     const chunks = read(says({ functionCall: { id: "a", name, args } }, { functionCall: { name: "g" } }), stop());
@@ -63,7 +61,7 @@ describe("a stream of generateContent", () => {
     ]);
   });
 
-  it("puts a call in pieces together, with the first signature of its pieces", () => {
+  it("joins the pieces of a call, with their first signature", () => {
     const chunks = read(
       call({ id: "a", name: "f", willContinue: true }),
       call({ partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }, { thoughtSignature: "s-1" }),
@@ -92,24 +90,32 @@ describe("a stream of generateContent", () => {
   it.for<[what: string, chunks: readonly Fields[], ready: object]>([
     ["one piece", [call({ name: "f", partialArgs: [{ jsonPath: "$.n", numberValue: 1 }] })], { args: { n: 1 } }],
     ["no arguments", [call({ name: "f", willContinue: true }), call({})], { args: {} }],
-    ["whole arguments at its end", [call({ name: "f", willContinue: true }), call({ args: { n: 1 } })], { args: { n: 1 } }],
-    ["no end", [call({ name: "f", willContinue: true })], { args: {}, problem: "truncated" }],
-    ["whole arguments and no end", [call({ name: "f", args: { n: 1 }, willContinue: true })], { problem: "truncated" }],
+    ["complete arguments at its end", [call({ name: "f", willContinue: true }), call({ args: { n: 1 } })], { args: { n: 1 } }],
+    ["no end as truncated", [call({ name: "f", willContinue: true })], { args: {}, problem: "truncated" }],
     [
-      "a text without end",
+      "complete arguments and no end as truncated",
+      [call({ name: "f", args: { n: 1 }, willContinue: true })],
+      { problem: "truncated" },
+    ],
+    [
+      "an unfinished string as truncated",
       [call({ name: "f", partialArgs: [{ jsonPath: "$.n", stringValue: "x", willContinue: true }] })],
       { problem: "truncated" },
     ],
-    ["a contradiction", [call({ name: "f", partialArgs: [{ jsonPath: "$.*", stringValue: "x" }] })], { problem: "malformed" }],
-    ["arguments that are no object", [call({ name: "f", args: [1] })], { args: [1] }],
+    [
+      "an invalid path as malformed",
+      [call({ name: "f", partialArgs: [{ jsonPath: "$.*", stringValue: "x" }] })],
+      { problem: "malformed" },
+    ],
+    ["arguments that are not an object", [call({ name: "f", args: [1] })], { args: [1] }],
     ["arguments without a name", [call({ args: { n: 1 } })], { name: "", args: { n: 1 } }],
-  ])("has a call with %s", ([, chunks, ready]) => {
+  ])("reads a call with %s", ([, chunks, ready]) => {
     const calls = read(...chunks, stop()).filter(({ type }) => type === "call-ready");
     expect(calls).toHaveLength(1);
     expect(calls[0]).toMatchObject({ key: "call-0", problem: undefined, ...ready });
   });
 
-  it("tells whole arguments once, where some of them came in pieces before", () => {
+  it("does not repeat arguments that arrived in pieces before", () => {
     const chunks = read(
       call({ name: "f", partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }),
       call({ args: { n: 1 } }),
@@ -119,7 +125,7 @@ describe("a stream of generateContent", () => {
     expect(told).toBe('{"n":1');
   });
 
-  it("never runs a call in pieces where another one begins before its end", () => {
+  it("marks an unfinished call as truncated if another call starts", () => {
     const chunks = read(call({ name: "f", willContinue: true }), call({ name: "f", args: { n: 2 } }), stop());
     const calls = chunks.flatMap((chunk) => (chunk.type === "call-ready" ? [[chunk.args, chunk.problem]] : []));
     expect(calls).toEqual([
@@ -128,18 +134,18 @@ describe("a stream of generateContent", () => {
     ]);
   });
 
-  it("keeps what it does not know, to be sent back, and keys of prototypes in it as data", () => {
+  it("keeps unknown parts as provider metadata, with __proto__ as data", () => {
     const part: Fields = JSON.parse('{"novelty":{"__proto__":{"a":1}},"thoughtSignature":"s"}');
     const providerMetadata = metadataOf(read(says(part, null, "x"), stop()));
     expect(JSON.stringify(providerMetadata)).toBe('[{"novelty":{"__proto__":{"a":1}},"thoughtSignature":"s"}]');
   });
 
-  it("keeps a call as it came, with fields that are not known yet", () => {
+  it("keeps unknown fields of a call in provider metadata", () => {
     const part = { functionCall: { name: "f", args: { n: 1 }, novelty: 1 }, thoughtSignature: "s", other: 2 };
     expect(metadataOf(read(says(part), stop()))).toEqual([part]);
   });
 
-  it("reads the first candidate only", () => {
+  it("reads only the first candidate", () => {
     const second = { index: 1, content: { parts: [{ text: "B" }] }, finishReason: "SAFETY" };
     expect(read({ candidates: [{ index: 0, content: { parts: [{ text: "A" }] } }, second, 5] }, stop())).toEqual([
       { type: "text-delta", text: "A" },
@@ -149,29 +155,34 @@ describe("a stream of generateContent", () => {
   });
 
   it.for<[what: string, chunks: readonly unknown[], reason: string, raw: string]>([
-    ["a good end", [stop("STOP"), stop("STOP")], "stop", "STOP"],
-    ["a bad end after a good one", [stop("STOP"), stop("SAFETY")], "content-filter", "SAFETY"],
-    ["a good end after a bad one", [stop("SAFETY"), stop("STOP")], "content-filter", "SAFETY"],
+    ["a repeated STOP", [stop("STOP"), stop("STOP")], "stop", "STOP"],
+    ["SAFETY after STOP", [stop("STOP"), stop("SAFETY")], "content-filter", "SAFETY"],
+    ["SAFETY before STOP", [stop("SAFETY"), stop("STOP")], "content-filter", "SAFETY"],
     ["a blocked prompt", [{ promptFeedback: { blockReason: "JAILBREAK" } }], "content-filter", "JAILBREAK"],
-    ["a prompt blocked after all", [stop("STOP"), { promptFeedback: { blockReason: "OTHER" } }], "content-filter", "OTHER"],
+    [
+      "a prompt that is blocked after STOP",
+      [stop("STOP"), { promptFeedback: { blockReason: "OTHER" } }],
+      "content-filter",
+      "OTHER",
+    ],
     ["feedback that blocks nothing", [{ promptFeedback: { blockReason: "BLOCKED_REASON_UNSPECIFIED" } }, stop()], "stop", "STOP"],
     ["feedback without a reason", [{ promptFeedback: {} }, stop()], "stop", "STOP"],
-  ])("tells of %s", ([, chunks, reason, raw]) => {
+  ])("yields the finish of %s", ([, chunks, reason, raw]) => {
     expect(read(...chunks)).toEqual([finish(reason, raw)]);
   });
 
   it.for<[what: string, chunks: readonly Fields[], text: string]>([
     ["a prompt", [{ promptFeedback: { blockReason: "SAFETY", blockReasonMessage: " Not this. " } }], "Not this."],
     ["an answer", [stop("SAFETY", { finishMessage: "Not this." })], "Not this."],
-    ["an answer behind a text", [says({ text: "Sure" }), stop("SAFETY", { finishMessage: "Not this." })], "\n\nNot this."],
-    ["an answer behind a thought", [says({ text: "Hm", thought: true }), stop("SAFETY", { finishMessage: "No." })], "No."],
-  ])("tells the service's words on %s that it blocked, and sends nothing of it back", ([, chunks, text]) => {
+    ["an answer after text", [says({ text: "Sure" }), stop("SAFETY", { finishMessage: "Not this." })], "\n\nNot this."],
+    ["an answer after a thought", [says({ text: "Hm", thought: true }), stop("SAFETY", { finishMessage: "No." })], "No."],
+  ])("yields the explanation of %s that is blocked, and keeps no metadata", ([, chunks, text]) => {
     const said = read(...chunks);
     expect(said.filter(({ type }) => type === "refusal-delta")).toEqual([{ type: "refusal-delta", text }]);
     expect(metadataOf(said)).toEqual([]);
   });
 
-  it("gives the latest token of an answer that is to be continued, and of no other", () => {
+  it("yields the latest continuation token, and only with CONTINUATION", () => {
     const checkpoint = { candidates: [{ content: { parts: [{ text: "A" }] }, continuationToken: "c" }] };
     expect(read(checkpoint, stop("CONTINUATION", { continuationToken: "t" })).at(-1)).toEqual({
       ...finish("continue", "CONTINUATION"),
@@ -184,13 +195,13 @@ describe("a stream of generateContent", () => {
 
   it.for<[what: string, reason: string]>([
     ["is malformed", "MALFORMED_FUNCTION_CALL"],
-    ["ends for other reasons", "OTHER"],
+    ["ends for another reason", "OTHER"],
     ["ends for an unknown reason", "WEATHER"],
-  ])("sends nothing back of an answer that %s", ([, reason]) => {
+  ])("keeps no metadata of an answer that %s", ([, reason]) => {
     expect(metadataOf(read(says({ text: "A" }), stop(reason)))).toEqual([]);
   });
 
-  it("counts with each chunk, and passes over counts that say nothing", () => {
+  it("yields usage with each chunk, and ignores empty counts", () => {
     const counts = (promptTokenCount: number): Fields => ({ usageMetadata: { promptTokenCount } });
     const usage = (inputTokens: number): object => ({
       type: "usage",
@@ -203,7 +214,7 @@ describe("a stream of generateContent", () => {
     ]);
   });
 
-  it("has no finish without a finish reason, though its calls were told", () => {
+  it("yields no finish without a finish reason", () => {
     const chunks = read(says({ text: "A" }), call({ name: "f" }), call({ name: "g", willContinue: true }), stop(""));
     expect(chunks.map(({ type }) => type)).toEqual(["text-delta", "call-start", "call-args-delta", "call-ready", "call-start"]);
   });
@@ -212,11 +223,11 @@ describe("a stream of generateContent", () => {
     [{ code: 503, message: "Busy.", status: "UNAVAILABLE" }, "overloaded"],
     [{ code: 429, message: "Slow.", status: "RESOURCE_EXHAUSTED" }, "rate-limit"],
     ["Busy.", "server"],
-  ])("ends as an error where a chunk is one: %j", ([error, code]) => {
+  ])("yields an error for the error chunk %j", ([error, code]) => {
     expect(read(says({ text: "A" }), { error }, stop()).slice(1)).toMatchObject([{ type: "error", error: { code } }]);
   });
 
-  it("has no finish where an error comes after the finish reason", () => {
+  it("yields no finish if an error follows the finish reason", () => {
     expect(read(stop(), { error: { code: 503, message: "Busy." } })).toMatchObject([{ type: "error" }]);
   });
 
@@ -231,12 +242,12 @@ describe("a stream of generateContent", () => {
     { candidates: [null] },
     says("x"),
     { candidates: [{ content: { parts: 5 } }] },
-  ])("iterations over a chunk that is %j", (chunk) => {
+  ])("ignores the malformed chunk %j (%#)", (chunk) => {
     expect(read(chunk, stop())).toEqual([finish("stop", "STOP")]);
   });
 });
 
-it.for([999, 20_000])("arguments that are nested %i levels deep are kept as a text", (levels) => {
+it.for([999, 20_000])("createGenerateReader: keeps arguments that are nested %i levels deep as text", (levels) => {
   let args: object = {};
   for (let level = 1; level < levels; level += 1) args = { a: args };
   const chunks = read(call({ name: "f", args }), stop());

@@ -1,5 +1,3 @@
-// Finish reasons.
-
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
 import { isKept, toFinishReason } from "./generate-events.ts";
@@ -27,12 +25,12 @@ it.for<[raw: string, reason: FinishReason, withCalls: FinishReason, isKept: bool
   ["IMAGE_OTHER", "error", "error", false],
   ["FINISH_REASON_UNSPECIFIED", "unknown", "unknown", false],
   ["FUNCTION_CALL", "unknown", "unknown", false],
-])("%s is %s, with calls %s", ([raw, reason, withCalls, kept]) => {
+])("toFinishReason and isKept: %s is %s, with calls %s", ([raw, reason, withCalls, kept]) => {
   expect(toFinishReason(raw, { hasCalls: false, hasToken: true })).toBe(reason);
   expect(toFinishReason(raw, { hasCalls: true, hasToken: true })).toBe(withCalls);
   expect([isKept(reason), isKept(withCalls)]).toEqual([kept, kept]);
 });
 
-it("an answer that cannot be continued is one that was cut off", () => {
+it("toFinishReason: reads CONTINUATION without a token as length", () => {
   expect(toFinishReason("CONTINUATION", { hasCalls: false, hasToken: false })).toBe("length");
 });

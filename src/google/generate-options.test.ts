@@ -44,11 +44,11 @@ it.for<[options: unknown, error: unknown]>([
     ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client that you made with your key" }],
   ],
   [{ client, model: "m", thinkin: {} }, ["unknown-option", { option: "thinkin", nearest: "thinking" }]],
-])("%j is refused", ([options, error]) => {
+])("checkGenerateOptions: rejects %j", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);
 });
 
-it("defaults are filled in", () => {
+it("checkGenerateOptions: fills in the defaults", () => {
   expect(checkGenerateOptions({ client, model: "m", family: undefined })).toEqual({
     client,
     model: "m",
@@ -65,7 +65,7 @@ it.for<[vertexai: boolean | undefined, id: string | undefined, used: string]>([
   [true, undefined, "gcp.vertex_ai"],
   [false, undefined, "gcp.gemini"],
   [true, "gcp.gen_ai", "gcp.gen_ai"],
-])("a client with vertexai %s and the id %s is called %s", ([vertexai, id, used]) => {
+])("checkGenerateOptions: with vertexai %s and the id %s uses the id %s", ([vertexai, id, used]) => {
   expect(checkGenerateOptions({ client: { models, vertexai }, model: "m", id }).id).toBe(used);
 });
 
@@ -82,7 +82,7 @@ it.for<[model: string, generation: GoogleGenerateContentOptions["generation"]]>(
   ["gemini-20-pro", 3],
   ["gemini-flash-latest", 3],
   ["tunedModels/mine", 3],
-])("the model %s is of generation %i", ([model, generation]) => {
+])("checkGenerateOptions: reads %s as generation %i", ([model, generation]) => {
   expect(checkGenerateOptions({ client, model }).generation).toBe(generation);
   expect(checkGenerateOptions({ client, model, generation: 2 }).generation).toBe(2);
 });

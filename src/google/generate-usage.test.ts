@@ -1,5 +1,3 @@
-// Token counts.
-
 import { expect, it } from "vitest";
 import type { Usage } from "../core/provider-kit.ts";
 import { countUsage } from "./generate-events.ts";
@@ -29,11 +27,11 @@ it.for<[metadata: unknown, usage: Usage | undefined]>([
     { promptTokenCount: 3, thoughtsTokenCount: 4, totalTokenCount: 9, initialPromptTokenCount: 1 },
     { inputTokens: 3, outputTokens: 4, totalTokens: 9, reasoningTokens: 4 },
   ],
-])("%j", ([metadata, usage]) => {
+])("countUsage: reads %j", ([metadata, usage]) => {
   expect(countUsage().add(metadata)).toEqual(usage);
 });
 
-it("a count that is not told again stays, and one that is told again is the largest", () => {
+it("countUsage: keeps the largest value of each count", () => {
   const counts = countUsage();
   counts.add({ promptTokenCount: 9, candidatesTokenCount: 2, thoughtsTokenCount: 4, totalTokenCount: 15 });
   expect(counts.add({ promptTokenCount: 8, thoughtsTokenCount: 5, totalTokenCount: 8 })).toEqual({

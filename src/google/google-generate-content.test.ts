@@ -45,7 +45,7 @@ async function runWith(client: GoogleGenAIClient): Promise<Said> {
 const run = (events: readonly unknown[]): Promise<Said> => runWith(createFakeClient(events));
 
 describe("googleGenerateContent", () => {
-  it("says who it is", () => {
+  it("has the id gcp.gemini, and a family only if one is given", () => {
     const client = createFakeClient([]);
     expect(googleGenerateContent({ client, model: "m", family: "x" })).toMatchObject({
       id: "gcp.gemini",
@@ -55,12 +55,12 @@ describe("googleGenerateContent", () => {
     expect(googleGenerateContent({ client, model: "m" })).not.toHaveProperty("family");
   });
 
-  it.for([true, false])("takes the client of the SDK as it is, with vertexai %s", (vertexai) => {
+  it.for([true, false])("accepts the SDK client with vertexai %s", (vertexai) => {
     const client = new GoogleGenAI({ vertexai, apiKey: "test" });
     expect(googleGenerateContent({ client, model: "m" }).id).toBe(vertexai ? "gcp.vertex_ai" : "gcp.gemini");
   });
 
-  it("asks nothing before its stream is read", async () => {
+  it("sends no request before its stream is read", async () => {
     const client = createFakeClient([text("A"), ending]);
     const stream = googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall());
     expect(client.asked).toEqual([]);
@@ -68,14 +68,14 @@ describe("googleGenerateContent", () => {
     expect(client.asked).toHaveLength(1);
   });
 
-  it("yields what each chunk says, what is to be sent back, and the finish last", async () => {
+  it("yields the chunks of the events, then provider metadata, then the finish", async () => {
     expect(await run([text("A"), ending])).toEqual({
       types: ["text-delta", "usage", "provider-metadata", "finish"],
       thrown: undefined,
     });
   });
 
-  it("hands its client a signal that fires with the call's", async () => {
+  it("passes on the call's signal with its reason", async () => {
     const controller = new AbortController();
     const client = createFakeClient([text("A"), ending]);
     const stream = googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall(controller.signal));
@@ -84,23 +84,23 @@ describe("googleGenerateContent", () => {
   });
 
   it.for<[what: string, events: readonly unknown[], fires: boolean]>([
-    ["leaves a stream alone that has ended", [text("A"), ending], false],
-    ["hangs up on a stream that has failed", [text("A"), new Error("no")], true],
-    ["hangs up on a stream that says an error", [text("A"), { error: { message: "no" } }, ending], true],
+    ["does not abort a stream that has ended", [text("A"), ending], false],
+    ["aborts a stream that has failed", [text("A"), new Error("no")], true],
+    ["aborts a stream after an error event", [text("A"), { error: { message: "no" } }, ending], true],
   ])("%s", async ([, events, fires]) => {
     const client = createFakeClient(events);
     await runWith(client);
     expect(client.signal.aborted).toBe(fires);
   });
 
-  it("throws what the client throws, before and within the stream", async () => {
+  it("throws the client's error, before and within the stream", async () => {
     const error = new Error("no");
     expect(await run([text("A"), error])).toEqual({ types: ["text-delta"], thrown: error });
     const client: GoogleGenAIClient = { models: { generateContentStream: () => Promise.reject(error) } };
     expect(await runWith(client)).toEqual({ types: [], thrown: error });
   });
 
-  it("counts an answer as lost when the connection is, also after the finish reason, because code may follow", async () => {
+  it("throws a connection error even after the finish reason, because code may follow", async () => {
     const lost = new TypeError("terminated");
     expect(await run([text("A"), ending, lost])).toEqual({ types: ["text-delta", "usage"], thrown: lost });
     expect(await run([text("A"), lost])).toEqual({ types: ["text-delta"], thrown: lost });

@@ -31,11 +31,11 @@ it.for<[path: string, segments: readonly (string | number)[] | undefined]>([
   ["$['a\\']", undefined],
   ["$['\\x']", undefined],
   ["$.a ]", undefined],
-])("%s is read as %j", ([path, segments]) => {
+])("parseJsonPath: reads %s as %j", ([path, segments]) => {
   expect(parseJsonPath(path)).toEqual(segments);
 });
 
-it("reads a hostile path in linear time", () => {
+it("parseJsonPath: ends on hostile paths of 200,000 characters", () => {
   expect(parseJsonPath(`$['${"\\".repeat(200_000)}`)).toBeUndefined();
   expect(parseJsonPath(`$.${"a".repeat(200_000)}[`)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-// Arguments that come value by value, and their text so far.
+// Arguments that arrive value by value, and their text so far.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -28,14 +28,14 @@ function read(entries: readonly unknown[]): Read {
   return { args: JSON.parse(args.toText()), problem: args.problem, told: told + args.end() };
 }
 
-describe("arguments in pieces", () => {
+describe("createPartialArguments", () => {
   it.for<[what: string, entries: readonly unknown[], args: unknown]>([
-    ["none", [], {}],
-    ["a text", [text("$.city", "Oslo")], { city: "Oslo" }],
-    ["an empty text", [text("$.city", "")], { city: "" }],
-    ["a text that goes on", [text("$.a", "Os", true), text("$.a", "l", true), text("$.a", "o")], { a: "Oslo" }],
-    ["a text with its end by itself", [text("$.a", "Oslo", true), text("$.a", "")], { a: "Oslo" }],
-    ["an escaped text", [text("$.a", '"\n', true), text("$.a", "\\")], { a: '"\n\\' }],
+    ["no entries", [], {}],
+    ["a string", [text("$.city", "Oslo")], { city: "Oslo" }],
+    ["an empty string", [text("$.city", "")], { city: "" }],
+    ["a string in pieces", [text("$.a", "Os", true), text("$.a", "l", true), text("$.a", "o")], { a: "Oslo" }],
+    ["a string with a separate end", [text("$.a", "Oslo", true), text("$.a", "")], { a: "Oslo" }],
+    ["a string with escapes", [text("$.a", '"\n', true), text("$.a", "\\")], { a: '"\n\\' }],
     [
       "each kind of value",
       [
@@ -46,9 +46,9 @@ describe("arguments in pieces", () => {
       ],
       { n: -1.5, t: true, f: false, z: null },
     ],
-    ["a number that is said to go on", [{ ...count("$.n", 1), willContinue: true }], { n: 1 }],
+    ["a number that is marked as continuing", [{ ...count("$.n", 1), willContinue: true }], { n: 1 }],
     [
-      "lists and objects",
+      "arrays and objects",
       [
         count("$.a[0].x", 1),
         count("$.a[0].y", 2),
@@ -60,7 +60,7 @@ describe("arguments in pieces", () => {
       { a: [{ x: 1, y: 2 }, { x: 3 }], b: [[4, 5]], c: "" },
     ],
     ["keys of any kind", [count("$['a b'][\"c.d\"]", 1), count("$['']", 2)], { "a b": { "c.d": 1 }, "": 2 }],
-  ])("are put together: %s", ([, entries, args]) => {
+  ])("joins %s", ([, entries, args]) => {
     const told = read(entries);
     expect(told).toEqual({ args, problem: undefined, told: told.told });
     expect(JSON.parse(told.told)).toEqual(args);
@@ -68,61 +68,61 @@ describe("arguments in pieces", () => {
 
   it.for<[what: string, entries: readonly unknown[], args: unknown, told: string]>([
     [
-      "two texts take turns",
+      "two strings alternate",
       [text("$.a", "x", true), text("$.b", "y", true), text("$.a", "z"), text("$.b", "w")],
       { a: "xz", b: "yw" },
       '{"a":"x',
     ],
     [
-      "an object is entered again",
+      "an object is continued later",
       [count("$.a.x", 1), count("$.b", 2), count("$.a.y", 3)],
       { a: { x: 1, y: 3 }, b: 2 },
       '{"a":{"x":1},"b":2',
     ],
     [
-      "a list is entered again",
+      "an array is continued later",
       [count("$.a[0]", 1), count("$.b", 2), count("$.a[1]", 3), count("$.c", 4)],
       { a: [1, 3], b: 2, c: 4 },
       '{"a":[1],"b":2',
     ],
     [
-      "an inner list is entered again",
+      "an inner array is continued later",
       [count("$.a[0].x", 1), count("$.a[1].x", 2), count("$.a[0].y", 3)],
       { a: [{ x: 1, y: 3 }, { x: 2 }] },
       '{"a":[{"x":1},{"x":2',
     ],
-  ])("are put together where %s, though the rest is not told", ([, entries, args, told]) => {
+  ])("joins values, but yields no more text, if %s", ([, entries, args, told]) => {
     expect(read(entries)).toEqual({ args, problem: undefined, told });
   });
 
   it.for<[what: string, entries: readonly unknown[]]>([
-    ["no entry", [null]],
-    ["no path", [{ stringValue: "x" }]],
-    ["no single value", [text("$.*", "x")]],
-    ["the whole", [text("$", "x")]],
-    ["no value", [{ jsonPath: "$.a" }]],
-    ["no number", [{ jsonPath: "$.a", numberValue: Number.NaN }]],
-    ["a second value", [text("$.a", "x"), text("$.a", "y")]],
+    ["an entry that is null", [null]],
+    ["an entry without a path", [{ stringValue: "x" }]],
+    ["a path with a wildcard", [text("$.*", "x")]],
+    ["a path to the root", [text("$", "x")]],
+    ["an entry without a value", [{ jsonPath: "$.a" }]],
+    ["NaN as a number", [{ jsonPath: "$.a", numberValue: Number.NaN }]],
+    ["a second string", [text("$.a", "x"), text("$.a", "y")]],
     ["a second number", [{ ...count("$.a", 1), willContinue: true }, count("$.a", 2)]],
-    ["a number where a text goes on", [text("$.a", "x", true), count("$.a", 1)]],
-    ["a value where an object is", [count("$.a.b", 1), count("$.a", 1)]],
-    ["an object where a value is", [count("$.a", 1), count("$.a.b", 1)]],
-    ["a list where an object is", [count("$.a.b", 1), count("$.a[0]", 1)]],
-    ["an object where a list is", [count("$.a[0]", 1), count("$.a.b", 1)]],
-    ["a gap in a list", [count("$.a[1]", 1)]],
-    ["a list as the whole", [count("$[0]", 1)]],
-    ["too deep a path", [count(`$${".a".repeat(65)}`, 1)]],
-  ])("are malformed with %s, whatever comes after it", ([, entries]) => {
+    ["a number while a string continues", [text("$.a", "x", true), count("$.a", 1)]],
+    ["a value in place of an object", [count("$.a.b", 1), count("$.a", 1)]],
+    ["an object in place of a value", [count("$.a", 1), count("$.a.b", 1)]],
+    ["an array in place of an object", [count("$.a.b", 1), count("$.a[0]", 1)]],
+    ["an object in place of an array", [count("$.a[0]", 1), count("$.a.b", 1)]],
+    ["a gap in an array", [count("$.a[1]", 1)]],
+    ["an array as the root", [count("$[0]", 1)]],
+    ["a path that is too deep", [count(`$${".a".repeat(65)}`, 1)]],
+  ])("stays malformed after %s", ([, entries]) => {
     const args = createPartialArguments();
     for (const entry of entries) args.add(entry);
     expect([args.add(count("$.later", 1)), args.problem]).toEqual(["", "malformed"]);
   });
 
-  it("are cut off where a text was to go on", () => {
+  it("is truncated if a string is unfinished", () => {
     expect(read([text("$.a", "x", true), count("$.b", 1)])).toMatchObject({ args: { a: "x", b: 1 }, problem: "truncated" });
   });
 
-  it("hold keys of prototypes as data", () => {
+  it("treats __proto__ and constructor as data", () => {
     const args = createPartialArguments();
     args.add(count("$.__proto__.polluted", 1));
     args.add(count("$.constructor.prototype.polluted", 2));
@@ -130,7 +130,7 @@ describe("arguments in pieces", () => {
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
-  it("are told as they come", () => {
+  it("returns the text of each entry as it arrives", () => {
     const args = createPartialArguments();
     const entries = [
       text("$.a", "Os", true),
@@ -172,7 +172,7 @@ describe("arguments in pieces", () => {
     return [...pieces.map((piece) => text(path, piece, true)), text(path, "")];
   }
 
-  it("are the same as in one piece, whatever they are", () => {
+  it("rebuilds any arguments from their entries", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), tree, { maxKeys: 4 }), fc.integer({ min: 1, max: 5 }), (args, length) => {
         const whole: unknown = JSON.parse(JSON.stringify(args));

@@ -34,25 +34,29 @@ async function read(bytes: Uint8Array, chunkBytes?: number): Promise<unknown> {
 }
 
 const changes: readonly (readonly [what: string, change: (bytes: Buffer) => Uint8Array, line: number | undefined])[] = [
-  ["whole", (bytes) => bytes, undefined],
-  ["empty", () => Buffer.alloc(0), undefined],
-  ["its head only", () => Buffer.from(head), undefined],
-  ["cut in its head", (bytes) => bytes.subarray(0, 20), undefined],
-  ["cut inside a character", (bytes) => bytes.subarray(0, bytes.indexOf("😀") + 2), undefined],
-  ["cut before its last line end", (bytes) => bytes.subarray(0, -1), undefined],
-  ["cut, and filled with zeros", (bytes) => Buffer.concat([bytes.subarray(0, -20), Buffer.alloc(5_000)]), undefined],
-  ["of another version", (bytes) => Buffer.from(bytes.toString().replace(":1}", ":2}")), 1],
-  ["with the line ends of another system", (bytes) => Buffer.from(bytes.toString().replaceAll("}\n", "}\r\n")), 1],
-  ["with one such line end", (bytes) => Buffer.from(bytes.toString().replace(/\}\n$/, "}\r\n")), 6],
-  ["with a line twice", () => Buffer.from(head + lines.flatMap((line, at) => (at === 2 ? [line, line] : [line])).join("")), 5],
-  ["with its last line twice", () => Buffer.from(head + lines.join("") + (lines.at(-1) ?? "")), 7],
-  ["twice, one after the other", (bytes) => Buffer.concat([bytes, bytes]), 7],
-  ["without its first record", () => Buffer.from(head + lines.slice(1).join("")), 2],
-  ["of another kind, without a line end", () => Buffer.alloc(5_000), 1],
+  ["a whole file", (bytes) => bytes, undefined],
+  ["an empty file", () => Buffer.alloc(0), undefined],
+  ["a file with only its head", () => Buffer.from(head), undefined],
+  ["a file cut in its head", (bytes) => bytes.subarray(0, 20), undefined],
+  ["a file cut inside a character", (bytes) => bytes.subarray(0, bytes.indexOf("😀") + 2), undefined],
+  ["a file cut before its last line end", (bytes) => bytes.subarray(0, -1), undefined],
+  ["a cut file that is filled with zeros", (bytes) => Buffer.concat([bytes.subarray(0, -20), Buffer.alloc(5_000)]), undefined],
+  ["a file of another version", (bytes) => Buffer.from(bytes.toString().replace(":1}", ":2}")), 1],
+  ["a file with CRLF line ends", (bytes) => Buffer.from(bytes.toString().replaceAll("}\n", "}\r\n")), 1],
+  ["a file with one CRLF line end", (bytes) => Buffer.from(bytes.toString().replace(/\}\n$/, "}\r\n")), 6],
+  [
+    "a file with a repeated line",
+    () => Buffer.from(head + lines.flatMap((line, at) => (at === 2 ? [line, line] : [line])).join("")),
+    5,
+  ],
+  ["a file with its last line repeated", () => Buffer.from(head + lines.join("") + (lines.at(-1) ?? "")), 7],
+  ["a file that is appended to itself", (bytes) => Buffer.concat([bytes, bytes]), 7],
+  ["a file without its first record", () => Buffer.from(head + lines.slice(1).join("")), 2],
+  ["a file of another kind without a line end", () => Buffer.alloc(5_000), 1],
 ];
 
 describe("readLines", () => {
-  it.for(changes)("of a file that is %s gives the same for chunks of every size", async ([, change, line]) => {
+  it.for(changes)("reads %s the same in chunks of any size", async ([, change, line]) => {
     const bytes = change(whole);
     const atOnce = await read(bytes);
     if (line !== undefined) expect(atOnce).toBe(line);
@@ -61,7 +65,7 @@ describe("readLines", () => {
     }
   });
 
-  it("gives every record, and how much of the file is whole", async () => {
+  it("returns every record and the size of the intact part", async () => {
     const expected = new Map(answers.map((answer, index) => [`k${index}`, answer]));
     expect(await read(whole, 7)).toEqual({ answers: expected, sum, size: whole.length, unended: false, torn: undefined });
     expect(await read(whole.subarray(0, -1), 7)).toMatchObject({ answers: expected, size: whole.length - 1, unended: true });

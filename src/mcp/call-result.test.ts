@@ -27,10 +27,10 @@ function read(result: UnknownRecord): Pick<ToolResult, "success" | "data" | "con
   return { success, data, content, message, metadata };
 }
 
-describe("a result that succeeded", () => {
+describe("toToolResult: success", () => {
   it.for<Row>([
-    ["nothing", {}, null, []],
-    ["no content", { content: [] }, null, []],
+    ["an empty result", {}, null, []],
+    ["empty content", { content: [] }, null, []],
     ["a text", { content: [said("Hi.")] }, "Hi.", []],
     ["an empty text", { content: [said("")] }, "", []],
     ["several texts", { content: [said("a"), said("b")] }, "a\nb", []],
@@ -43,7 +43,7 @@ describe("a result that succeeded", () => {
       [{ type: "file", mediaType: "audio/wav", data: "c28=" }],
     ],
     [
-      "a link",
+      "a resource link",
       {
         content: [{ type: "resource_link", uri: "file:///a.md", name: "a", mimeType: "text/markdown", description: "All of it" }],
       },
@@ -51,7 +51,7 @@ describe("a result that succeeded", () => {
       [],
     ],
     [
-      "a bare link",
+      "a resource link without details",
       { content: [{ type: "resource_link", uri: "x://a", name: "a", title: "Letter A" }] },
       'Resource "Letter A" at x://a',
       [],
@@ -70,13 +70,13 @@ describe("a result that succeeded", () => {
       [{ type: "image", mediaType: "image/gif", data: "YQ==" }],
     ],
     [
-      "what is not known",
+      "unknown content to notes",
       { content: [{ type: "hologram" }, null, { type: "resource" }] },
       '(content of type "hologram", which cannot be shown)\n(content of type "unknown", which cannot be shown)\n(content of type "resource", which cannot be shown)',
       [],
     ],
     [
-      "what is no text",
+      "a text and a link with invalid fields",
       {
         content: [
           { type: "text", text: 5 },
@@ -87,7 +87,7 @@ describe("a result that succeeded", () => {
       [],
     ],
     ...unreadable.map((data): Row => [
-      `${data.slice(0, 40)} in place of bytes`,
+      `${data.slice(0, 40)} in place of bytes to notes`,
       {
         content: [
           { type: "image", data, mimeType: "image/png" },
@@ -104,49 +104,63 @@ describe("a result that succeeded", () => {
       null,
       [{ ...shown, mediaType: "image/gif" }],
     ],
-    ["base64 as mail has it", { content: [{ type: "image", data: "aW\n1n", mimeType: "image/png" }] }, null, [shown]],
+    ["base64 with line breaks", { content: [{ type: "image", data: "aW\n1n", mimeType: "image/png" }] }, null, [shown]],
     [
-      "a type that a terminal would obey",
+      "a content type with control characters",
       { content: [{ type: "\u009b2J\u202e" }] },
       '(content of type "\\u009b2J\\u202e", which cannot be shown)',
       [],
     ],
     ["structured content", { content: [], structuredContent: cold }, cold, []],
     ["structured null", { content: [], structuredContent: null }, null, []],
-    ["its copy in other words", { content: [said('{ "places": ["Oslo"], "celsius": 7 }')], structuredContent: cold }, cold, []],
     [
-      "more than a copy",
+      "structured content with its copy as text",
+      { content: [said('{ "places": ["Oslo"], "celsius": 7 }')], structuredContent: cold },
+      cold,
+      [],
+    ],
+    [
+      "structured content with its copy and more content",
       { content: [said("Cold."), said(JSON.stringify(cold)), image], structuredContent: cold },
       cold,
       [said("Cold."), shown],
     ],
-    ["what is almost a copy", { content: [said('{"celsius":8}')], structuredContent: cold }, cold, [said('{"celsius":8}')]],
-    ["a task beside content", { content: [said("a")], task: { taskId: "1" } }, "a", []],
-    ["isError that is null", { content: [said("a")], isError: null }, "a", []],
-  ])("of %s", ([, result, data, content]) => {
+    [
+      "structured content with a different text",
+      { content: [said('{"celsius":8}')], structuredContent: cold },
+      cold,
+      [said('{"celsius":8}')],
+    ],
+    ["content next to a task", { content: [said("a")], task: { taskId: "1" } }, "a", []],
+    ["a result with isError: null", { content: [said("a")], isError: null }, "a", []],
+  ])("converts %s", ([, result, data, content]) => {
     expect(read(result)).toEqual({ success: true, data, content, message: undefined, metadata: undefined });
   });
 
-  it("tells listeners its _meta", () => {
+  it("passes on _meta as metadata", () => {
     expect(read({ content: [], _meta: { "example.com/cost": 3 } }).metadata).toEqual({ "example.com/cost": 3 });
     expect(read({ content: [], _meta: {} }).metadata).toBeUndefined();
     expect(read({ content: [], isError: true, _meta: { a: 1 } }).metadata).toEqual({ a: 1 });
   });
 });
 
-describe("a result that failed", () => {
+describe("toToolResult: failure", () => {
   it.for<[what: string, result: UnknownRecord, message: string]>([
     ["its texts", { content: [said("No."), image, said("Not here.")] }, "No.\nNot here."],
     ["its structured content", { content: [said(" ")], structuredContent: { code: 7 } }, '{"code":7}'],
-    ["both", { content: [said("No.")], structuredContent: { code: 7 } }, 'No.\n{"code":7}'],
-    ["both, where they say the same", { content: [said('{ "code": 7 }')], structuredContent: { code: 7 } }, '{ "code": 7 }'],
-    ["nothing at all", { content: [image] }, "The tool reported an error and did not say which."],
-    ["no content", {}, "The tool reported an error and did not say which."],
-  ])("says why: %s", ([, result, message]) => {
+    ["its texts and structured content", { content: [said("No.")], structuredContent: { code: 7 } }, 'No.\n{"code":7}'],
+    [
+      "its texts once if structured content is equal",
+      { content: [said('{ "code": 7 }')], structuredContent: { code: 7 } },
+      '{ "code": 7 }',
+    ],
+    ["a fixed text if there is only an image", { content: [image] }, "The tool reported an error and did not say which."],
+    ["a fixed text without content", {}, "The tool reported an error and did not say which."],
+  ])("has as message %s", ([, result, message]) => {
     expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
   });
 
-  it.for([{ content: [] }, {}])("is one that has only started a task, beside %j", (result) => {
+  it.for([{ content: [] }, {}])("is the result if a task was only started, with %j", (result) => {
     expect(read({ ...result, task: { taskId: "1" } })).toMatchObject({
       success: false,
       message: expect.stringContaining("task"),

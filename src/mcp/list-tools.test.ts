@@ -18,17 +18,17 @@ function lister(page: Page, capabilities: { readonly tools?: object } | undefine
   };
 }
 
-describe("the tools of a server", () => {
+describe("listTools", () => {
   it.for<[what: string, capabilities: { readonly tools?: object } | undefined, count: number]>([
-    ["that says that it has some", { tools: {} }, 1],
-    ["that says that it has other things", {}, 0],
-    ["that has said nothing", undefined, 1],
+    ["lists the tools of a server with the tools capability", { tools: {} }, 1],
+    ["lists nothing for a server without the tools capability", {}, 0],
+    ["lists the tools of a server with unknown capabilities", undefined, 1],
   ])("%s", async ([, capabilities, count]) => {
     const client: McpClient = { ...lister(() => ({ tools: [one] })), getServerCapabilities: () => capabilities };
     expect(await listTools(client)).toHaveLength(count);
   });
 
-  it("are asked for by cursors as they come, an empty one too", async () => {
+  it("follows all cursors, even an empty one", async () => {
     const asked: unknown[] = [];
     const cursors = ["1", "", undefined];
     await listTools(
@@ -40,7 +40,7 @@ describe("the tools of a server", () => {
     expect(asked).toEqual([undefined, "1", ""]);
   });
 
-  it("are asked for past the cache of a client that has one, and no other client hears of that", async () => {
+  it("sends cacheMode: refresh only to a client with a cache", async () => {
     const seen: unknown[] = [];
     const first = lister((_cursor, options) => {
       seen.push(options);
@@ -51,14 +51,14 @@ describe("the tools of a server", () => {
     expect(seen).toEqual([undefined, { cacheMode: "refresh" }]);
   });
 
-  it("have an end: a cursor that comes twice is refused", async () => {
+  it("rejects a cursor that repeats", async () => {
     let pages = 0;
     const circle = lister(() => ({ tools: [one], nextCursor: String((pages += 1) % 3) }));
     await expect(listTools(circle)).rejects.toThrow("in a circle");
     expect(pages).toBe(4);
   });
 
-  it("have an end: more than 1,000 pages are refused", async () => {
+  it("rejects more than 1,000 pages", async () => {
     let pages = 0;
     await expect(listTools(lister(() => ({ tools: [one], nextCursor: String((pages += 1)) })))).rejects.toThrow("1000 pages");
     expect(pages).toBe(1_000);

@@ -15,7 +15,7 @@ const client: McpClientV1 = {
   removeNotificationHandler: () => {},
 };
 
-describe("the options of createMcpRegistry", () => {
+describe("createMcpRegistry: options", () => {
   it.for<[options: unknown, code: string, option: string, received: string | undefined]>([
     [undefined, "invalid-option", "options", "undefined"],
     [{}, "invalid-option", "client", "undefined"],
@@ -31,7 +31,7 @@ describe("the options of createMcpRegistry", () => {
     [{ client, listChanged: 1 }, "invalid-option", "listChanged", "1"],
     [{ client, onError: "log" }, "invalid-option", "onError", '"log"'],
     [{ client, prefx: "x_" }, "unknown-option", "prefx", undefined],
-  ])("refuse %j before anything is asked: %s", async ([options, code, option, received]) => {
+  ])("rejects %j before any request with %s (%#)", async ([options, code, option, received]) => {
     asked.length = 0;
     const error: unknown = await createMcpRegistry(options as never).then(
       () => undefined,
@@ -46,13 +46,13 @@ describe("the options of createMcpRegistry", () => {
     expect(asked).toEqual([]);
   });
 
-  it("may be undefined", async () => {
+  it("accepts options that are undefined", async () => {
     const none = { prefix: undefined, annotations: undefined, traits: undefined, meta: undefined, onError: undefined };
     const registry = await createMcpRegistry({ client, listChanged: undefined, ...none });
     expect(registry.definitions()).toEqual([]);
   });
 
-  it("take a client with a prefix of 32 characters", async () => {
+  it("accepts a prefix of 32 characters", async () => {
     await expect(createMcpRegistry({ client: { ...client, transport: {} }, prefix: "x".repeat(32) })).resolves.toBeDefined();
   });
 });

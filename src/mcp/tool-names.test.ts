@@ -8,7 +8,7 @@ function named(names: readonly string[], prefix = ""): readonly (string | undefi
   return names.map((name) => made.get(name));
 }
 
-describe("the names of tools", () => {
+describe("toToolNames", () => {
   it.for<[name: string, prefix: string, safe: string]>([
     ["get_weather", "", "get_weather"],
     ["get-Weather2", "x_", "x_get-Weather2"],
@@ -21,7 +21,7 @@ describe("the names of tools", () => {
     ["constructor", "", "constructor"],
     [long, "", long],
     [long.slice(2), "x_", `x_${long.slice(2)}`],
-  ])("%j behind %j is %s", ([name, prefix, safe]) => {
+  ])("converts %j with the prefix %j to %s", ([name, prefix, safe]) => {
     expect(named([name], prefix)).toEqual([safe]);
   });
 
@@ -29,23 +29,23 @@ describe("the names of tools", () => {
     [`${long}y`, "", /^x{57}_[0-9a-f]{6}$/],
     [long, "x_", /^x_x{55}_[0-9a-f]{6}$/],
     [`${long}.`, "", /^x{57}_[0-9a-f]{6}$/],
-  ])("%j behind %j is too long, and ends in digits", ([name, prefix, safe]) => {
+  ])("shortens %j with the prefix %j and appends a digest", ([name, prefix, safe]) => {
     const [made = ""] = named([name], prefix);
     expect(made).toMatch(safe);
     expect(made).toHaveLength(64);
   });
 
-  it("stays what it is where another one has to be changed to it", () => {
+  it("keeps a valid name if another name would be changed to it", () => {
     expect(named(["a.b", "a_b"])).toEqual([expect.stringMatching(/^a_b_[0-9a-f]{6}$/), "a_b"]);
   });
 
-  it("differs for all that would be changed to the same", () => {
+  it("gives different names to tools that would collide", () => {
     const made = named(["a.b", "a/b", "a b", "a:b"]);
     expect(new Set(made).size).toBe(4);
     for (const name of made) expect(name).toMatch(/^a_b_[0-9a-f]{6}$/);
   });
 
-  it("differs for long names that begin alike", () => {
+  it("gives different names to long names with the same start", () => {
     expect(new Set(named([`${long}1`, `${long}2`, `${long}3`])).size).toBe(3);
   });
 
@@ -55,7 +55,7 @@ describe("the names of tools", () => {
     expect(backwards).toEqual(Object.fromEntries(toToolNames(names, "x_")));
   });
 
-  it("does not depend on the order for names with the same digits either", () => {
+  it("does not depend on the order of names with the same digest", () => {
     const marks = Array.from(".:/!?");
     const names = Array.from(
       { length: 5 ** 6 },
@@ -66,7 +66,7 @@ describe("the names of tools", () => {
     expect(Object.fromEntries(toToolNames([...unique].reverse(), ""))).toEqual(Object.fromEntries(toToolNames(unique, "")));
   });
 
-  it("differs even where a tool is called what another one would become", () => {
+  it("keeps a name that equals the changed name of another tool", () => {
     const [taken = ""] = named(["a.b", "a/b"]);
     const made = named(["a.b", "a/b", taken]);
     expect(made[2]).toBe(taken);

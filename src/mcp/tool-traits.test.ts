@@ -7,7 +7,7 @@ const reads = { eager: true, idempotent: true, replay: "safe" } as const;
 const repeats = { idempotent: true, replay: "safe", retry: { maxAttempts: 2 } } as const;
 const asks = { needsApproval: true } as const;
 
-describe("the traits of annotations", () => {
+describe("toTraits", () => {
   it.for<[rule: AnnotationRule, annotations: McpToolAnnotations | undefined, traits: ToolTraits]>([
     ["stated", undefined, {}],
     ["stated", {}, {}],
@@ -27,12 +27,12 @@ describe("the traits of annotations", () => {
     ["assumed", { readOnlyHint: true }, reads],
     ["ignored", { readOnlyHint: true, idempotentHint: true }, {}],
     ["ignored", { destructiveHint: true }, {}],
-  ])("%s, of %j are %j", ([rule, annotations, traits]) => {
+  ])("with the rule %s converts %j to %j", ([rule, annotations, traits]) => {
     expect(toTraits({ name: "a", inputSchema: {}, annotations }, rule)).toStrictEqual(traits);
   });
 });
 
-describe("the caller's own traits", () => {
+describe("mergeTraits", () => {
   it.for<[traits: ToolTraits, own: ToolTraits | undefined, merged: ToolTraits]>([
     [reads, undefined, reads],
     [reads, {}, reads],
@@ -49,7 +49,7 @@ describe("the caller's own traits", () => {
     // Invalid combinations are rejected when the tool is made.
     [{}, { retry: { maxAttempts: 5 } }, { retry: { maxAttempts: 5 } }],
     [asks, { eager: true }, { ...asks, eager: true }],
-  ])("over %j, %j make %j", ([traits, own, merged]) => {
+  ])("merges %j and %o into %j", ([traits, own, merged]) => {
     expect(mergeTraits(traits, own)).toStrictEqual(merged);
   });
 });

@@ -35,17 +35,17 @@ const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
     return [`${chunk.id ?? "-"} ${chunk.name === "" ? "-" : chunk.name} ${chunk.problem ?? JSON.stringify(chunk.args)}`];
   });
 
-describe("the assembly of calls", () => {
+describe("createCallAssembly", () => {
   it.for<[what: string, fragments: readonly Fragment[], calls: readonly string[]]>([
     // As OpenAI sends them.
     ["one call in fragments", ["0 a f", '0 - - {"n"', "0 - - :1}"], ['a f {"n":1}']],
     ["two calls after each other", ['0 a f {"n":1}', '1 b g {"n":2}'], ['a f {"n":1}', 'b g {"n":2}']],
     [
-      "two that interleave",
+      "two interleaved calls",
       ["0 a f", "1 b f", '0 - - {"n":', '1 - - {"n":', "0 - - 1}", "1 - - 2}"],
       ['a f {"n":1}', 'b f {"n":2}'],
     ],
-    ["one without arguments", ["0 a f"], ["a f {}"]],
+    ["a call without arguments", ["0 a f"], ["a f {}"]],
     ["the arguments {}", ["0 a f {}"], ["a f {}"]],
     ["the arguments null", ["0 a f null"], ["a f {}"]],
     ["malformed arguments", ['0 a f {"n":'], ["a f malformed"]],
@@ -64,22 +64,22 @@ describe("the assembly of calls", () => {
       ['a f {"n":1}'],
     ],
     [
-      "null for what is missing",
+      "null for missing fields",
       [
         { index: 0, id: "a", function: { name: "f", arguments: null } },
         { index: null, id: null, function: { name: null, arguments: '{"n":1}' } },
       ],
       ['a f {"n":1}'],
     ],
-    // Fields that come late.
+    // Late fields.
     ["an id after the name", ["0 - f", '0 a - {"n":1}'], ['a f {"n":1}']],
     ["a name after the arguments", ['0 a - {"n":1', "0 - f }"], ['a f {"n":1}']],
     [
-      "a new id under a taken index, its name after it",
+      "a new id under a used index, with a later name",
       ['0 a f {"n":1}', "0 b -", '0 - g {"n":2}'],
       ['a f {"n":1}', 'b g {"n":2}'],
     ],
-    ["one without an id, then one with an id", ['0 - f {"n":1}', '0 b f {"n":2}'], ['- f {"n":1}', 'b f {"n":2}']],
+    ["a call without an id, then a call with an id", ['0 - f {"n":1}', '0 b f {"n":2}'], ['- f {"n":1}', 'b f {"n":2}']],
     // Repeated fields.
     ["the id in every fragment (vLLM)", ["0 a f", '0 a - {"n":', "0 a - 1}"], ['a f {"n":1}']],
     ["the name in every fragment", ['0 a f {"n":', '0 a f {"m":1}', "0 - f }"], ['a f {"n":{"m":1}}']],
@@ -88,13 +88,21 @@ describe("the assembly of calls", () => {
     ["a call that is sent twice", ['0 a f {"n":1}', '0 a f {"n":1}'], ['a f {"n":1}']],
     // Unreliable indexes.
     ["one index for two ids (Ollama)", ['0 a f {"n":1}', '0 b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
-    ["the same in fragments", ['0 a f {"n":', "0 - - 1}", '0 b f {"n":', "0 - - 2}"], ['a f {"n":1}', 'b f {"n":2}']],
-    ["a tail at another index", ['0 a f {"n":1}', '0 b g {"n":', "1 - - 2", "1 - - }"], ['a f {"n":1}', 'b g {"n":2}']],
+    [
+      "one index for two ids, in fragments",
+      ['0 a f {"n":', "0 - - 1}", '0 b f {"n":', "0 - - 2}"],
+      ['a f {"n":1}', 'b f {"n":2}'],
+    ],
+    [
+      "the rest of a call at another index",
+      ['0 a f {"n":1}', '0 b g {"n":', "1 - - 2", "1 - - }"],
+      ['a f {"n":1}', 'b g {"n":2}'],
+    ],
     ["a known id at another index", ['0 a f {"n":', "7 a - 1}"], ['a f {"n":1}']],
     ["a known id at another index, with its name", ['0 a f {"n":', "7 a f 1}"], ['a f {"n":1}']],
     ["two fragments in one chunk (vLLM)", ["0 a f", '0 - - {"n":1}'], ['a f {"n":1}']],
     // One id for two calls.
-    ["one id", ['0 a f {"n":1}', '1 a g {"n":2}'], ['a f {"n":1}', 'a g {"n":2}']],
+    ["one id for two calls", ['0 a f {"n":1}', '1 a g {"n":2}'], ['a f {"n":1}', 'a g {"n":2}']],
     ["one id and one name, in fragments", ["0 a f", '0 - - {"n":1}', "1 a f", '1 - - {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
     ["one id, interleaved", ['0 a f {"n":', '1 a g {"n":', "0 a - 1}", "1 a - 2}"], ['a f {"n":1}', 'a g {"n":2}']],
     ["one id and one index", ['0 a f {"n":1}', '0 a f {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
@@ -104,7 +112,7 @@ describe("the assembly of calls", () => {
     ["a prefix {} with the name again", ["0 - f {}", '0 - f {"n":1}'], ['- f {"n":1}']],
     ["a prefix {} in one fragment", ['0 a f {}{"n":1}'], ['a f {"n":1}']],
     ["arguments as an object", [{ index: 0, id: "a", function: { name: "f", arguments: { n: 1 } } }], ['a f {"n":1}']],
-    ["two objects and no sign of a second call", ['0 a f {"n":1}', '0 - - {"n":2}'], ["a f malformed"]],
+    ["two objects of one call as malformed", ['0 a f {"n":1}', '0 - - {"n":2}'], ["a f malformed"]],
   ])("reads %s", ([, fragments, calls]) => {
     expect(readyOf(assemble(fragments))).toEqual(calls);
   });
@@ -114,7 +122,7 @@ describe("the assembly of calls", () => {
     [{ index: 0 }],
     [{ index: 0, id: "", function: { name: "", arguments: "" } }],
     [{ function: null }],
-  ])("makes no call of %j", ([entry]) => {
+  ])("creates no call for %j", ([entry]) => {
     const out: ModelChunk[] = [];
     const calls = createCallAssembly(out);
     expect(calls.add({ ...entry })).toBe(true);
@@ -123,7 +131,7 @@ describe("the assembly of calls", () => {
     expect(calls.size).toBe(0);
   });
 
-  it("marks what is not ready as truncated when the model was cut, and keeps its text", () => {
+  it("marks an unfinished call of a cut-off answer as truncated, with its text", () => {
     const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":'], true);
     expect(chunks.filter((chunk) => chunk.type === "call-ready")).toEqual([
       { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1 }, argsText: '{"n":1}', problem: undefined },
@@ -131,11 +139,11 @@ describe("the assembly of calls", () => {
     ]);
   });
 
-  it("does not trust the last call of a cut reply although its arguments are whole", () => {
+  it("marks the last call of a cut-off answer as truncated, even if complete", () => {
     expect(readyOf(assemble(['0 a f {"n":1}'], true))).toEqual(["a f truncated"]);
   });
 
-  it("tells of a call as soon as it has a name, then of its arguments, and is ready when the next one begins", () => {
+  it("starts a call with its name and completes it when the next one starts", () => {
     expect(assemble(["0 a f", '0 - - {"n":1}', '1 b g {"n":2}'])).toEqual([
       { type: "call-start", key: "call-0", id: "a", name: "f" },
       { type: "call-args-delta", key: "call-0", text: '{"n":1}' },
@@ -146,7 +154,7 @@ describe("the assembly of calls", () => {
     ]);
   });
 
-  it("holds back the arguments of a call whose name has not come", () => {
+  it("holds back arguments until the name of the call arrives", () => {
     const chunks = assemble(['0 a - {"n"', "0 - f :1}"]);
     expect(chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : chunk.type))).toEqual([
       "call-start",
@@ -155,7 +163,7 @@ describe("the assembly of calls", () => {
     ]);
   });
 
-  it("waits with a {} that may be a prefix, and with every call after one that is not complete", () => {
+  it("delays a {} that may be a prefix, and the completion of later calls", () => {
     const types = assemble(["0 a f {}", '1 b g {"n":1}', "2 c h"]).map((chunk) => chunk.type);
     expect(types.slice(0, 4)).toEqual(["call-start", "call-start", "call-args-delta", "call-start"]);
     expect(types.slice(4)).toEqual(["call-args-delta", "call-ready", "call-ready", "call-ready"]);
@@ -174,17 +182,17 @@ describe("the assembly of calls", () => {
     expect(chunks.find((chunk) => chunk.type === "call-ready")).toMatchObject({ argsText: text });
   });
 
-  it("iterations over blank and repeated fragments of a call that is ready", () => {
+  it("ignores blank and repeated fragments of a completed call", () => {
     const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":2}', "0 - - \n", '0 a f {"n":1}']);
     expect(readyOf(chunks)).toEqual(['a f {"n":1}', 'b g {"n":2}']);
   });
 
-  it("ends with an error when arguments come for a call that is ready", () => {
+  it("yields an error for more arguments of a completed call", () => {
     const chunks = assemble(['0 a f {"n":1}', "1 b g {", '0 - - ,"m":2}']);
     expect(chunks.at(-1)).toMatchObject({ type: "error", error: { code: "server", retryable: true } });
   });
 
-  it("keeps what the server wants back, by the position of the call", () => {
+  it("keeps extra_content by the position of the call", () => {
     const calls = createCallAssembly([]);
     calls.add(toEntry("0 a f {}"));
     calls.add({ ...toEntry("1 b g {"), extra_content: { google: { thought_signature: "s" } } });

@@ -1,5 +1,3 @@
-// The body of a request.
-
 import { describe, expect, it } from "vitest";
 import type { ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
@@ -28,9 +26,9 @@ const wireTool = {
   function: { name: "weather", description: "Weather of a city", parameters: { type: "object" } },
 };
 
-describe("the body of a request", () => {
+describe("buildChatBody", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
-    ["nothing but messages", {}, plain],
+    ["messages alone", {}, plain],
     [
       "a system text",
       { system: "Be brief." },
@@ -42,7 +40,7 @@ describe("the body of a request", () => {
         ],
       },
     ],
-    ["an empty system text", { system: "" }, plain],
+    ["no empty system text", { system: "" }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
     ["tool choice auto", { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
     [
@@ -51,40 +49,44 @@ describe("the body of a request", () => {
       { ...plain, tools: [wireTool], tool_choice: "required" },
     ],
     [
-      "tool choice none, which keeps the tools",
+      "tool choice none and its tools",
       { tools: [weather], toolChoice: "none" },
       { ...plain, tools: [wireTool], tool_choice: "none" },
     ],
     [
-      "one tool",
+      "the choice of one tool",
       { tools: [weather], toolChoice: { name: "weather" } },
       { ...plain, tools: [wireTool], tool_choice: { type: "function", function: { name: "weather" } } },
     ],
-    ["a tool choice without tools", { toolChoice: "none" }, plain],
+    ["no tool choice without tools", { toolChoice: "none" }, plain],
     [
-      "settings",
+      "all settings",
       { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 7 } },
       { ...plain, max_completion_tokens: 9, temperature: 0, top_p: 0.5, stop: ["END"], seed: 7 },
     ],
-    ["no stop sequences", { settings: { stopSequences: [] } }, plain],
+    ["no empty list of stop sequences", { settings: { stopSequences: [] } }, plain],
     [
       "extra fields",
       { settings: { temperature: 1, extra: { temperature: 0, reasoning_effort: "low" } } },
       { ...plain, temperature: 0, reasoning_effort: "low" },
     ],
-    ["extra fields that would end streaming", { settings: { extra: { stream: false, n: 1 } } }, { ...plain, n: 1 }],
-  ])("has %s", ([, request, body]) => {
+    ["stream: true whatever the extra fields contain", { settings: { extra: { stream: false, n: 1 } } }, { ...plain, n: 1 }],
+  ])("builds a body with %s", ([, request, body]) => {
     expect(build(request)).toEqual(body);
   });
 
   it.for<[what: string, options: Partial<OpenAIChatOptions>, body: object]>([
-    ["no usage asked for", { includeUsage: false }, { model: "m", messages: plain.messages, stream: true, max_tokens: 9 }],
-    ["max_tokens", {}, { ...plain, max_tokens: 9 }],
-  ])("obeys the options: %s", ([, options, body]) => {
+    [
+      "no stream_options with includeUsage: false",
+      { includeUsage: false },
+      { model: "m", messages: plain.messages, stream: true, max_tokens: 9 },
+    ],
+    ["max_tokens as maxTokensField", {}, { ...plain, max_tokens: 9 }],
+  ])("builds a body with %s", ([, options, body]) => {
     expect(build({ settings: { maxOutputTokens: 9 } }, { maxTokensField: "max_tokens", ...options })).toEqual(body);
   });
 
-  it("takes an own key __proto__ of extra as a field", () => {
+  it("sends an extra field named __proto__ without changing the prototype", () => {
     const body = build({ settings: { extra: JSON.parse('{"__proto__":{"polluted":true}}') } });
     expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
     expect(Object.hasOwn(body, "__proto__")).toBe(true);
@@ -97,7 +99,7 @@ describe("the body of a request", () => {
     expect(second[0]).toBe(first[0]);
   });
 
-  it("sends each message as it was converted the first time", () => {
+  it("reuses converted messages in the next request", () => {
     const settings = checkChatOptions({ client, model: "m" });
     const toMessages = createMessageConverter(settings);
     const request: ModelRequest = {

@@ -11,18 +11,14 @@ const begun = ["start f", 'call-args {"n":1}'];
 const called = [...begun, 'ready f {"n":1}'];
 const cut = [...begun, "ready f truncated"];
 
-describe("the reader of wire chunks", () => {
+describe("createChatReader: chunks", () => {
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
     [
       "text",
       [choice({ role: "assistant", content: "" }), text("Hel"), text("lo"), finish("stop")],
       ["text Hel", "text lo", "finish stop (stop)"],
     ],
-    [
-      "counts in Groq's own place",
-      [{ ...finish("stop"), x_groq: { id: "r", usage } }],
-      ["usage 3 2 snapshot", "finish stop (stop)"],
-    ],
+    ["usage in x_groq (Groq)", [{ ...finish("stop"), x_groq: { id: "r", usage } }], ["usage 3 2 snapshot", "finish stop (stop)"]],
     ["a call", [call('{"n":1}'), finish("tool_calls")], [...called, "finish tool-calls (tool_calls)"]],
     [
       "text and a call",
@@ -35,13 +31,13 @@ describe("the reader of wire chunks", () => {
       ["start f", "call-args {", "ready f malformed", "finish tool-calls (tool_calls)"],
     ],
     ["tool_calls without a call", [text("Hm."), finish("tool_calls")], ["text Hm.", "finish tool-calls (tool_calls)"]],
-    ["a reply cut by length", [text("Once"), finish("length")], ["text Once", "finish length (length)"]],
+    ["an answer cut off by length", [text("Once"), finish("length")], ["text Once", "finish length (length)"]],
     [
-      "a call cut by length",
+      "a call cut off by length as truncated",
       [call("{"), finish("length")],
       ["start f", "call-args {", "ready f truncated", "finish length (length)"],
     ],
-    ["a whole call cut by length", [call('{"n":1}'), finish("length")], [...cut, "finish length (length)"]],
+    ["a complete call cut off by length as truncated", [call('{"n":1}'), finish("length")], [...cut, "finish length (length)"]],
     [
       "a refusal",
       [choice({ refusal: "I ca" }), choice({ refusal: "n't." }), finish("stop")],
@@ -76,18 +72,18 @@ describe("the reader of wire chunks", () => {
     ["no finish reason with a whole call", [call('{"n":1}')], begun],
     ["an empty finish reason", [choice({ content: "x" }, { finish_reason: "" })], ["text x"]],
     [
-      "finishReason",
+      "a finishReason field",
       [choice({ content: "x" }, { finish_reason: undefined, finishReason: "stop" })],
       ["text x", "finish stop (stop)"],
     ],
-    ["a delta that is null", [choice(null), choice(null, { finish_reason: "stop" })], ["finish stop (stop)"]],
+    ["a null delta", [choice(null), choice(null, { finish_reason: "stop" })], ["finish stop (stop)"]],
     [
-      "no delta (Azure)",
+      "a chunk without a delta (Azure)",
       [{ choices: [{ index: 0, content_filter_offsets: {}, finish_reason: null }] }, finish("stop")],
       ["finish stop (stop)"],
     ],
     [
-      "no choices (Azure's first chunk)",
+      "a chunk without choices (Azure)",
       [{ choices: [], prompt_filter_results: [{}] }, { object: "" }, finish("stop")],
       ["finish stop (stop)"],
     ],
@@ -105,7 +101,7 @@ describe("the reader of wire chunks", () => {
       ["text a"],
     ],
     [
-      "usage early and null later",
+      "early usage and later null",
       [
         { ...finish("stop"), usage },
         { choices: [], usage: null },
@@ -113,7 +109,7 @@ describe("the reader of wire chunks", () => {
       ["usage 3 2 snapshot", "finish stop (stop)"],
     ],
     [
-      "usage twice",
+      "repeated usage",
       [
         { ...text("x"), usage },
         { ...finish("stop"), usage },
@@ -163,14 +159,14 @@ describe("the reader of wire chunks", () => {
       [...called, "finish tool-calls (tool_calls)"],
     ],
     [
-      "chunks that are none",
+      "malformed chunks as nothing",
       [null, "x", 5, [], { choices: "x" }, { choices: [null, "x"] }, choice("x"), choice({ tool_calls: "x" })],
       [],
     ],
-    ["calls that are none", [choice({ tool_calls: [null, "x"] }), finish("stop")], ["finish stop (stop)"]],
-    ["an error that is a text", [{ error: "overloaded" }], ["error server: overloaded"]],
-    ["an error that is a number", [{ error: 1 }], ["error server: The service sent an error without words."]],
-    ["an error that is null", [{ error: null, ...text("x") }], ["text x"]],
+    ["malformed calls as nothing", [choice({ tool_calls: [null, "x"] }), finish("stop")], ["finish stop (stop)"]],
+    ["an error as a string", [{ error: "overloaded" }], ["error server: overloaded"]],
+    ["an error as a number", [{ error: 1 }], ["error server: The service sent an error without words."]],
+    ["a null error", [{ error: null, ...text("x") }], ["text x"]],
     ["an error without choices (vLLM)", [{ object: "error", message: "Slow.", code: 429 }], ["error rate-limit: Slow."]],
     [
       "an error within the choice (OpenRouter)",
@@ -178,11 +174,11 @@ describe("the reader of wire chunks", () => {
       ["error server: Upstream."],
     ],
     ["the finish reason error", [text("x"), finish("error")], ["text x", "finish error (error)"]],
-  ])("reads what compatible servers make of it: %s", ([, chunks, lines]) => {
+  ])("reads from compatible servers %s", ([, chunks, lines]) => {
     expect(linesOf(read(chunks))).toEqual(lines);
   });
 
-  it("tells the text of reasoning details once, and hands them back whole before the finish", () => {
+  it("yields the text of reasoning details once, and their metadata before the finish", () => {
     const detail = { type: "reasoning.text", index: 0, format: "anthropic-claude-v1" };
     const encrypted = { type: "reasoning.encrypted", data: "abc", index: 1 };
     const chunks = [
@@ -203,7 +199,7 @@ describe("the reader of wire chunks", () => {
     ]);
   });
 
-  it("hands back a call's extra content with the position of the call", () => {
+  it("keeps extra_content of a call with the position of the call", () => {
     const extra = { google: { thought_signature: "sig" } };
     const second = { index: 1, id: "b", function: { name: "g", arguments: "{}" }, extra_content: extra };
     const chunks = read([call("{}"), choice({ tool_calls: [second] }), finish("stop")]);
@@ -212,7 +208,7 @@ describe("the reader of wire chunks", () => {
     ]);
   });
 
-  it("declares calls ready as soon as the finish reason has come, and does not wait for the end of the stream", () => {
+  it("completes calls when the finish reason arrives, before the stream ends", () => {
     const out: ModelChunk[] = [];
     const reader = createChatReader(out);
     reader.read(call('{"n":1}'));
@@ -221,7 +217,7 @@ describe("the reader of wire chunks", () => {
     expect([reader.finished, linesOf(out)]).toEqual([true, called]);
   });
 
-  it("stops reading calls where the stream contradicts itself", () => {
+  it("ends with an error if a completed call gets more arguments", () => {
     const second = choice({ tool_calls: [{ index: 1, id: "b", function: { name: "g", arguments: "{" } }] });
     const late = choice({
       tool_calls: [

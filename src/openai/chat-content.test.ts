@@ -10,55 +10,55 @@ const file = (mediaType: string, data: string | URL): MediaPart => ({ type: "fil
 
 it.for<[what: string, part: MediaPart, wire: object | string]>([
   ["an image in base64", image("iVBORw0KGgo="), { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } }],
-  ["an image by its URL", image("https://x.test/a.png"), { type: "image_url", image_url: { url: "https://x.test/a.png" } }],
+  ["an image at a URL", image("https://x.test/a.png"), { type: "image_url", image_url: { url: "https://x.test/a.png" } }],
   [
-    "an image by a URL object",
+    "an image at a URL object",
     image(new URL("https://x.test/a b.png")),
     { type: "image_url", image_url: { url: "https://x.test/a%20b.png" } },
   ],
   [
-    "an image as a data URL",
+    "an image in a data URL",
     image("data:image/gif;base64,R0lG"),
     { type: "image_url", image_url: { url: "data:image/gif;base64,R0lG" } },
   ],
   ["audio", file("audio/wav", "UklGRg=="), { type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } }],
-  ["audio under another name", file("Audio/MPEG", "SUQz"), { type: "input_audio", input_audio: { data: "SUQz", format: "mp3" } }],
   [
-    "audio as a data URL",
+    "MP3 audio of type Audio/MPEG",
+    file("Audio/MPEG", "SUQz"),
+    { type: "input_audio", input_audio: { data: "SUQz", format: "mp3" } },
+  ],
+  [
+    "audio in a data URL",
     file("audio/mpeg", "data:audio/mpeg;base64,SUQz"),
     { type: "input_audio", input_audio: { data: "SUQz", format: "mp3" } },
   ],
   [
-    "a document",
+    "a PDF",
     file("application/pdf", "JVBERi0="),
     { type: "file", file: { filename: "file.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } },
   ],
-  ["an image as a file", file("image/bmp", "Qk0="), { type: "image_url", image_url: { url: "data:image/bmp;base64,Qk0=" } }],
-  [
-    "an image of some type by its URL",
-    image("http://x.test/a", "image/*"),
-    { type: "image_url", image_url: { url: "http://x.test/a" } },
-  ],
+  ["an image in a file part", file("image/bmp", "Qk0="), { type: "image_url", image_url: { url: "data:image/bmp;base64,Qk0=" } }],
+  ["an image/* part at a URL", image("http://x.test/a", "image/*"), { type: "image_url", image_url: { url: "http://x.test/a" } }],
   ["the text of a file", file("text/csv", "w7Y7MQ=="), "File of type text/csv:\nö;1"],
   ["the text of a data URL", file("text/plain", "data:,a%20b"), "File of type text/plain:\na b"],
-])("writes %s, of a user and of a tool", ([, part, wire]) => {
+])("toUserContent and toResultMedia: write %s", ([, part, wire]) => {
   const ofUser = typeof wire === "string" ? { type: "text", text: wire } : wire;
   expect([toUserContent([part], place), toChatMedia(part)]).toEqual([[ofUser], wire]);
 });
 
 it.for<[what: string, part: MediaPart]>([
-  ["audio elsewhere", file("audio/mpeg", "https://x.test/a.mp3")],
-  ["audio in a format that the wire does not know", file("audio/ogg", "T2dn")],
-  ["a document elsewhere", file("application/pdf", "https://x.test/a.pdf")],
-  ["a text elsewhere", file("text/plain", "https://x.test/a.txt")],
-  ["bytes that are no text", file("text/plain", "/w==")],
-  ["a file of another type", file("application/zip", "UEs=")],
-  ["a file without a proper type", file("../../etc", "eA==")],
-  ["a drawing", image("PHN2Zy8+", "image/svg+xml")],
-  ["bytes of an image of some type", image("AAAA", "image/*")],
-  ["an image on another machine", image("file:///a.png")],
+  ["audio at a URL", file("audio/mpeg", "https://x.test/a.mp3")],
+  ["audio in an unsupported format", file("audio/ogg", "T2dn")],
+  ["a PDF at a URL", file("application/pdf", "https://x.test/a.pdf")],
+  ["a text file at a URL", file("text/plain", "https://x.test/a.txt")],
+  ["a text file that is not UTF-8", file("text/plain", "/w==")],
+  ["a ZIP file", file("application/zip", "UEs=")],
+  ["a file with an invalid type", file("../../etc", "eA==")],
+  ["an SVG image", image("PHN2Zy8+", "image/svg+xml")],
+  ["an image/* part with data", image("AAAA", "image/*")],
+  ["an image at a file: URL", image("file:///a.png")],
   ["an image without data", image("")],
-])("refuses %s of a user, and tells the model of that of a tool", ([, part]) => {
+])("toUserContent rejects %s; toResultMedia writes a note for the model", ([, part]) => {
   expect(() => toUserContent([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
   expect(toChatMedia(part)).toContain("cannot be shown to you");
 });
@@ -79,6 +79,6 @@ it.for<[what: string, content: string | readonly ContentPart[], wire: unknown]>(
     ],
   ],
   ["one image", [image("eA==")], [{ type: "image_url", image_url: { url: "data:image/png;base64,eA==" } }]],
-])("toUserContent writes %s", ([, content, wire]) => {
+])("toUserContent: writes %s", ([, content, wire]) => {
   expect(toUserContent(content, place)).toEqual(wire);
 });

@@ -1,5 +1,3 @@
-// Streams without a finish reason.
-
 import { describe, expect, it } from "vitest";
 import { call, choice, type Fields, linesOf, read, text, usage } from "../../test/wire/chat-chunks.ts";
 
@@ -8,18 +6,18 @@ const counted = (delta: unknown = { content: "" }): Fields => ({ ...choice(delta
 const final = { choices: [], usage };
 const spent = "usage 3 2 snapshot";
 
-describe("a stream that never says why the model stopped", () => {
+describe("createChatReader: no finish reason", () => {
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
-    ["ends with the final counts", [text("Hi"), final], ["text Hi", spent, "finish stop (undefined)"]],
-    ["ends with counts beside an empty delta", [text("Hi"), counted()], ["text Hi", spent, "finish stop (undefined)"]],
+    ["finishes with the final usage", [text("Hi"), final], ["text Hi", spent, "finish stop (undefined)"]],
+    ["finishes with usage next to an empty delta", [text("Hi"), counted()], ["text Hi", spent, "finish stop (undefined)"]],
     [
-      "runs a call whose arguments are whole",
+      "completes a call with complete arguments",
       [call('{"n":1}'), choice({ role: "assistant" }), counted()],
       ["start f", 'call-args {"n":1}', spent, 'ready f {"n":1}', "finish tool-calls (undefined)"],
     ],
-    ["runs a call without arguments", [call(""), final], ["start f", spent, "ready f {}", "finish tool-calls (undefined)"]],
+    ["completes a call without arguments", [call(""), final], ["start f", spent, "ready f {}", "finish tool-calls (undefined)"]],
     [
-      "does not run a call whose arguments are not whole",
+      "marks a call with incomplete arguments as truncated",
       [call('{"n":1}'), choice({ tool_calls: [{ index: 1, id: "b", function: { name: "g", arguments: `{"n` } }] }), final],
       [
         "start f",
@@ -32,12 +30,16 @@ describe("a stream that never says why the model stopped", () => {
         "finish tool-calls (undefined)",
       ],
     ],
-    ["is cut without counts", [text("Hi")], ["text Hi"]],
-    ["is cut before it says anything", [{ choices: [], usage: { ...usage, completion_tokens: 0 } }], ["usage 3 0 snapshot"]],
-    ["is cut after counts that came first", [counted(), text("Hi")], [spent, "text Hi"]],
-    ["is cut after the final counts, which were not", [text("Hi"), final, text("!")], ["text Hi", spent, "text !"]],
-    ["is cut among counts in every chunk", [counted({ content: "Hi" }), counted()], ["text Hi", spent, spent]],
-    ["is cut with counts in its last piece", [text("Hi"), counted({ content: "!" })], ["text Hi", "text !", spent]],
+    ["yields no finish without usage", [text("Hi")], ["text Hi"]],
+    ["yields no finish without content", [{ choices: [], usage: { ...usage, completion_tokens: 0 } }], ["usage 3 0 snapshot"]],
+    ["yields no finish if the usage comes first", [counted(), text("Hi")], [spent, "text Hi"]],
+    ["yields no finish if content follows the final usage", [text("Hi"), final, text("!")], ["text Hi", spent, "text !"]],
+    ["yields no finish if every chunk has usage", [counted({ content: "Hi" }), counted()], ["text Hi", spent, spent]],
+    [
+      "yields no finish if the last usage comes with content",
+      [text("Hi"), counted({ content: "!" })],
+      ["text Hi", "text !", spent],
+    ],
   ])("%s", ([, chunks, lines]) => {
     expect(linesOf(read(chunks))).toEqual(lines);
   });

@@ -19,7 +19,7 @@ it.for<[raw: string, plain: FinishReason, withCalls: FinishReason, refused: Fini
   ["insufficient_system_resource", "error", "error", "error", false],
   ["STOP", "unknown", "unknown", "unknown", false],
   ["toString", "unknown", "unknown", "unknown", false],
-])("%s means %s, with calls %s, refused %s", ([raw, plain, withCalls, refused, cut]) => {
+])("chatWords and toFinishReason: %s means %s, with calls %s, refused %s", ([raw, plain, withCalls, refused, cut]) => {
   const reason = chatWords.get(raw) ?? "unknown";
   expect(toFinishReason(reason, { hasCalls: false, refused: false })).toBe(plain);
   expect(toFinishReason(reason, { hasCalls: true, refused: false })).toBe(withCalls);

@@ -13,7 +13,7 @@ const long = "z".repeat(1_000_000);
 
 it.for<[what: string, chunks: readonly object[], count: number]>([
   ["calls, each with a finish reason", times((index) => call(named(index, "{}"), { finish_reason: "tool_calls" })), many],
-  ["calls that are never whole", times((index) => call(named(index, "{"))), many],
+  ["calls that are never complete", times((index) => call(named(index, "{"))), many],
   [
     "named fragments of a long call",
     [
@@ -35,7 +35,7 @@ it.for<[what: string, chunks: readonly object[], count: number]>([
     times((index) => chunk({ reasoning_details: [{ type: "t", index: index % 5_000, text: "ab", signature: "" }] })),
     0,
   ],
-])("%s are read in linear time", { timeout: 20_000 }, ([, chunks, count]) => {
+])("createChatReader: reads %s in linear time", { timeout: 20_000 }, ([, chunks, count]) => {
   const out: ModelChunk[] = [];
   const reader = createChatReader(out);
   for (const one of chunks) reader.read(one);

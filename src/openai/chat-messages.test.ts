@@ -1,5 +1,3 @@
-// Neutral messages in the format of the API.
-
 import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
 import { createMessageConverter, type MessageSettings } from "./chat-body.ts";
@@ -29,48 +27,48 @@ const csv = { type: "file", mediaType: "text/csv", data: "YTti" } as const;
 const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "image_url", image_url: { url: "data:image/png;base64,eA==" } };
 
-describe("messages", () => {
+describe("createMessageConverter", () => {
   it.for<[what: string, message: Message, wire: readonly object[]]>([
-    ["a user's text", { role: "user", content: "hi" }, [{ role: "user", content: "hi" }]],
+    ["a user message of text", { role: "user", content: "hi" }, [{ role: "user", content: "hi" }]],
     [
-      "a user's image",
+      "a user message with an image",
       { role: "user", content: [{ type: "text", text: "see" }, image] },
       [{ role: "user", content: [{ type: "text", text: "see" }, wireImage] }],
     ],
     [
-      "a turn of text",
+      "an assistant message of text",
       turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" }),
       [{ role: "assistant", content: "Hello" }],
     ],
     [
-      "a turn of reasoning and text",
+      "an assistant message of reasoning and text",
       turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" }),
       [{ role: "assistant", content: "Hello" }],
     ],
     [
-      "a turn of calls only",
+      "an assistant message of calls alone",
       turn(call("a"), call("b", { n: 1 })),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a"), wireCall("b", '{"n":1}')] }],
     ],
     [
-      "a turn of text and a call",
+      "an assistant message of text and a call",
       turn({ type: "text", text: "One moment." }, call("a")),
       [{ role: "assistant", content: "One moment.", tool_calls: [wireCall("a")] }],
     ],
-    ["an empty turn", turn(), []],
-    ["a turn of reasoning only", turn({ type: "reasoning", text: "Hm" }), []],
+    ["an empty assistant message", turn(), []],
+    ["an assistant message of reasoning alone", turn({ type: "reasoning", text: "Hm" }), []],
     [
-      "a call that was edited by an approval: the model's own arguments",
+      "the model's own arguments of a call edited by an approval",
       turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"n":1}')] }],
     ],
     [
-      "a call that has another id than its server gave it",
+      "a call with another id than its server gave it",
       turn({ type: "tool-call", callId: "call_i0_0", providerCallId: "a", name: "f", args: {} }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("call_i0_0")] }],
     ],
     [
-      "arguments that are a text",
+      "arguments that are a string",
       turn(call("a", '{"n":')),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":"{\\"n\\":"}')] }],
     ],
@@ -90,17 +88,17 @@ describe("messages", () => {
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"__proto__":{"x":1}}')] }],
     ],
     [
-      "a name that the model made up",
+      "a tool name with invalid characters",
       turn({ type: "tool-call", callId: "a", name: "functions.get weather!", args: {} }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", "{}", "functions_get_weather_")] }],
     ],
     [
-      "a name without end",
+      "a tool name that is too long",
       turn({ type: "tool-call", callId: "a", name: "x".repeat(99), args: {} }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("a", "{}", "x".repeat(64))] }],
     ],
     [
-      "results",
+      "tool results",
       {
         role: "tool",
         results: [
@@ -118,12 +116,12 @@ describe("messages", () => {
       ],
     ],
     [
-      "text beside a result",
+      "text next to a result",
       { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }] })] },
       [{ role: "tool", tool_call_id: "a", content: "ok\nand more" }],
     ],
     [
-      "files beside a result, in it as texts or in words",
+      "files next to a result as texts or notes",
       { role: "tool", results: [result("a", { content: [csv, zip, image] })] },
       [
         {
@@ -137,7 +135,7 @@ describe("messages", () => {
       ],
     ],
     [
-      "media beside results, after all of them",
+      "media next to results as a user message after them",
       {
         role: "tool",
         results: [
@@ -161,11 +159,11 @@ describe("messages", () => {
         },
       ],
     ],
-  ])("are written: %s", ([, message, wire]) => {
+  ])("converts %s", ([, message, wire]) => {
     expect(convert(message)).toEqual(wire);
   });
 
-  it("keep media in the tool message where the server takes it", () => {
+  it("keeps media in the tool message with toolResultMedia: tool-message", () => {
     const message: Message = { role: "tool", results: [result("a", { content: [image] }), result("b")] };
     expect(convert(message, { toolResultMedia: "tool-message" })).toEqual([
       { role: "tool", tool_call_id: "a", content: [{ type: "text", text: "ok" }, wireImage] },
@@ -174,7 +172,7 @@ describe("messages", () => {
   });
 
   it.for(["reasoning_content", "reasoning"] as const)(
-    "send reasoning back as %s where asked to, and a space where there is none",
+    "sends reasoning back as %s with echoReasoning, or a space without reasoning",
     (echoReasoning) => {
       const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
       expect(convert(thinking, { echoReasoning })).toEqual([
@@ -189,7 +187,7 @@ describe("messages", () => {
     },
   );
 
-  it("carry provider metadata back to the server and model that sent them, and to no other", () => {
+  it("sends provider metadata back only to the server and model that sent it", () => {
     const extra = { google: { thought_signature: "s" } };
     const items = [{ reasoning_details: [{ type: "t", text: "Hm" }] }, { call: 1, extra_content: extra }];
     const message: Message = {
@@ -208,7 +206,7 @@ describe("messages", () => {
     expect(convert(message, { model: "other" })).toEqual([plain]);
   });
 
-  it("use the same changed id in the turn and in its results", () => {
+  it("applies toWireCallId to calls and to their results", () => {
     const toWireCallId = (callId: string): string => callId.replace(/\W|_/g, "").padEnd(9, "0");
     const [asked] = convert(turn(call("call_1")), { toWireCallId });
     const [answered] = convert({ role: "tool", results: [result("call_1")] }, { toWireCallId });
@@ -216,7 +214,7 @@ describe("messages", () => {
     expect(answered).toMatchObject({ tool_call_id: "call10000" });
   });
 
-  it("are converted once for each converter", () => {
+  it("converts each message once per converter", () => {
     const toMessages = createMessageConverter(settings);
     const message: Message = { role: "user", content: "hi" };
     expect(toMessages(message, 0)).toBe(toMessages(message, 0));

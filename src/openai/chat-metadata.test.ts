@@ -56,7 +56,7 @@ describe("collectReasoningDetails", () => {
       [{ type: "t", index: 0, text: "ab", signature: "one" }],
     ],
     [
-      "two signatures under one index, of which the last one counts",
+      "the last of two signatures under one index",
       [
         { type: "t", index: 0, text: "a", signature: "one" },
         { type: "t", index: 0, text: "b", signature: "two" },
@@ -64,7 +64,7 @@ describe("collectReasoningDetails", () => {
       [{ type: "t", index: 0, text: "ab", signature: "two" }],
     ],
     [
-      "two signed texts without an index, which stay two",
+      "two signed texts without an index separately",
       [
         { type: "t", text: "a" },
         { type: "t", text: "b", signature: "one" },
@@ -85,7 +85,7 @@ describe("collectReasoningDetails", () => {
       [{ type: "t", index: 0, text: "a", signature: "one" }],
     ],
     [
-      "two texts that interleave",
+      "two interleaved texts",
       [
         { type: "t", index: 0, text: "a" },
         { type: "t", index: 1, text: "x", signature: "" },
@@ -98,7 +98,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "a text under an index with encrypted data between",
+      "a text with encrypted data in between",
       [
         { type: "t", index: 0, text: "a" },
         { type: "e", index: 0, data: "x", id: null },
@@ -111,7 +111,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "two ids under one index, which stay two",
+      "two ids under one index separately",
       [
         { type: "s", index: 0, id: "rs_1", summary: "a" },
         { type: "s", index: 0, id: "rs_2", summary: "b" },
@@ -122,7 +122,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "two indexes",
+      "two indexes separately",
       [
         { type: "t", index: 0, text: "a" },
         { type: "t", index: 1, text: "b" },
@@ -133,7 +133,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "two types",
+      "two types separately",
       [
         { type: "s", summary: "a" },
         { type: "t", text: "b" },
@@ -144,7 +144,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "encrypted data, which is never joined",
+      "encrypted data separately",
       [
         { type: "e", data: "a" },
         { type: "e", data: "b" },
@@ -155,7 +155,7 @@ describe("collectReasoningDetails", () => {
       ],
     ],
     [
-      "data after text",
+      "data after text separately",
       [
         { type: "t", text: "a" },
         { type: "t", data: "b" },
@@ -165,28 +165,28 @@ describe("collectReasoningDetails", () => {
         { type: "t", data: "b" },
       ],
     ],
-  ])("joins %s", ([, fragments, whole]) => {
+  ])("collects %s", ([, fragments, whole]) => {
     expect(collect(...fragments)).toEqual(whole);
   });
 
-  it("returns the new text only, and passes over what is no detail", () => {
+  it("returns only the new text, and ignores invalid details", () => {
     const details = collectReasoningDetails();
     expect(details.add([{ text: "a" }, null, "x", { summary: "b" }, { data: "c" }])).toBe("ab");
     expect(details.add([{ text: "d" }])).toBe("d");
   });
 
-  it("does not change what the SDK handed over", () => {
+  it("does not change the objects of the SDK", () => {
     const fragment = { type: "t", text: "a" };
     collect(fragment, { type: "t", text: "b" });
     expect(fragment).toEqual({ type: "t", text: "a" });
   });
 });
 
-describe("provider metadata", () => {
+describe("toChatMetadata and readChatMetadata", () => {
   const items = toChatMetadata([{ type: "t", text: "a" }], new Map([[1, { google: { thought_signature: "s" } }]]));
   const providerMetadata = items.map((item) => ({ provider: "openai", model: "m", item }));
 
-  it("come back as they went in", () => {
+  it("restore reasoning details and extra content", () => {
     expect(readChatMetadata(providerMetadata, { id: "openai", model: "m" })).toEqual({
       reasoningDetails: [{ type: "t", text: "a" }],
       extras: new Map([[1, { google: { thought_signature: "s" } }]]),
@@ -196,12 +196,12 @@ describe("provider metadata", () => {
   it.for([
     { id: "openai", model: "other" },
     { id: "other", model: "m" },
-  ])("are left out for %j", (provider) => {
+  ])("ignore metadata of another provider or model: %j", (provider) => {
     expect(readChatMetadata(providerMetadata, provider)).toEqual({ reasoningDetails: undefined, extras: new Map() });
   });
 
   it.for<[item: Json]>([["x"], [null], [[1]], [{ call: "0", extra_content: 1 }], [{ call: 0 }]])(
-    "of another kind, such as %j, are passed over",
+    "ignore the malformed item %j",
     ([item]) => {
       expect(readChatMetadata([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({
         reasoningDetails: undefined,
@@ -210,7 +210,7 @@ describe("provider metadata", () => {
     },
   );
 
-  it("are none where the stream had none", () => {
+  it("return nothing if the stream had no metadata", () => {
     expect(toChatMetadata([], new Map())).toEqual([]);
     expect(readChatMetadata(undefined, { id: "openai", model: "m" }).reasoningDetails).toBeUndefined();
   });

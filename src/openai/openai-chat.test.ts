@@ -40,13 +40,13 @@ const run = (chunks: readonly unknown[]): ReturnType<typeof collect> =>
   collect(openaiChat({ client: createFakeClient(chunks), model: "m" }).stream(ask("hi"), createCall()));
 
 describe("openaiChat", () => {
-  it("says who it is", () => {
+  it("has the id openai unless options name another id or family", () => {
     const client = createFakeClient([]);
     expect(openaiChat({ client, model: "m" })).toEqual({ id: "openai", model: "m", stream: expect.any(Function) });
     expect(openaiChat({ client, model: "m", id: "groq", family: "llama" })).toMatchObject({ id: "groq", family: "llama" });
   });
 
-  it("takes the clients of the SDK as they are", () => {
+  it("accepts the clients of the SDK", () => {
     const clients: readonly OpenAIChatClient[] = [
       new OpenAI({ apiKey: "x" }),
       new AzureOpenAI({ apiKey: "x", apiVersion: "1", endpoint: "https://x.test" }),
@@ -54,7 +54,7 @@ describe("openaiChat", () => {
     for (const client of clients) expect(openaiChat({ client, model: "m" }).model).toBe("m");
   });
 
-  it("asks nothing before its stream is read", async () => {
+  it("sends no request before its stream is read", async () => {
     const client = createFakeClient([stop]);
     const stream = openaiChat({ client, model: "m" }).stream(ask("hi"), createCall());
     expect(client.requests).toEqual([]);
@@ -62,7 +62,7 @@ describe("openaiChat", () => {
     expect(client.requests.map(({ body }) => body)).toEqual([expect.objectContaining({ model: "m", stream: true })]);
   });
 
-  it("hands its client a signal that fires with the call's, for the same reason, until the stream is over", async () => {
+  it("passes on the call's signal and its reason until the stream ends", async () => {
     const client = createFakeClient([text("a"), stop]);
     const [during, after] = [new AbortController(), new AbortController()];
     const provider = openaiChat({ client, model: "m" });
@@ -73,7 +73,7 @@ describe("openaiChat", () => {
     expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual(["during", "not fired"]);
   });
 
-  it("yields what each wire chunk says, and the finish last", async () => {
+  it("yields the chunks of the stream, with the finish last", async () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
     expect(await run([text("a"), text("b"), stop, { choices: [], usage }])).toEqual({
       chunks: [
@@ -86,17 +86,17 @@ describe("openaiChat", () => {
     });
   });
 
-  it("yields every neutral chunk of a wire chunk that holds several, in order", async () => {
+  it("yields several chunks of one chunk of the stream in order", async () => {
     const both = { choices: [{ index: 0, delta: { reasoning: "Hm", content: "a" }, finish_reason: "stop" }] };
     expect((await run([both])).chunks.map((chunk) => chunk.type)).toEqual(["reasoning-delta", "text-delta", "finish"]);
   });
 
-  it("has no finish where the stream has none", async () => {
+  it("yields no finish if the stream has none", async () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
     expect(await run([])).toEqual({ chunks: [], thrown: undefined });
   });
 
-  it("throws what the client throws, before and within the stream", async () => {
+  it("throws the client's error, before and within the stream", async () => {
     const refused = new OpenAI.AuthenticationError(401, {}, "no", new Headers());
     const client: OpenAIChatClient = { chat: { completions: { create: () => Promise.reject(refused) } } };
     expect(await collect(openaiChat({ client, model: "m" }).stream(ask("hi"), createCall()))).toEqual({
@@ -107,7 +107,7 @@ describe("openaiChat", () => {
     expect(await run([text("a"), reset])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: reset });
   });
 
-  it("counts an answer as complete whatever the client throws after the finish reason", async () => {
+  it("ignores errors that the client throws after the finish reason", async () => {
     const broke = new OpenAI.APIError(undefined, { message: "It broke.", type: "server_error" }, undefined, undefined);
     for (const thrown of [new TypeError("terminated"), broke]) {
       const { chunks } = await run([text("a"), stop, thrown]);
@@ -115,14 +115,14 @@ describe("openaiChat", () => {
     }
   });
 
-  it("leaves the stream after an error within it", async () => {
+  it("closes the stream after an error chunk", async () => {
     const client = createFakeClient([text("a"), { error: { message: "It broke." } }, text("b")]);
     const { chunks } = await collect(openaiChat({ client, model: "m" }).stream(ask("hi"), createCall()));
     expect(chunks.map((chunk) => chunk.type)).toEqual(["text-delta", "error"]);
     expect(client.left).toBe(1);
   });
 
-  it("leaves the stream when its reader does", async () => {
+  it("closes the stream when its reader stops early", async () => {
     const client = createFakeClient([text("a"), text("b"), stop]);
     for await (const chunk of openaiChat({ client, model: "m" }).stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "a" });
@@ -131,7 +131,7 @@ describe("openaiChat", () => {
     expect(client.left).toBe(1);
   });
 
-  it("ends as an error where the client answers without a stream", async () => {
+  it("throws a ProviderError if the client answers without a stream", async () => {
     const completion = JSON.parse('{"choices":[{"message":{"content":"hi"}}]}');
     const client: OpenAIChatClient = { chat: { completions: { create: () => Promise.resolve(completion) } } };
     const { thrown } = await collect(openaiChat({ client, model: "m" }).stream(ask("hi"), createCall()));

@@ -49,13 +49,13 @@ const run = (events: readonly unknown[], call = new Call()): ReturnType<typeof c
   collect(openaiResponses({ client: createFakeClient(events), model: "m" }).stream(ask("hi"), call));
 
 describe("openaiResponses", () => {
-  it("says who it is", () => {
+  it("has the id openai unless options name another id or family", () => {
     const client = createFakeClient([]);
     expect(openaiResponses({ client, model: "m" })).toEqual({ id: "openai", model: "m", stream: expect.any(Function) });
     expect(openaiResponses({ client, model: "m", id: "azure", family: "gpt" })).toMatchObject({ id: "azure", family: "gpt" });
   });
 
-  it("takes the clients of the SDK as they are", () => {
+  it("accepts the clients of the SDK", () => {
     const clients: readonly OpenAIResponsesClient[] = [
       new OpenAI({ apiKey: "x" }),
       new AzureOpenAI({ apiKey: "x", apiVersion: "1", endpoint: "https://x.test" }),
@@ -63,7 +63,7 @@ describe("openaiResponses", () => {
     for (const client of clients) expect(openaiResponses({ client, model: "m" }).model).toBe("m");
   });
 
-  it("asks once its stream is read, with the signal of the call", async () => {
+  it("sends a request when its stream is read, with the call's signal", async () => {
     const client = createFakeClient([text("a"), completed]);
     const controller = new AbortController();
     const stream = openaiResponses({ client, model: "m" }).stream(ask("hi"), new Call(controller.signal));
@@ -76,25 +76,25 @@ describe("openaiResponses", () => {
     expect(client.requests.map(({ body, signal }) => [body.model, body.stream, signal.reason])).toEqual([["m", true, "enough"]]);
   });
 
-  it("yields what each event says, and the finish last", async () => {
+  it("yields the chunks of the events, with the finish last", async () => {
     expect(await run([{ type: "response.created" }, text("a"), text("b"), completed])).toEqual({
       chunks: [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "b" }, finish],
       thrown: undefined,
     });
   });
 
-  it("shows that it is alive while the service works", async () => {
+  it("calls heartbeat() for each event without content", async () => {
     const call = new Call();
     const search = { type: "response.web_search_call.searching" };
     await run([search, search, text("a"), completed], call);
     expect(call.beats).toBe(3);
   });
 
-  it("has no finish where the stream has none", async () => {
+  it("yields no finish if the stream has none", async () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
   });
 
-  it("counts an answer as complete whatever the client throws after its last event, and nothing else", async () => {
+  it("ignores errors of the client after the last event, and throws earlier ones", async () => {
     const reset = new TypeError("terminated");
     const broke = new OpenAI.APIError(undefined, { message: "It broke.", type: "server_error" }, undefined, undefined);
     for (const thrown of [reset, broke]) {

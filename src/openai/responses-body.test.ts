@@ -1,5 +1,3 @@
-// The body of a request.
-
 import { describe, expect, it } from "vitest";
 import type { ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
@@ -31,11 +29,11 @@ const wireTool = {
 const search = { type: "web_search" };
 const grammar = { type: "grammar", syntax: "regex", definition: "[a-z]+" } as const;
 
-describe("the body of a request", () => {
+describe("buildResponsesBody", () => {
   it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
-    ["nothing but messages", {}, plain],
+    ["messages alone", {}, plain],
     ["a system text", { system: "Be brief." }, { ...plain, instructions: "Be brief." }],
-    ["an empty system text", { system: "" }, plain],
+    ["no empty system text", { system: "" }, plain],
     ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
     ["tool choice auto", { tools: [weather], toolChoice: "auto" }, { ...plain, tools: [wireTool], tool_choice: "auto" }],
     [
@@ -44,18 +42,18 @@ describe("the body of a request", () => {
       { ...plain, tools: [wireTool], tool_choice: "required" },
     ],
     [
-      "tool choice none, which keeps the tools",
+      "tool choice none and its tools",
       { tools: [weather], toolChoice: "none" },
       { ...plain, tools: [wireTool], tool_choice: "none" },
     ],
     [
-      "one tool",
+      "the choice of one tool",
       { tools: [weather], toolChoice: { name: "weather" } },
       { ...plain, tools: [wireTool], tool_choice: { type: "function", name: "weather" } },
     ],
-    ["a tool choice without tools", { toolChoice: "none" }, plain],
+    ["no tool choice without tools", { toolChoice: "none" }, plain],
     [
-      "settings, but for those that the wire does not have",
+      "all settings except stop sequences and the seed",
       { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 7 } },
       { ...plain, max_output_tokens: 9, temperature: 0, top_p: 0.5 },
     ],
@@ -64,35 +62,35 @@ describe("the body of a request", () => {
       { settings: { temperature: 1, extra: { temperature: 0, service_tier: "flex", store: true } } },
       { ...plain, temperature: 0, service_tier: "flex", store: true },
     ],
-    ["extra fields that would end streaming", { settings: { extra: { stream: false, n: 1 } } }, { ...plain, n: 1 }],
-  ])("has %s", ([, request, body]) => {
+    ["stream: true whatever the extra fields contain", { settings: { extra: { stream: false, n: 1 } } }, { ...plain, n: 1 }],
+  ])("builds a body with %s", ([, request, body]) => {
     expect(build(request)).toEqual(body);
   });
 
   it.for<[what: string, options: Partial<OpenAIResponsesOptions>, request: Partial<ModelRequest>, body: object]>([
     [
-      "encrypted reasoning where nothing is stored",
+      "encrypted reasoning if responses are not stored",
       { include: undefined },
       {},
       { ...plain, include: ["reasoning.encrypted_content"] },
     ],
-    ["nothing more where it is stored", { store: true, include: undefined }, {}, { ...plain, store: true }],
-    ["what is to be sent besides", { include: ["a", "b"] }, {}, { ...plain, include: ["a", "b"] }],
+    ["no include if responses are stored", { store: true, include: undefined }, {}, { ...plain, store: true }],
+    ["the given include", { include: ["a", "b"] }, {}, { ...plain, include: ["a", "b"] }],
     ["reasoning", { reasoning: { effort: "low" } }, {}, { ...plain, reasoning: { effort: "low" } }],
     [
-      "tools of the service after the run's own",
+      "server tools after the tools of the run",
       { serverTools: [search] },
       { tools: [weather] },
       { ...plain, tools: [wireTool, search] },
     ],
     [
-      "only tools of the service",
+      "server tools alone",
       { serverTools: [search] },
       { toolChoice: "required" },
       { ...plain, tools: [search], tool_choice: "required" },
     ],
     [
-      "a custom tool, which has no schema on the wire",
+      "a custom tool without a schema",
       { customTools: { weather: grammar } },
       { tools: [weather], toolChoice: { name: "weather" } },
       {
@@ -101,12 +99,12 @@ describe("the body of a request", () => {
         tool_choice: { type: "custom", name: "weather" },
       },
     ],
-    ["no custom tool that the run does not have", { customTools: { other: { type: "text" } } }, {}, plain],
-  ])("obeys the options: %s", ([, options, request, body]) => {
+    ["no custom tool that the run lacks", { customTools: { other: { type: "text" } } }, {}, plain],
+  ])("builds a body with %s", ([, options, request, body]) => {
     expect(build(request, options)).toEqual(body);
   });
 
-  it("takes an own key __proto__ of extra as a field", () => {
+  it("sends an extra field named __proto__ without changing the prototype", () => {
     const body = build({ settings: { extra: JSON.parse('{"__proto__":{"polluted":true}}') } });
     expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
     expect(Object.hasOwn(body, "__proto__")).toBe(true);

@@ -5,14 +5,14 @@ import { added, argsPiece, at, brief, call, completed, done, message, read } fro
 
 const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
 
-describe("a call", () => {
+describe("createResponsesReader: calls", () => {
   const pieces = [argsPiece(0, "c", '{"n"'), argsPiece(0, "c", ":1}")];
   const told = ["start item-0 1 f", 'args item-0 {"n"', "args item-0 :1}", ready("item-0", "1"), "finish tool-calls completed"];
   const atOnce = ["start item-0 1 f", 'args item-0 {"n":1}', ready("item-0", "1"), "finish tool-calls completed"];
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
     ["in pieces", [added(0, call("c", "1", "")), ...pieces, completed()], told],
     [
-      "in pieces, then whole in every way",
+      "in pieces, then whole in every form",
       [
         added(0, call("c", "1", "")),
         ...pieces,
@@ -22,22 +22,22 @@ describe("a call", () => {
       ],
       told,
     ],
-    ["in pieces that come before its name", [...pieces, done(0, call("c", "1", '{"n":1}')), completed()], atOnce],
+    ["in pieces before its name", [...pieces, done(0, call("c", "1", '{"n":1}')), completed()], atOnce],
     ["in pieces, named at the end", [...pieces, completed(call("c", "1", '{"n":1}'))], atOnce],
     [
-      "only whole, as arguments.done",
+      "only in arguments.done",
       [added(0, call("c", "1", "")), at("function_call_arguments.done", [0, "c"], { arguments: '{"n":1}' }), completed()],
       atOnce,
     ],
     [
-      "only whole, with its name",
+      "only in arguments.done, with its name",
       [at("function_call_arguments.done", [0, "c"], { arguments: '{"n":1}', name: "f", call_id: "1" }), completed()],
       atOnce,
     ],
-    ["only as a finished item", [done(0, call("c", "1", '{"n":1}')), completed()], atOnce],
-    ["only at the end", [completed(call("c", "1", '{"n":1}'))], atOnce],
+    ["only in a finished item", [done(0, call("c", "1", '{"n":1}')), completed()], atOnce],
+    ["only in response.completed", [completed(call("c", "1", '{"n":1}'))], atOnce],
     [
-      "under another id in each event",
+      "with another id in each event",
       [
         added(0, call("a", "1", "")),
         argsPiece(0, "b", '{"n"'),
@@ -48,17 +48,17 @@ describe("a call", () => {
       told,
     ],
     [
-      "under another call id in the list at the end",
+      "with another call id in response.completed",
       [done(0, call("a", "1", '{"n":1}')), completed(call("b", "2", '{"n":1}'))],
       atOnce,
     ],
     [
-      "finished twice at one place, under other ids",
+      "finished twice at one index, with other ids",
       [done(0, call("a", "1", '{"n":1}')), done(0, call("b", "1", '{"n":1}')), completed()],
       atOnce,
     ],
     [
-      "beside another one that was given its id",
+      "and a different one with the same call id",
       [done(0, call("a", "1", '{"n":1}')), done(0, call("b", "1", '{"n":2}')), completed()],
       [
         "start item-0 1 f",
@@ -71,23 +71,23 @@ describe("a call", () => {
       ],
     ],
     [
-      "finished twice without a place or an id",
+      "finished twice without an index or an id",
       [done(null, call(null, "1", '{"n":1}')), done(null, call(null, "1", '{"n":1}')), completed()],
       atOnce,
     ],
     ["with arguments as an object", [done(0, call("c", "1", { n: 1 })), completed()], atOnce],
     [
-      "whose pieces are no begin of its arguments",
+      "whose pieces differ from its arguments",
       [added(0, call("c", "1", "")), argsPiece(0, "c", "x"), done(0, call("c", "1", '{"n":1}')), completed()],
       ["start item-0 1 f", "args item-0 x", ready("item-0", "1"), "finish tool-calls completed"],
     ],
     [
-      "at a place that belongs to a message",
+      "at an index that a message uses",
       [added(0, call("c", "1", "")), added(0, message("m", "")), argsPiece(0, "x", '{"n":1}'), completed()],
       atOnce,
     ],
     [
-      "beside another one, in another order and under other ids at the end",
+      "and another one, reordered and with other ids in response.completed",
       [
         done(0, call("a", "1", '{"n":1}')),
         done(1, call("b", "2", '{"m":2}')),
@@ -109,7 +109,7 @@ describe("a call", () => {
       ["start item-0 1 f", ready("item-0", "1", "{}"), "finish tool-calls completed"],
     ],
     [
-      "whose finished item has forgotten the arguments",
+      "whose finished item lacks its arguments",
       [added(0, call("c", "1", "")), ...pieces, done(0, call("c", "1", "")), completed()],
       told,
     ],
@@ -124,17 +124,17 @@ describe("a call", () => {
       ["start item-0 undefined f", "args item-0 {}", ready("item-0", "undefined", "{}"), "finish tool-calls completed"],
     ],
     [
-      "whose arguments are no JSON",
+      "whose arguments are not JSON",
       [done(0, call("c", "1", '{"n":')), completed()],
       ["start item-0 1 f", 'args item-0 {"n":', `${ready("item-0", "1", "{}")} malformed`, "finish tool-calls completed"],
     ],
     [
-      "whose pieces are not its arguments",
+      "whose pieces are unrelated to its arguments",
       [added(0, call("c", "1", "")), argsPiece(0, "c", "gibberish"), done(0, call("c", "1", '{"n":1}')), completed()],
       ["start item-0 1 f", "args item-0 gibberish", ready("item-0", "1"), "finish tool-calls completed"],
     ],
     [
-      "that was never finished",
+      "that is never finished",
       [added(0, call("c", "1", "")), argsPiece(0, "c", "{"), completed()],
       ["start item-0 1 f", "args item-0 {", `${ready("item-0", "1", "{}")} malformed`, "finish tool-calls completed"],
     ],
@@ -144,7 +144,7 @@ describe("a call", () => {
       ['text "Hello"', "start item-1 1 f", "args item-1 {}", ready("item-1", "1", "{}"), "finish tool-calls completed"],
     ],
     [
-      "beside another one, their pieces mixed",
+      "and another one with interleaved pieces",
       [
         added(0, call("a", "1", "")),
         added(1, call("b", "2", "")),
@@ -169,7 +169,7 @@ describe("a call", () => {
       ],
     ],
     [
-      "beside another one of the same place",
+      "and another one at the same index",
       [
         added(0, call("a", "1", "")),
         done(0, call("a", "1", '{"n":1}')),
@@ -188,7 +188,7 @@ describe("a call", () => {
       ],
     ],
     [
-      "beside another one of the same id",
+      "and another one with the same id",
       [done(0, call("c", "1", "{}")), done(1, call("c", "2", "{}")), completed(call("c", "1", "{}"), call("c", "2", "{}"))],
       [
         "start item-0 1 f",
@@ -201,7 +201,7 @@ describe("a call", () => {
       ],
     ],
     [
-      "beside others that only the end tells of",
+      "and other items that are only in response.completed",
       [done(0, call("a", "1", "{}")), completed(call("x", "1", "{}"), call("y", "2", "{}"), message("m", "Hello"))],
       [
         "start item-0 1 f",
@@ -214,7 +214,7 @@ describe("a call", () => {
         "finish tool-calls completed",
       ],
     ],
-  ])("%s", ([, events, said]) => {
+  ])("reads a call %s", ([, events, said]) => {
     expect(brief(read(events))).toEqual(said);
   });
 });

@@ -17,38 +17,38 @@ const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.doc
 
 it.for<[what: string, part: MediaPart, item: object]>([
   ["an image in base64", image("eA=="), shown("data:image/png;base64,eA==")],
-  ["an image by its URL", image(new URL("https://x.test/a.png")), shown("https://x.test/a.png")],
-  ["a document", file("application/pdf"), bytes("file.pdf", "application/pdf")],
-  ["a document by its URL", file("application/pdf", "http://x.test/a"), { type: "input_file", file_url: "http://x.test/a" }],
-  ["a file of an office program", file(docx), bytes("file.docx", docx)],
-  ["a text", file("text/plain"), bytes("file.txt", "text/plain")],
-  ["a table", file("text/csv;charset=utf-8"), bytes("file.csv", "text/csv")],
-  ["code", file("text/x-python"), bytes("file.python", "text/x-python")],
-  ["a text of a type without a proper name", file("text/!"), bytes("file.txt", "text/!")],
-  ["a text as a data URL", file("text/html", "data:,x"), bytes("file.html", "text/html")],
+  ["an image at a URL", image(new URL("https://x.test/a.png")), shown("https://x.test/a.png")],
+  ["a PDF", file("application/pdf"), bytes("file.pdf", "application/pdf")],
+  ["a PDF at a URL", file("application/pdf", "http://x.test/a"), { type: "input_file", file_url: "http://x.test/a" }],
+  ["a Word document", file(docx), bytes("file.docx", docx)],
+  ["a text file", file("text/plain"), bytes("file.txt", "text/plain")],
+  ["a CSV file", file("text/csv;charset=utf-8"), bytes("file.csv", "text/csv")],
+  ["a Python file", file("text/x-python"), bytes("file.python", "text/x-python")],
+  ["a text file of an invalid subtype", file("text/!"), bytes("file.txt", "text/!")],
+  ["a text file in a data URL", file("text/html", "data:,x"), bytes("file.html", "text/html")],
   [
-    "a file of some type by its URL",
+    "a file of unknown type at a URL",
     file("application/octet-stream", "https://x.test/a.pdf"),
     { type: "input_file", file_url: "https://x.test/a.pdf" },
   ],
-  ["a text by its URL", file("text/csv", "https://x.test/a"), { type: "input_file", file_url: "https://x.test/a" }],
-])("writes %s, of a user and of a tool", ([, part, item]) => {
+  ["a CSV file at a URL", file("text/csv", "https://x.test/a"), { type: "input_file", file_url: "https://x.test/a" }],
+])("toInputContent and toInputMedia: write %s", ([, part, item]) => {
   expect([toInputContent([part], place), toInputMedia(part)]).toEqual([[item], item]);
 });
 
 it.for<[what: string, part: MediaPart]>([
-  ["a sound", file("audio/wav")],
-  ["a sound at a URL", file("audio/wav", "https://x.test/a.wav")],
+  ["audio", file("audio/wav")],
+  ["audio at a URL", file("audio/wav", "https://x.test/a.wav")],
   ["a video", file("video/mp4")],
-  ["an archive", file("application/zip")],
-  ["an archive at a URL", file("application/zip", "https://x.test/a.zip")],
-  ["bytes of some type", file("application/octet-stream")],
-  ["a drawing", image("PHN2Zy8+", "image/svg+xml")],
-  ["an image of some type", image("AAAA", "image/*")],
-  ["a document in a bucket", file("application/pdf", "gs://bucket/a.pdf")],
-  ["an image on another machine", image("file:///a.png")],
-  ["a document without data", file("application/pdf", "data:;base64,")],
-])("refuses %s of a user, and tells the model of that of a tool", ([, part]) => {
+  ["a ZIP file", file("application/zip")],
+  ["a ZIP file at a URL", file("application/zip", "https://x.test/a.zip")],
+  ["bytes of unknown type", file("application/octet-stream")],
+  ["an SVG image", image("PHN2Zy8+", "image/svg+xml")],
+  ["an image/* part with data", image("AAAA", "image/*")],
+  ["a PDF at a gs: URL", file("application/pdf", "gs://bucket/a.pdf")],
+  ["an image at a file: URL", image("file:///a.png")],
+  ["a PDF without data", file("application/pdf", "data:;base64,")],
+])("toInputContent rejects %s; toInputMedia writes a note for the model", ([, part]) => {
   expect(() => toInputContent([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
   expect(toInputMedia(part)).toContain("cannot be shown to you");
 });

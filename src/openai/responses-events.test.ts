@@ -15,11 +15,11 @@ import {
   read,
 } from "../../test/wire/responses-events.ts";
 
-describe("the end of a stream", () => {
+describe("createResponsesReader: end of the stream", () => {
   it.for<[what: string, events: readonly unknown[], said: readonly string[]]>([
-    ["missing", [piece(0, "m", "Hel")], ['text "Hel"']],
+    ["yields no finish if the end is missing", [piece(0, "m", "Hel")], ['text "Hel"']],
     [
-      "failed",
+      "yields an error if the response failed",
       [
         piece(0, "m", "Hel"),
         done(1, call("c", "1", "{}")),
@@ -35,27 +35,31 @@ describe("the end of a stream", () => {
       ['text "Hel"', "start item-1 1 f", "args item-1 {}", "usage", "error server It broke."],
     ],
     [
-      "an error",
+      "yields an error for an error event",
       [piece(0, "m", "Hel"), { type: "error", code: "rate_limit_exceeded", message: "Slow." }, completed()],
       ['text "Hel"', "error rate-limit Slow."],
     ],
     [
-      "cancelled",
+      "yields an error if the response is cancelled",
       [piece(0, "m", "Hel"), { type: "response.cancelled", response: { status: "cancelled" } }],
       ['text "Hel"', "error server The response was cancelled."],
     ],
     [
-      "followed by more",
+      "ignores events after the end",
       [completed(), piece(0, "m", "Hel"), { type: "error", message: "x" }, completed()],
       ["finish stop completed"],
     ],
-    ["without its response", [{ type: "response.completed" }], ["finish stop completed"]],
-    ["cut off", [piece(0, "m", "Hel"), incomplete("max_output_tokens")], ['text "Hel"', "finish length max_output_tokens"]],
+    ["finishes without a response object", [{ type: "response.completed" }], ["finish stop completed"]],
+    [
+      "finishes with length if the response is cut off",
+      [piece(0, "m", "Hel"), incomplete("max_output_tokens")],
+      ['text "Hel"', "finish length max_output_tokens"],
+    ],
   ])("%s", ([, events, said]) => {
     expect(brief(read(events))).toEqual(said);
   });
 
-  it("tells its tokens, all of them", () => {
+  it("yields all token counts", () => {
     const usage = {
       input_tokens: 10,
       input_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 },
@@ -70,7 +74,7 @@ describe("the end of a stream", () => {
     });
   });
 
-  it("is not finished before it is told", () => {
+  it("is finished only after the terminal event", () => {
     const reader = createResponsesReader([], false);
     reader.read(piece(0, "m", "Hel"));
     expect(reader.finished).toBe(false);
@@ -79,11 +83,11 @@ describe("the end of a stream", () => {
   });
 });
 
-describe("what is sent back", () => {
+describe("createResponsesReader: provider metadata", () => {
   const reasoning = { type: "reasoning", id: "r", summary: [], encrypted_content: "begun" };
   const finished = { ...reasoning, encrypted_content: "finished" };
 
-  it("is each finished item as it came, in the order of the response", () => {
+  it("keeps each finished item unchanged, in the order of the response", () => {
     const [first, second] = [message("a", "A", { phase: "commentary" }), call("c", "1", "{}")];
     const search = { type: "web_search_call", id: "w", status: "completed", action: { type: "search", query: "q" } };
     const events = [
@@ -97,7 +101,7 @@ describe("what is sent back", () => {
     expect(metadataOf(read(events))).toEqual([finished, first, search, second].map((item) => ({ output_item: item })));
   });
 
-  it("is what only the end tells of, behind the rest", () => {
+  it("appends items that are only in response.completed", () => {
     expect(metadataOf(read([done(0, finished), completed(finished, message("m", "Hello"))]))).toEqual([
       { output_item: finished },
       { output_item: message("m", "Hello") },
@@ -108,7 +112,7 @@ describe("what is sent back", () => {
     ["was cut off", [done(0, finished), incomplete("max_output_tokens")]],
     ["failed", [done(0, finished), { type: "response.failed", response: {} }]],
     ["has no end", [done(0, finished)]],
-  ])("is nothing of a response that %s", ([, events]) => {
+  ])("keeps nothing of a response that %s", ([, events]) => {
     expect(metadataOf(read(events))).toEqual([]);
   });
 
@@ -117,7 +121,7 @@ describe("what is sent back", () => {
     [true, undefined, true],
     [true, false, false],
     [false, true, true],
-  ])("is stored where that was asked (%s) and the service (%s) does not say otherwise", ([store, said, stored]) => {
+  ])("with store: %s and the service's store: %s marks items as stored: %s", ([store, said, stored]) => {
     const end = { type: "response.completed", response: { store: said } };
     expect(metadataOf(read([done(0, finished), end], { store }))).toEqual([
       { output_item: finished, ...(stored ? { stored } : {}) },

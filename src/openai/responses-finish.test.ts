@@ -1,9 +1,7 @@
-// The ends of responses, and the meanings of their errors.
-
 import { describe, expect, it } from "vitest";
 import { isTerminal, toResponseEnd, toResponseError } from "./responses-events.ts";
 
-describe("the end of a response", () => {
+describe("toResponseEnd and isTerminal", () => {
   it.for<[event: string, response: { readonly [field: string]: unknown }, end: object]>([
     ["response.completed", { status: "completed" }, { kind: "completed" }],
     ["response.completed", {}, { kind: "completed" }],
@@ -52,20 +50,20 @@ describe("the end of a response", () => {
       { kind: "failed", error: { code: "server", retryable: false, message: "The response was cancelled." } },
     ],
     ["response.cancelled", {}, { kind: "failed", error: { code: "server", retryable: false } }],
-  ])("%s with %j", ([event, response, end]) => {
+  ])("read %s with %j", ([event, response, end]) => {
     expect(isTerminal(event)).toBe(true);
     expect(toResponseEnd(event, response)).toMatchObject(end);
   });
 
   it.for<[event: unknown]>([["response.created"], ["response.in_progress"], ["done"], ["__proto__"], [undefined]])(
-    "is not told by %j",
+    "do not read %j as terminal",
     ([event]) => {
       expect(isTerminal(event)).toBe(false);
     },
   );
 });
 
-describe("an error of this wire", () => {
+describe("toResponseError", () => {
   it.for<[error: unknown, expected: object]>([
     [
       { code: "rate_limit_exceeded", message: "Slow." },
@@ -111,7 +109,7 @@ describe("an error of this wire", () => {
     [{ code: "invalid_prompt", message: "Key sk-abc123def456." }, { message: "Key [redacted]." }],
     ["It broke.", { code: "server", message: "It broke." }],
     [undefined, { code: "server", message: "The response failed, and the service did not say why." }],
-  ])("%j", ([error, expected]) => {
+  ])("reads %j", ([error, expected]) => {
     expect(toResponseError(error)).toMatchObject({ name: "ProviderError", ...expected });
   });
 });

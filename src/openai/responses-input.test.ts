@@ -1,5 +1,3 @@
-// Neutral messages in the format of the API.
-
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
 import { createInputConverter, type InputSettings } from "./responses-body.ts";
@@ -30,13 +28,17 @@ const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
 const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "input_image", image_url: "data:image/png;base64,eA==", detail: "auto" };
 
-describe("messages", () => {
+describe("createInputConverter", () => {
   it.for<[what: string, messages: readonly Message[], wire: readonly object[]]>([
-    ["a user's text", [{ role: "user", content: "hi" }], [{ role: "user", content: "hi" }]],
-    ["a user's text as a part", [{ role: "user", content: [{ type: "text", text: "hi" }] }], [{ role: "user", content: "hi" }]],
-    ["no content", [{ role: "user", content: [] }], [{ role: "user", content: "" }]],
+    ["a user message of text", [{ role: "user", content: "hi" }], [{ role: "user", content: "hi" }]],
     [
-      "a user's images and files",
+      "a user message with one text part",
+      [{ role: "user", content: [{ type: "text", text: "hi" }] }],
+      [{ role: "user", content: "hi" }],
+    ],
+    ["a user message without content", [{ role: "user", content: [] }], [{ role: "user", content: "" }]],
+    [
+      "a user message with images and files",
       [
         {
           role: "user",
@@ -65,28 +67,28 @@ describe("messages", () => {
       ],
     ],
     [
-      "a turn of text",
+      "an assistant message of text",
       [turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" })],
       [{ role: "assistant", content: "Hello" }],
     ],
-    ["a tool that is no custom one, and has an input", [turn(asks("a", { input: "x" }))], [call("a", '{"input":"x"}')]],
+    ["a call of a function tool with a field named input", [turn(asks("a", { input: "x" }))], [call("a", '{"input":"x"}')]],
     [
-      "a turn of reasoning and text",
+      "an assistant message of reasoning and text",
       [turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" })],
       [{ role: "assistant", content: "Hello" }],
     ],
     [
-      "a turn of text and calls",
+      "an assistant message of text and calls",
       [turn({ type: "text", text: "Hm." }, asks("a"), asks("b", { n: 1 }))],
       [{ role: "assistant", content: "Hm." }, call("a"), call("b", '{"n":1}')],
     ],
-    ["an empty turn", [turn()], []],
-    ["a blank turn", [turn({ type: "text", text: " \n" }, { type: "reasoning", text: "Hm" })], []],
-    ["a name that was made up", [turn(asks("a", {}, "get weather!"))], [call("a", "{}", "get_weather_")]],
-    ["arguments that are no object", [turn(asks("a", [1]))], [call("a", '{"INVALID_ARGUMENTS":[1]}')]],
+    ["an empty assistant message", [turn()], []],
+    ["a blank assistant message", [turn({ type: "text", text: " \n" }, { type: "reasoning", text: "Hm" })], []],
+    ["a tool name with invalid characters", [turn(asks("a", {}, "get weather!"))], [call("a", "{}", "get_weather_")]],
+    ["arguments that are not an object", [turn(asks("a", [1]))], [call("a", '{"INVALID_ARGUMENTS":[1]}')]],
     ["an own key __proto__ in arguments", [turn(asks("a", JSON.parse('{"__proto__":1}')))], [call("a", '{"__proto__":1}')]],
     [
-      "results",
+      "tool results",
       [turn(asks("a"), asks("b")), results(result("a"), result("b", { result: { n: 1 } }))],
       [call("a"), call("b"), output("a"), output("b", '{"n":1}')],
     ],
@@ -133,7 +135,7 @@ describe("messages", () => {
       [call(expect.stringMatching(/^x{49}_[\da-f]{14}$/)), output(expect.stringMatching(/^x{49}_[\da-f]{14}$/))],
     ],
     [
-      "a custom tool",
+      "a call of a custom tool and its result",
       [turn(asks("a", { input: "SELECT 1" }, "sql")), results(result("a", { name: "sql", content: [image] }))],
       [
         { type: "custom_tool_call", call_id: "a", name: "sql", input: "SELECT 1" },
@@ -141,16 +143,16 @@ describe("messages", () => {
       ],
     ],
     [
-      "a custom tool that was called as a function",
+      "a custom tool that is called as a function",
       [turn(asks("a", { query: 1 }, "sql")), results(result("a"))],
       [call("a", '{"query":1}', "sql"), output("a")],
     ],
-    ["results of a turn that is not there", [results(result("a"))], [output("a")]],
-  ])("%s", ([, messages, wire]) => {
+    ["tool results without their assistant message", [results(result("a"))], [output("a")]],
+  ])("converts %s", ([, messages, wire]) => {
     expect(convert(messages)).toEqual(wire);
   });
 
-  it("sends images of results in a message of their own where the server takes them nowhere else", () => {
+  it("sends images of results as a user message with toolResultMedia: user-message", () => {
     const messages = [turn(asks("a"), asks("b")), results(result("a", { content: [image] }), result("b"))];
     expect(convert(messages, { toolResultMedia: "user-message" })).toEqual([
       call("a"),
@@ -161,7 +163,7 @@ describe("messages", () => {
     ]);
   });
 
-  it("answers a call in the kind in which it was made, whatever the tool is now, and to the program that made it", () => {
+  it("sends results in the kind of their call and with its caller", () => {
     const caller = { type: "program", caller_id: "p" };
     const items = [
       { type: "custom_tool_call", call_id: "a", name: "f", input: "x" },
@@ -178,7 +180,7 @@ describe("messages", () => {
     ]);
   });
 
-  it("converts each message once, and results again only where another turn stands before them", () => {
+  it("converts a message once, but results again after another message", () => {
     const toInput = createInputConverter(settings);
     const [question, asked, answered]: readonly Message[] = [
       { role: "user", content: "hi" },

@@ -17,7 +17,7 @@ import {
 
 const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
 
-describe("a call", () => {
+describe("createResponsesReader: custom tools and ready calls", () => {
   const pieces = [argsPiece(0, "c", '{"n"'), argsPiece(0, "c", ":1}")];
   const told = ["start item-0 1 f", 'args item-0 {"n"', "args item-0 :1}", ready("item-0", "1"), "finish tool-calls completed"];
   const custom = (id: unknown, callId: unknown, input: unknown): Fields => ({
@@ -45,10 +45,10 @@ describe("a call", () => {
       [added(0, custom("c", "1", "")), at("custom_tool_call_input.done", [0, "c"], { input: "SELECT 1" }), completed()],
       "SELECT 1",
     ],
-    ["only as a finished item", [done(0, custom("c", "1", "SELECT 1")), completed()], "SELECT 1"],
+    ["only in a finished item", [done(0, custom("c", "1", "SELECT 1")), completed()], "SELECT 1"],
     ["that looks like JSON", [done(0, custom("c", "1", '{"n":1}')), completed()], '{"n":1}'],
     [
-      "cut within a character",
+      "in pieces cut within a character",
       [
         added(0, custom("c", "1", "")),
         customPiece("\ud83d"),
@@ -58,12 +58,8 @@ describe("a call", () => {
       ],
       "😀",
     ],
-    [
-      "whose pieces came before its name, and were others",
-      [customPiece("x"), done(0, custom("c", "1", "SELECT 1")), completed()],
-      "SELECT 1",
-    ],
-  ])("of a custom tool has its text as the input: %s", ([, events, input]) => {
+    ["with different pieces before its name", [customPiece("x"), done(0, custom("c", "1", "SELECT 1")), completed()], "SELECT 1"],
+  ])("reads the text of a custom tool call as its input: %s", ([, events, input]) => {
     const chunks = read(events);
     const streamed = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
     expect(JSON.parse(streamed)).toEqual({ input });
@@ -78,12 +74,12 @@ describe("a call", () => {
     });
   });
 
-  it("of a custom tool is truncated where its response was cut off", () => {
+  it("marks a custom tool call of a cut-off response as truncated", () => {
     const said = brief(read([done(0, custom("c", "1", "SELECT")), incomplete("max_output_tokens")]));
     expect(said.at(-2)).toBe('ready item-0 1 f {"input":"SELECT"} truncated');
   });
 
-  it("of a custom tool without input has an empty one, of which nothing is streamed", () => {
+  it("reads a custom tool call without input, and streams nothing of it", () => {
     expect(brief(read([done(0, custom("c", "1", "")), completed()]))).toEqual([
       "start item-0 1 f",
       'ready item-0 1 f {"input":""}',
@@ -91,7 +87,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("is ready as soon as another item has begun, and not before it is finished", () => {
+  it("completes a finished call when another item starts, and not before", () => {
     const next = added(1, message("m", ""));
     const before = [added(0, call("c", "1", "")), ...pieces];
     const finished = done(0, call("c", "1", '{"n":1}'));
@@ -106,7 +102,7 @@ describe("a call", () => {
     ).toEqual([false, false, true, true]);
   });
 
-  it("is ready after the ones before it", () => {
+  it("completes calls in their order", () => {
     const [first, second] = [call("a", "1", "{}"), call("b", "2", "{}")];
     const events = [added(0, first), added(1, second), added(2, message("m", "")), done(1, second), done(0, first)];
     expect(brief(read(events)).filter((said) => said.startsWith("ready"))).toEqual([
@@ -119,7 +115,7 @@ describe("a call", () => {
     ["by its length", incomplete("max_output_tokens", call("c", "1", '{"n":1}')), "length max_output_tokens"],
     ["by a filter", incomplete("content_filter"), "content-filter content_filter"],
     ["for an unknown reason", incomplete("weather"), "unknown weather"],
-  ])("of a response that was cut off %s is truncated, also where it seems finished", ([, last, reason]) => {
+  ])("marks the last call as truncated if the response is cut off %s", ([, last, reason]) => {
     const events = [
       done(0, call("a", "0", "{}")),
       added(1, call("c", "1", "")),
@@ -132,7 +128,7 @@ describe("a call", () => {
     expect(said).toContain(ready("item-0", "0", "{}"));
   });
 
-  it("of a stream without an end is not ready", () => {
+  it("does not complete a call if the stream has no end", () => {
     expect(brief(read([added(0, call("c", "1", "")), ...pieces, done(0, call("c", "1", '{"n":1}'))]))).toEqual(told.slice(0, 3));
   });
 });

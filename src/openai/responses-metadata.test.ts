@@ -1,4 +1,4 @@
-// Assistant messages that are sent back, messages that are written from their neutral parts, and the conversion of items.
+// Assistant messages that are sent back, messages that are rebuilt from their neutral parts, and the conversion of items.
 
 import { describe, expect, it } from "vitest";
 import { textOf, type AssistantMessage, type AssistantPart, type Json } from "../core/provider-kit.ts";
@@ -34,15 +34,11 @@ const turn = (content: readonly AssistantPart[], items: readonly Json[], changes
   };
 };
 
-describe("a turn", () => {
+describe("readResponsesMetadata: assistant message", () => {
   it.for<[what: string, content: readonly AssistantPart[], items: readonly Item[]]>([
     ["reasoning, text and calls", [said("a"), asks("1"), asks("2")], [reasoning, message("a"), reasoning, call("1"), call("2")]],
-    [
-      "its phases, the messages apart",
-      [said("a\n\nb")],
-      [message("a", { phase: "commentary" }), message("b", { phase: "final_answer" })],
-    ],
-    ["a message without words", [said("a")], [message("a"), message("")]],
+    ["messages with phases", [said("a\n\nb")], [message("a", { phase: "commentary" }), message("b", { phase: "final_answer" })]],
+    ["an empty message", [said("a")], [message("a"), message("")]],
     [
       "a message of several parts",
       [said("ab")],
@@ -59,18 +55,14 @@ describe("a turn", () => {
     ["calls in another order", [asks("2"), asks("1")], [call("1"), call("2")]],
     ["a call of a custom tool", [asks("1")], [custom]],
     [
-      "the place and the caller of a call",
+      "the namespace and the caller of a call",
       [asks("1")],
       [call("1", { namespace: "n", caller: { type: "program", caller_id: "p" } })],
     ],
     ["unknown items", [said("a")], [{ type: "novelty", id: "n", status: "x", deep: [null] }, message("a")]],
+    ["a web search", [said("a")], [{ type: "web_search_call", status: "completed", action: { type: "search" } }, message("a")]],
     [
-      "a search of the service",
-      [said("a")],
-      [{ type: "web_search_call", status: "completed", action: { type: "search" } }, message("a")],
-    ],
-    [
-      "a tool search of the service",
+      "a tool search",
       [asks("1")],
       [
         { type: "tool_search_call", call_id: null, execution: "server", arguments: {} },
@@ -80,23 +72,23 @@ describe("a turn", () => {
     ],
     ["a program", [asks("1")], [{ type: "program", id: "p", call_id: "p", code: "x" }, call("1")]],
     [
-      "what a client's tool did, answered",
+      "an answered call of a client tool",
       [said("a")],
       [{ type: "shell_call", call_id: "s" }, { type: "shell_call_output", call_id: "s" }, message("a")],
     ],
     ["compacted history", [said("a")], [{ type: "compaction", encrypted_content: "x" }, message("a")]],
     [
-      "reasoning in plain words",
+      "unencrypted reasoning",
       [said("a")],
       [{ type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Hm" }] }, message("a")],
     ],
-  ])("is sent back as it came: %s", ([, content, items]) => {
+  ])("returns unchanged %s", ([, content, items]) => {
     expect(readResponsesMetadata(turn(content, items), reader)).toEqual(items);
   });
 
   it.for<[what: string, message: AssistantMessage]>([
     ["no provider metadata", { role: "assistant", content: [said("a")] }],
-    ["an empty list", turn([], [])],
+    ["empty provider metadata", turn([], [])],
     ["parts of another provider", turn([said("a")], [message("a")], { provider: "azure" })],
     ["parts of another model", turn([said("a")], [message("a")], { model: "n" })],
     [
@@ -108,7 +100,7 @@ describe("a turn", () => {
       },
     ],
     [
-      "parts of which one is another's",
+      "parts of two providers",
       {
         role: "assistant",
         content: [said("a")],
@@ -118,35 +110,32 @@ describe("a turn", () => {
         ],
       },
     ],
-    ["another text", turn([said("b")], [message("a")])],
+    ["a different text", turn([said("b")], [message("a")])],
     ["a text that is not among the items", turn([said("a"), asks("1")], [call("1")])],
     ["a call that is not among the items", turn([said("a"), asks("1")], [message("a")])],
-    ["a call of another id", turn([asks("call_i1_0")], [call("1")])],
-    ["a call of another name", turn([asks("1", "g")], [call("1")])],
-    ["two calls of one id", turn([asks("1"), asks("2")], [call("1"), call("1")])],
-    ["a name that the service does not take", turn([asks("1", "a b")], [call("1", { name: "a b" })])],
-    ["a call that was left out", turn([asks("1")], [call("1"), call("2")])],
-    ["an approval that is waited for", turn([said("a")], [message("a"), { type: "mcp_approval_request", id: "a" }])],
+    ["a call with another id", turn([asks("call_i1_0")], [call("1")])],
+    ["a call with another name", turn([asks("1", "g")], [call("1")])],
+    ["two calls with one id", turn([asks("1"), asks("2")], [call("1"), call("1")])],
+    ["a tool name that the service rejects", turn([asks("1", "a b")], [call("1", { name: "a b" })])],
+    ["a missing call", turn([asks("1")], [call("1"), call("2")])],
+    ["an open approval", turn([said("a")], [message("a"), { type: "mcp_approval_request", id: "a" }])],
     ...["computer_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"].map(
-      (type): [string, AssistantMessage] => [
-        `a ${type} that is waited for`,
-        turn([said("a")], [message("a"), { type, call_id: "c" }]),
-      ],
+      (type): [string, AssistantMessage] => [`an open ${type}`, turn([said("a")], [message("a"), { type, call_id: "c" }])],
     ),
-  ])("is written anew where it has %s", ([, given]) => {
+  ])("returns undefined for %s", ([, given]) => {
     expect(readResponsesMetadata(given, reader)).toBeUndefined();
   });
 
   it.for<[what: string, items: readonly Item[], sent: readonly Item[]]>([
-    ["only reasoning", [reasoning], []],
-    ["reasoning at its end", [reasoning, message("a"), reasoning, reasoning], [reasoning, message("a")]],
-  ])("loses the reasoning that nothing follows: %s", ([, items, sent]) => {
+    ["reasoning alone", [reasoning], []],
+    ["reasoning after a message", [reasoning, message("a"), reasoning, reasoning], [reasoning, message("a")]],
+  ])("removes trailing reasoning: %s", ([, items, sent]) => {
     const text = items.length > 1 ? [said("a")] : [];
     expect(readResponsesMetadata(turn(text, items), reader)).toEqual(sent);
   });
 });
 
-describe("an item", () => {
+describe("readResponsesMetadata: item", () => {
   const send = (item: Item, { stored = false, store = false } = {}): unknown => {
     const asked = item.type === "function_call" || item.type === "custom_tool_call";
     const rest = asked ? [] : [message("a")];
@@ -173,7 +162,7 @@ describe("an item", () => {
     [{ type: "mcp_call" }, true],
     [{ type: "code_interpreter_call" }, true],
     [{ type: "novelty" }, true],
-  ])("that is not stored has an id only where the service demands it: %j", ([item, keepsId]) => {
+  ])("keeps the id of an unstored item only if the service requires it: %j", ([item, keepsId]) => {
     const known = { ...item, ...id };
     expect(send(known)).toEqual(keepsId ? known : item);
     expect(send(known, { store: true })).toEqual(keepsId ? known : item);
@@ -188,45 +177,45 @@ describe("an item", () => {
     [call("1"), true, false],
     [custom, true, false],
     [{ type: "web_search_call" }, false, true],
-  ])("has a status only where the service takes it: %j (stored: %s)", ([item, stored, keepsStatus]) => {
+  ])("keeps the status only if the service accepts it: %j (stored: %s)", ([item, stored, keepsStatus]) => {
     const known = { ...item, ...status };
     expect(send(known, { stored, store: stored })).toEqual(keepsStatus ? known : item);
   });
 
   it.for<[what: string, item: Item, sent: unknown]>([
-    ["who made it", { ...call("1"), created_by: "x" }, call("1")],
+    ["created_by", { ...call("1"), created_by: "x" }, call("1")],
     [
-      "probabilities",
+      "logprobs",
       message("", { content: [{ type: "output_text", text: "a", logprobs: [{}] }] }),
       message("", { content: [{ type: "output_text", text: "a" }] }),
     ],
     [
-      "an encrypted content that is none",
+      "null encrypted_content",
       { type: "reasoning", encrypted_content: null, summary: [], content: [{}] },
       { type: "reasoning", summary: [], content: [{}] },
     ],
-    ["no summary", { type: "reasoning", encrypted_content: "x" }, reasoning],
+    ["a missing summary", { type: "reasoning", encrypted_content: "x" }, reasoning],
     [
-      "reasoning that only an id could find",
+      "reasoning that only its id could find",
       { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: "Hm" }], encrypted_content: null },
       undefined,
     ],
-    ["no arguments", call("1", { arguments: "" }), call("1")],
-    ["arguments that are no text", call("1", { arguments: { n: 1 } }), call("1", { arguments: '{"n":1}' })],
-    ["arguments that are no object", call("1", { arguments: "[1]" }), call("1", { arguments: '{"INVALID_JSON":"[1]"}' })],
-    ["arguments that are no JSON", call("1", { arguments: '{"n"' }), call("1", { arguments: '{"INVALID_JSON":"{\\"n\\""}' })],
-    ["arguments with spaces, which stay", call("1", { arguments: ' {"n": 1.0} ' }), call("1", { arguments: ' {"n": 1.0} ' })],
+    ["empty arguments", call("1", { arguments: "" }), call("1")],
+    ["arguments that are an object", call("1", { arguments: { n: 1 } }), call("1", { arguments: '{"n":1}' })],
+    ["arguments that are an array", call("1", { arguments: "[1]" }), call("1", { arguments: '{"INVALID_JSON":"[1]"}' })],
+    ["arguments that are not JSON", call("1", { arguments: '{"n"' }), call("1", { arguments: '{"INVALID_JSON":"{\\"n\\""}' })],
+    ["arguments with spaces", call("1", { arguments: ' {"n": 1.0} ' }), call("1", { arguments: ' {"n": 1.0} ' })],
     ["an id that is too long", call("c".repeat(65)), call(toWireCallId("c".repeat(65)))],
-  ])("is sent without what the service refuses: %s", ([, item, sent]) => {
+  ])("makes an item valid for the service: %s", ([, item, sent]) => {
     expect(send(item)).toEqual(sent);
   });
 
-  it("that is stored is found by its id, whatever else it has", () => {
+  it("keeps a stored item that only its id can find", () => {
     const bare = { type: "reasoning", id: "r", summary: [], encrypted_content: null };
     expect(send(bare, { stored: true, store: true })).toEqual({ type: "reasoning", id: "r", summary: [] });
   });
 
-  it("is sent in the transcript's own words, which stay as they are", () => {
+  it("does not change the items of the transcript", () => {
     const item = message("a", { id: "m", status: "completed" });
     const given = turn([said("a")], [item]);
     readResponsesMetadata(given, reader);
@@ -234,12 +223,12 @@ describe("an item", () => {
   });
 });
 
-describe("the id of a call", () => {
-  it.for<[id: string]>([["call_1"], ["functions.get_weather:0"], ["x".repeat(64)]])("%s is sent as it is", ([id]) => {
+describe("toWireCallId", () => {
+  it.for<[id: string]>([["call_1"], ["functions.get_weather:0"], ["x".repeat(64)]])("keeps %s unchanged", ([id]) => {
     expect(toWireCallId(id)).toBe(id);
   });
 
-  it("is shortened where the service would refuse it, differently for different ones", () => {
+  it("shortens long ids to different ids", () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `${"x".repeat(100)}${index}`);
     const sent = ids.map(toWireCallId);
     expect(new Set(sent).size).toBe(1_000);

@@ -49,20 +49,20 @@ it.for<[options: unknown, error: unknown]>([
   [{ ...valid, toolResultMedia: "drop" }, invalid("toolResultMedia", '"tool-message" or "user-message"', '"drop"')],
   [{ ...valid, stored: true }, ["unknown-option", { option: "stored", nearest: "store" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
-])("%j is refused", ([options, error]) => {
+])("checkResponsesOptions: rejects %j", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);
 });
 
 it.for<[what: string, options: object, settings: object]>([
-  ["by default", {}, { store: false, include: ["reasoning.encrypted_content"] }],
-  ["where responses are stored", { store: true }, { store: true, include: [] }],
-  ["as they are given", { include: [] }, { store: false, include: [] }],
+  ["for no options", {}, { store: false, include: ["reasoning.encrypted_content"] }],
+  ["for stored responses", { store: true }, { store: true, include: [] }],
+  ["for an empty include", { include: [] }, { store: false, include: [] }],
   [
-    "for custom tools, whatever they are called",
+    "for a custom tool named __proto__",
     { customTools: JSON.parse('{"__proto__":{"type":"text"}}') },
     { store: false, include: ["reasoning.encrypted_content"], customTools: new Map([["__proto__", { type: "text" }]]) },
   ],
-])("defaults are filled in %s", ([, options, settings]) => {
+])("checkResponsesOptions: fills in the defaults %s", ([, options, settings]) => {
   expect(checkResponsesOptions({ ...valid, ...options })).toEqual({
     client,
     model: "m",

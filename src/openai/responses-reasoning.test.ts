@@ -5,7 +5,7 @@ import { added, at, brief, call, completed, done, message, read } from "../../te
 
 const whole = ['text "Hello"', "finish stop completed"];
 
-describe("a response", () => {
+describe("createResponsesReader: refusals and reasoning", () => {
   it.for<[what: string, events: readonly unknown[], said: readonly string[]]>([
     [
       "a refusal in pieces",
@@ -23,17 +23,17 @@ describe("a response", () => {
       ['refusal "No"', "finish refusal completed"],
     ],
     [
-      "a refusal beside a call",
+      "a refusal and a call",
       [done(0, message("m", "", { content: [{ type: "refusal", refusal: "No" }] })), done(1, call("c", "1", "")), completed()],
       ['refusal "No"', "start item-1 1 f", "ready item-1 1 f {}", "finish refusal completed"],
     ],
     [
-      "a refusal that says nothing",
+      "an empty refusal as nothing",
       [done(0, message("m", "Hello", { content: [{ type: "refusal", refusal: "" }] })), completed()],
       ["finish stop completed"],
     ],
     [
-      "reasoning, its parts apart",
+      "reasoning in separate parts",
       [
         added(0, { type: "reasoning", id: "r", summary: [] }),
         at("reasoning_summary_text.delta", [0, "r"], { summary_index: 0, delta: "A" }),
@@ -54,7 +54,7 @@ describe("a response", () => {
       ['reasoning "A"', 'reasoning "a"', 'reasoning "\\n\\nB"', 'reasoning "b"', "finish stop completed"],
     ],
     [
-      "reasoning in both ways",
+      "reasoning as summary and as content",
       [
         done(0, {
           type: "reasoning",
@@ -67,7 +67,7 @@ describe("a response", () => {
       ['reasoning "A"', 'reasoning "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "reasoning in plain words",
+      "reasoning as content in pieces",
       [
         added(0, { type: "reasoning", id: "r", summary: [], content: [] }),
         at("reasoning_text.delta", [0, "r"], { content_index: 0, delta: "H" }),
@@ -77,7 +77,7 @@ describe("a response", () => {
       ['reasoning "H"', 'reasoning "m"', "finish stop completed"],
     ],
     [
-      "reasoning as a whole, beside a text",
+      "whole reasoning before a text",
       [
         done(0, { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: "Hm" }] }),
         done(1, message("m", "Hello")),
@@ -86,7 +86,7 @@ describe("a response", () => {
       ['reasoning "Hm"', ...whole],
     ],
     [
-      "what is unknown, as nothing",
+      "unknown events and items as nothing",
       [
         { type: "response.audio.delta", delta: "x" },
         { type: "keepalive" },
@@ -101,7 +101,7 @@ describe("a response", () => {
       whole,
     ],
     [
-      "events without what they need, as nothing",
+      "incomplete events as nothing",
       [
         { type: "response.output_item.added" },
         { type: "response.output_item.done", item: "x" },
@@ -111,7 +111,7 @@ describe("a response", () => {
       ],
       ["finish stop completed"],
     ],
-  ])("%s", ([, events, said]) => {
+  ])("reads %s", ([, events, said]) => {
     expect(brief(read(events))).toEqual(said);
   });
 });

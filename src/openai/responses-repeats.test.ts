@@ -1,4 +1,4 @@
-// Calls that a server begins late or sends twice: each runs once.
+// Calls that a server starts late or sends twice: each runs once.
 
 import { describe, expect, it } from "vitest";
 import { added, argsPiece, at, brief, call, completed, done, read } from "../../test/wire/responses-events.ts";
@@ -6,11 +6,11 @@ import { added, argsPiece, at, brief, call, completed, done, read } from "../../
 const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
 const atOnce = ["start item-0 1 f", 'args item-0 {"n":1}', ready("item-0", "1"), "finish tool-calls completed"];
 
-describe("a call", () => {
+describe("createResponsesReader: repeated calls", () => {
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
     ...[["c", "c", "c", "c"] as const, ["c", "d", "e", "f"] as const].map(
       ([first, ...ids]): [string, readonly unknown[], readonly string[]] => [
-        `finished before it is begun, under the ids ${[first, ...ids].join()}`,
+        `that is finished before it starts, with the ids ${[first, ...ids].join()}`,
         [
           done(0, call(first, "1", '{"n":1}')),
           added(0, call(ids[0], "1", "")),
@@ -23,7 +23,7 @@ describe("a call", () => {
       ],
     ),
     ...[0, 1, null].map((place): [string, readonly unknown[], readonly string[]] => [
-      `sent twice with all its events, the second time at the place ${place}`,
+      `that is sent twice, the second time at the index ${place}`,
       [0, place].flatMap((index, time) => [
         added(index, call(`c${time}`, "1", "")),
         argsPiece(index, `c${time}`, '{"n":1}'),
@@ -33,7 +33,7 @@ describe("a call", () => {
       ["start item-0 1 f", 'args item-0 {"n":1}', ready("item-0", "1"), "finish tool-calls completed"],
     ]),
     [
-      "begun twice under one id, and different",
+      "and a different one that starts with the same id",
       [
         added(0, call("a", "1", "")),
         added(1, call("b", "1", "")),
@@ -53,7 +53,7 @@ describe("a call", () => {
         "finish tool-calls completed",
       ],
     ],
-  ])("%s", ([, events, said]) => {
+  ])("reads a call %s", ([, events, said]) => {
     expect(brief(read(events))).toEqual(said);
   });
 });

@@ -7,11 +7,11 @@ const hello = ['text "Hel"', 'text "lo"', "finish stop completed"];
 const partsOf = (texts: unknown): Fields =>
   message("m", "", { content: (Array.isArray(texts) ? texts : []).map((text: unknown) => ({ type: "output_text", text })) });
 const whole = ['text "Hello"', "finish stop completed"];
-describe("a text", () => {
+describe("createResponsesReader: texts", () => {
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
     ["in pieces", [added(0, message("m", "")), piece(0, "m", "Hel"), piece(0, "m", "lo"), completed()], hello],
     [
-      "in pieces, then whole in every way",
+      "in pieces, then whole in every form",
       [
         added(0, message("m", "", { content: [] })),
         at("content_part.added", [0, "m"], { content_index: 0, part: { type: "output_text", text: "" } }),
@@ -24,14 +24,14 @@ describe("a text", () => {
       ],
       hello,
     ],
-    ["in pieces of an item that was never begun", [piece(0, "m", "Hel"), piece(0, "m", "lo"), completed()], hello],
+    ["in pieces of an item that never starts", [piece(0, "m", "Hel"), piece(0, "m", "lo"), completed()], hello],
     [
-      "in pieces without any address",
+      "in pieces without an index or an id",
       [{ type: "response.output_text.delta", delta: "Hel" }, { type: "response.output_text.delta", delta: "lo" }, completed()],
       hello,
     ],
     ...[null, "0", {}].map((place): [string, readonly unknown[], readonly string[]] => [
-      `in pieces whose place is ${JSON.stringify(place)}`,
+      `in pieces with the index ${JSON.stringify(place)}`,
       [
         at("output_text.delta", [place, null], { content_index: place, delta: "Hel" }),
         at("output_text.delta", [place, null], { content_index: place, delta: "lo" }),
@@ -41,12 +41,12 @@ describe("a text", () => {
       hello,
     ]),
     [
-      "in pieces of an item that is begun late",
+      "in pieces of an item that starts late",
       [piece(0, "m", "Hel"), added(0, message("m", "")), piece(0, "m", "lo"), done(0, message("m", "Hello")), completed()],
       hello,
     ],
     [
-      "under another id in each event",
+      "with another id in each event",
       [
         added(0, message("a", "")),
         piece(0, "b", "Hel"),
@@ -59,8 +59,8 @@ describe("a text", () => {
     ...[
       ["as the only part, numbered 1 (Bedrock)", 1, 1, ["Hello"]],
       ["as the only part, numbered -1", -1, -1, ["Hello"]],
-      ["whose pieces and whole have different numbers", 0, 1, ["Hello"]],
-      ["as the second part, before one that did not come in pieces", 1, 1, ["", "Hello"]],
+      ["with different part numbers in its pieces and its whole", 0, 1, ["Hello"]],
+      ["as the second part, after an empty one", 1, 1, ["", "Hello"]],
     ].map(([how, delta, end, texts]): [string, readonly unknown[], readonly string[]] => [
       String(how),
       [
@@ -84,41 +84,37 @@ describe("a text", () => {
       hello,
     ],
     [
-      "in two parts, the first one numbered 1, and the second one only whole",
+      "in two parts, the second one only in response.completed",
       [at("output_text.delta", [0, "m"], { content_index: 1, delta: "Hel" }), completed(partsOf(["Hel", "lo"]))],
       hello,
     ],
     [
-      "of an item that is finished before it is begun",
+      "that is finished before it starts",
       [done(0, message("m", "Hello")), added(0, message("m", "")), piece(0, "m", "Hello"), completed(message("m", "Hello"))],
       whole,
     ],
+    ["only in output_text.done", [at("output_text.done", [0, "m"], { content_index: 0, text: "Hello" }), completed()], whole],
     [
-      "only whole, as output_text.done",
-      [at("output_text.done", [0, "m"], { content_index: 0, text: "Hello" }), completed()],
-      whole,
-    ],
-    [
-      "only whole, as content_part.done",
+      "only in content_part.done",
       [at("content_part.done", [0, "m"], { content_index: 0, part: { type: "output_text", text: "Hello" } }), completed()],
       whole,
     ],
-    ["only as a finished item", [done(0, message("m", "Hello")), completed()], whole],
-    ["only at the end", [completed(message("m", "Hello"))], whole],
+    ["only in a finished item", [done(0, message("m", "Hello")), completed()], whole],
+    ["only in response.completed", [completed(message("m", "Hello"))], whole],
     [
-      "as the rest of its pieces",
+      "in pieces that its finished item completes",
       [piece(0, "m", "Hel"), done(0, message("m", "Hello")), completed(message("m", "Hello"))],
       hello,
     ],
-    ["as the rest of its pieces, at the end", [piece(0, "m", "Hel"), completed(message("m", "Hello"))], hello],
+    ["in pieces that response.completed completes", [piece(0, "m", "Hel"), completed(message("m", "Hello"))], hello],
     [
-      "that is not what its pieces were",
+      "in pieces that differ from its finished item",
       [piece(0, "m", "Hel"), done(0, message("m", "Goodbye")), completed()],
       ['text "Hel"', "finish stop completed"],
     ],
-    ["with a piece that comes too late", [done(0, message("m", "Hello")), piece(0, "m", "lo"), completed()], whole],
+    ["without a piece that arrives too late", [done(0, message("m", "Hello")), piece(0, "m", "lo"), completed()], whole],
     [
-      "of several parts",
+      "in several parts",
       [
         done(
           0,
@@ -134,7 +130,7 @@ describe("a text", () => {
       hello,
     ],
     [
-      "of several messages, which stand apart",
+      "of several messages with a blank line between them",
       [
         added(0, message("a", "", { phase: "commentary" })),
         piece(0, "a", "One moment."),
@@ -147,12 +143,12 @@ describe("a text", () => {
       ['text "One moment."', 'text "\\n\\nMi"', 'text "ld."', "finish stop completed"],
     ],
     [
-      "of several messages at one time",
+      "of interleaved messages",
       [piece(0, "a", "A"), piece(1, "b", "B"), piece(0, "a", "a"), completed()],
       ['text "A"', 'text "\\n\\nB"', 'text "\\n\\na"', "finish stop completed"],
     ],
     [
-      "of messages of one id",
+      "of messages with the same id",
       [
         added(0, message("m", "")),
         piece(0, "m", "A"),
@@ -165,7 +161,7 @@ describe("a text", () => {
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "of messages of one place",
+      "of messages at the same index",
       [
         added(0, message("a", "")),
         piece(0, "a", "A"),
@@ -177,7 +173,7 @@ describe("a text", () => {
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "beside a place that belongs to a call",
+      "at an index that a call uses too",
       [
         added(0, message("m", "")),
         added(0, call("c", "1", "")),
@@ -188,31 +184,31 @@ describe("a text", () => {
       ["start item-1 1 f", 'text "Hello"', "ready item-1 1 f {}", "finish tool-calls completed"],
     ],
     [
-      "of messages that are begun at one place",
+      "of messages that start at the same index",
       [added(0, message("a", "")), piece(0, "a", "A"), added(0, message("b", "")), piece(0, "b", "B"), completed()],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "at the place of one that is finished",
+      "at the index of a finished message",
       [done(0, message("a", "A")), piece(0, "b", "B"), completed()],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "of messages under other ids at one time",
+      "of messages with other ids in their pieces",
       [added(0, message("a", "")), added(1, message("b", "")), piece(0, "x", "A"), piece(1, "y", "B"), completed()],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "of which the end tells more, under other ids",
+      "with another message in response.completed, under other ids",
       [done(0, message("a", "A")), completed(message("x", "A"), message("y", "B"))],
       ['text "A"', 'text "\\n\\nB"', "finish stop completed"],
     ],
     [
-      "that is empty",
+      "that is empty as nothing",
       [added(0, message("m", "")), piece(0, "m", ""), done(0, message("m", "")), completed()],
       ["finish stop completed"],
     ],
-  ])("%s", ([, events, said]) => {
+  ])("reads a text %s", ([, events, said]) => {
     expect(brief(read(events))).toEqual(said);
   });
 });

@@ -14,19 +14,19 @@ const record = (purpose: string, result: number): PlanRecord => ({
   error: "",
 });
 
-it("purposes that come again are numbered, past those that look so", () => {
+it("toResults: numbers repeated purposes and skips numbers in use", () => {
   const records = [record("a", 1), record("a (2)", 2), record("a", 3), record("", 4), record("a", 5)];
   expect(JSON.parse(userTextOf(toResults(records)))).toEqual({
     action_results: { a: 1, "a (2)": 2, "a (3)": 3, look: 4, "a (4)": 5 },
   });
 });
 
-it("a great many equal purposes are numbered in time", () => {
+it("toResults: numbers 50,000 equal purposes", () => {
   const records = Array.from({ length: 50_000 }, (_, at) => record("a", at));
   expect(userTextOf(toResults(records))).toContain('"a (50000)": 49999');
 });
 
-it("messages of the user that follow each other are one, whatever they hold", () => {
+it("joinUserMessages: joins adjacent user messages of any content", () => {
   const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
   expect(
     joinUserMessages([

@@ -11,20 +11,20 @@ function scan(text: string): PlanScanner {
 const plan = '{"next_action":"execute","execution_commands":[{"tool_name":"add","tool_kwargs":{"a":"}],{"}}]}';
 const parsed: unknown = JSON.parse(plan);
 
-describe("a plan is found", () => {
+describe("PlanScanner", () => {
   it.for<[where: string, text: string]>([
     ["alone", plan],
     ["in a fence", `\`\`\`json\n${plan}\n\`\`\``],
-    ["behind text", `Let me see: ${plan}`],
-    ["before text, braces and all", `${plan} {so} }`],
-    ["behind braces in the text", `A {set} of {"a": 1} and {]: ${plan}`],
-    ["with commas behind the last of something", plan.replace(/\}\}\]\}$/, ",}, },\n ] , }")],
+    ["after text", `Let me see: ${plan}`],
+    ["before text with braces", `${plan} {so} }`],
+    ["after braces in the text", `A {set} of {"a": 1} and {]: ${plan}`],
+    ["with trailing commas", plan.replace(/\}\}\]\}$/, ",}, },\n ] , }")],
     ["with escapes in its strings", plan.replace("add", "\\u0061dd")],
-  ])("%s", ([, text]) => {
+  ])("finds a plan %s", ([, text]) => {
     expect(scan(text).plan).toEqual(parsed);
   });
 
-  it("in whatever pieces it comes", () => {
+  it("finds a plan in pieces of any size", () => {
     const text = `So:\n\`\`\`\n${plan.replace("]}", ",]}")}\n\`\`\``;
     const pieces = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: text.length, maxLength: text.length });
     fc.assert(
@@ -39,7 +39,7 @@ describe("a plan is found", () => {
     );
   });
 
-  it("and any JSON reads as JSON.parse reads it", () => {
+  it("reads any JSON like JSON.parse", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const text = `{"use_tool":${json}}`;
@@ -50,37 +50,53 @@ describe("a plan is found", () => {
 });
 
 it.for<[what: string, text: string, problem: RegExp]>([
-  ["nothing", "", /^There is no JSON object of a plan\.$/],
-  ["text", "I would add.", /^There is no JSON object of a plan\.$/],
-  ["an object of something else", '{"tool":"add"}', /^There is an object, but none with next_action, execution_commands, .*\.$/],
+  ["an empty text", "", /^There is no JSON object of a plan\.$/],
+  ["a text without JSON", "I would add.", /^There is no JSON object of a plan\.$/],
+  [
+    "an object without fields of a plan",
+    '{"tool":"add"}',
+    /^There is an object, but none with next_action, execution_commands, .*\.$/,
+  ],
   ["an object around a plan", `{"plan":${plan}}`, /^There is an object, but none with next_action/],
-  ["a list", '["next_action"]', /^There is no JSON object of a plan\.$/],
+  ["an array", '["next_action"]', /^There is no JSON object of a plan\.$/],
   ["a plan that is cut off", plan.slice(0, -1), /^The plan was cut off\.$/],
   ["a plan that is cut off in a string", plan.slice(0, 60), /^The plan was cut off\.$/],
-  ["single quotes", plan.replaceAll('"', "'"), /^The JSON of the plan cannot be read: Expected property name .*\.$/],
-  ["a line end in a text", plan.replace("add", "a\nd"), /^The JSON of the plan cannot be read: Bad control character .*\.$/],
-])("%s is no plan", ([, text, problem]) => {
+  [
+    "an object with single quotes",
+    plan.replaceAll('"', "'"),
+    /^The JSON of the plan cannot be read: Expected property name .*\.$/,
+  ],
+  [
+    "a string with a line break",
+    plan.replace("add", "a\nd"),
+    /^The JSON of the plan cannot be read: Bad control character .*\.$/,
+  ],
+])("PlanScanner: finds no plan in %s", ([, text, problem]) => {
   expect(scan(text).plan).toBeUndefined();
   expect(scan(text).problem).toMatch(problem);
 });
 
 it.for<[what: string, text: string, isResponse: boolean]>([
-  ["as soon as its field is over", '{"next_action": "response",', true],
-  ["as soon as its object is over", '{"next_action": " Response " }', true],
-  ["behind other fields", '{"thought": {"next_action": "execute"}, "next_action": "response",', true],
-  ["from the first of two fields", '{"next_action": "response", "next_action": "execute",', true],
-  ["not from the second of two fields", '{"next_action": "execute", "next_action": "response",', false],
-  ["from the first plan", '{"next_action":"execute","execution_commands":[]} {"next_action":"response"}', false],
-  ["behind braces in the text", '{"next_action": "execute" or "response", [...]} {"next_action":"response",', true],
-  ["not before it is whole", '{"next_action": "response"', false],
-  ["not from within", '{"execution_commands": [{"next_action": "response",', false],
-  ["not from a text that names it", '{"thought": "next_action", "x": "response",', false],
-  ["not from braces in the text", 'I {think} "next_action": "response",', false],
-  ["not from a choice of two", '{"next_action": "execute" or "response",', false],
-  ["not from two texts", '{"next_action": "execute" "response",', false],
-  ["not from a list", '{"next_action": ["response"],', false],
-  ["not from a text that goes on behind many blanks", `{"next_action": "response${" ".repeat(60)}not",`, false],
-])("that nothing is to run is known %s", ([, text, isResponse]) => {
+  ["is true as soon as the field ends", '{"next_action": "response",', true],
+  ["is true as soon as the object ends", '{"next_action": " Response " }', true],
+  ["is true after other fields", '{"thought": {"next_action": "execute"}, "next_action": "response",', true],
+  ["is true if the first of two fields is a response", '{"next_action": "response", "next_action": "execute",', true],
+  ["is false if only the second of two fields is a response", '{"next_action": "execute", "next_action": "response",', false],
+  [
+    "is false if only the second plan is a response",
+    '{"next_action":"execute","execution_commands":[]} {"next_action":"response"}',
+    false,
+  ],
+  ["is true after braces in the text", '{"next_action": "execute" or "response", [...]} {"next_action":"response",', true],
+  ["is false before the field ends", '{"next_action": "response"', false],
+  ["is false for a nested field", '{"execution_commands": [{"next_action": "response",', false],
+  ["is false for a string that names the field", '{"thought": "next_action", "x": "response",', false],
+  ["is false for braces in the text", 'I {think} "next_action": "response",', false],
+  ["is false for a choice of two values", '{"next_action": "execute" or "response",', false],
+  ["is false for two strings", '{"next_action": "execute" "response",', false],
+  ["is false for an array", '{"next_action": ["response"],', false],
+  ["is false for a string that continues after many blanks", `{"next_action": "response${" ".repeat(60)}not",`, false],
+])("PlanScanner.isResponse: %s", ([, text, isResponse]) => {
   expect(scan(text).isResponse).toBe(isResponse);
   const scanner = new PlanScanner();
   for (const character of text) scanner.push(character);
@@ -88,36 +104,36 @@ it.for<[what: string, text: string, isResponse: boolean]>([
 });
 
 it.for<[where: string, text: string, isLeading: boolean]>([
-  ["first", '{"next_action"', true],
-  ["behind blanks and a fence", ' \n```json\n{"next_action"', true],
-  ["in a fence behind words", 'So:\n```json\n{"next_action"', true],
-  ["behind words", 'I could say {"next_action"', false],
-  ["behind another object", '{"a": 1} {"next_action"', false],
-  ["behind very many blanks", `${" ".repeat(20)}${" ".repeat(20)}x {"next_action"`, false],
-])("a plan that stands %s stands first: %s", ([, text, isLeading]) => {
+  ["is true at the start", '{"next_action"', true],
+  ["is true after blanks and a fence", ' \n```json\n{"next_action"', true],
+  ["is true in a fence after words", 'So:\n```json\n{"next_action"', true],
+  ["is false after words", 'I could say {"next_action"', false],
+  ["is false after another object", '{"a": 1} {"next_action"', false],
+  ["is false after many blanks and a word", `${" ".repeat(20)}${" ".repeat(20)}x {"next_action"`, false],
+])("PlanScanner.isLeading: %s", ([, text, isLeading]) => {
   expect(scan(text).isLeading).toBe(isLeading);
 });
 
 it.for<[what: string, behind: string, isDoubtful: boolean]>([
-  ["another plan", plan, true],
-  ["another object", ' {"a":1}', true],
-  ["the beginning of a plan", ' No, wait: {"next_action":"respo', true],
-  ["one in single quotes", " { 'next_action': 'response' }", true],
-  ["one in braces", ' {\n {"next_action":', true],
-  ["braces in words", " {so} } {", false],
-  ["words", ' That is "all".', false],
-])("with %s behind it a plan is in doubt: %s", ([, behind, isDoubtful]) => {
+  ["reports another plan", plan, true],
+  ["reports another object", ' {"a":1}', true],
+  ["reports the start of another plan", ' No, wait: {"next_action":"respo', true],
+  ["reports an object in single quotes", " { 'next_action': 'response' }", true],
+  ["reports a plan in braces", ' {\n {"next_action":', true],
+  ["ignores braces in words", " {so} } {", false],
+  ["ignores words", ' That is "all".', false],
+])("PlanScanner.problem: %s after a plan", ([, behind, isDoubtful]) => {
   expect(scan(plan + behind).problem).toBe(isDoubtful ? "There is more than one plan." : undefined);
   const scanner = new PlanScanner();
   for (const character of plan + behind) scanner.push(character);
   expect(scanner.problem).toBe(isDoubtful ? "There is more than one plan." : undefined);
 });
 
-it.for([",,", ", ,"])("two commas are no mistake that is mended: %j", (commas) => {
+it.for([",,", ", ,"])("PlanScanner: does not repair two commas: %j", (commas) => {
   expect(scan(`{"execution_commands":[{}${commas}{}]}`).plan).toBeUndefined();
 });
 
-it("a plan of many strings is read once, in time", () => {
+it("PlanScanner: reads a plan of many strings", () => {
   const strings = 200_000;
   const scanner = scan(`{"execution_commands":[${'"a",'.repeat(strings)}"b"],${'"k":"v",'.repeat(strings)}"use_tool":true}`);
   expect(scanner.plan).toMatchObject({ k: "v", use_tool: true });

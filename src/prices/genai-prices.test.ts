@@ -17,18 +17,12 @@ describe("genaiPrices", () => {
   it.for<[what: string, provider: string, model: string, usage: Usage, costUSD: number]>([
     // in 1.25, read 0.125, out 10
     ["input and output", "openai", "gpt-5", tokens(10_000, 2_000), 0.0125 + 0.02],
-    [
-      "what was read from a cache",
-      "openai",
-      "gpt-5",
-      tokens(10_000, 2_000, { cachedInputTokens: 4_000 }),
-      0.0075 + 0.0005 + 0.02,
-    ],
+    ["cached input tokens", "openai", "gpt-5", tokens(10_000, 2_000, { cachedInputTokens: 4_000 }), 0.0075 + 0.0005 + 0.02],
     ["reasoning as output", "openai", "gpt-5", tokens(10_000, 2_000, { reasoningTokens: 1_500 }), 0.0125 + 0.02],
-    ["nothing", "openai", "gpt-5", tokens(0, 0), 0],
+    ["zero tokens", "openai", "gpt-5", tokens(0, 0), 0],
     // in 3, read 0.3, write 3.75, out 15
     [
-      "what was written to a cache",
+      "cache write tokens",
       "anthropic",
       "claude-sonnet-4-5",
       tokens(10_000, 1_000, { cachedInputTokens: 6_000, cacheWriteTokens: 3_000 }),
@@ -37,20 +31,20 @@ describe("genaiPrices", () => {
     ["a dated model", "anthropic", "claude-sonnet-4-5-20250929", tokens(10_000, 1_000), 0.03 + 0.015],
     // The same up to 200,000 tokens of input; above, in 6, out 22.5.
     ["a prompt at the edge of a tier", "anthropic", "claude-sonnet-4-5", tokens(200_000, 1_000), 0.6 + 0.015],
-    ["a prompt beyond it", "anthropic", "claude-sonnet-4-5", tokens(250_000, 1_000), 1.5 + 0.0225],
+    ["a prompt above the edge of a tier", "anthropic", "claude-sonnet-4-5", tokens(250_000, 1_000), 1.5 + 0.0225],
     // in 2, out 8, reasoning 3
     [
-      "reasoning that has a price of its own",
+      "reasoning with its own price",
       "perplexity",
       "sonar-deep-research",
       tokens(1_000, 1_000, { reasoningTokens: 400 }),
       0.002 + 0.0048 + 0.0012,
     ],
     // in 1, out 1, and 0.012 per request
-    ["what a request costs by itself", "perplexity", "sonar", tokens(1_000, 1_000), 0.012 + 0.001 + 0.001],
+    ["a request with a fixed price", "perplexity", "sonar", tokens(1_000, 1_000), 0.012 + 0.001 + 0.001],
     // in 30, out 60, no price for cached tokens
     ["cached tokens without a discount", "openai", "gpt-4", tokens(1_000, 1_000, { cachedInputTokens: 500 }), 0.03 + 0.06],
-  ])("counts %s", ([, provider, model, usage, costUSD]) => {
+  ])("prices %s", ([, provider, model, usage, costUSD]) => {
     expect(genaiPrices({ date })(usage, { provider, model })).toBeCloseTo(costUSD, 10);
   });
 
@@ -70,32 +64,32 @@ describe("genaiPrices", () => {
     ["moonshot_ai", "kimi-k2-0905-preview", 0.0031],
     ["openrouter", "anthropic/claude-sonnet-4.5", 0.018],
     ["x_ai", "grok-4", 0.018],
-  ])("knows %s, %s", ([provider, model, costUSD]) => {
+  ])("knows the price of %s, %s", ([provider, model, costUSD]) => {
     expect(genaiPrices({ date })(thousand, { provider, model })).toBeCloseTo(costUSD, 10);
   });
 
-  it("takes Azure for itself, not for OpenAI", () => {
+  it("looks up Azure models under Azure, not under OpenAI", () => {
     const price = genaiPrices();
     expect(price(thousand, { provider: "azure.ai.openai", model: "phi-4" })).toBeGreaterThan(0);
     expect(price(thousand, { provider: "openai", model: "phi-4" })).toBeUndefined();
   });
 
   it.for<[what: string, provider: string, model: string]>([
-    ["a model that is not in it", "openai", "gpt-99"],
+    ["an unknown model", "openai", "gpt-99"],
     ["a model of another provider", "openai", "claude-sonnet-4-5"],
-    ["a provider that is not in it", "ibm.watsonx.ai", "granite-3"],
-    ["a provider that only sounds like one", "my-openai-proxy", "gpt-5"],
-    ["a proxy that says in the model's name whose it is", "litellm", "openai/gpt-5"],
-    ["no provider at all", "", "gpt-5"],
-    ["no model at all", "openai", ""],
+    ["an unknown provider", "ibm.watsonx.ai", "granite-3"],
+    ["a provider whose name contains a known one", "my-openai-proxy", "gpt-5"],
+    ["a proxy with the provider in the model name", "litellm", "openai/gpt-5"],
+    ["an empty provider", "", "gpt-5"],
+    ["an empty model", "openai", ""],
     ["a model without any price", "google", "gemma-3"],
     ["a model without a price for output", "openai", "text-embedding-3-large"],
-    ["a key of every object", "constructor", "__proto__"],
-  ])("does not know the price of %s", ([, provider, model]) => {
+    ["constructor and __proto__", "constructor", "__proto__"],
+  ])("returns undefined for %s", ([, provider, model]) => {
     expect(genaiPrices()(thousand, { provider, model })).toBeUndefined();
   });
 
-  it("knows what a model costs that has no price only for what was not used", () => {
+  it("needs a price only for the kinds of tokens that are used", () => {
     const model = { provider: "openai", model: "text-embedding-3-large" };
     expect(genaiPrices()(tokens(1_000, 0), model)).toBeCloseTo(0.00013, 10);
     expect(genaiPrices()(tokens(1_000, 0), { provider: "google", model: "gemma-3" })).toBeUndefined();
@@ -105,7 +99,7 @@ describe("genaiPrices", () => {
     // in 10, out 40; from 10 June on in 2, out 8
     ["2025-05-01", 0.05],
     ["2025-07-01", 0.01],
-  ])("takes the prices of %s", ([day, costUSD]) => {
+  ])("uses the prices of the date %s", ([day, costUSD]) => {
     const date = new Date(day);
     const price = genaiPrices({ date });
     date.setFullYear(1999);
@@ -116,20 +110,20 @@ describe("genaiPrices", () => {
     ["provider", { provider: "openai" }, { provider: "my-proxy", model: "gpt-5" }],
     ["model", { model: "gpt-5" }, { provider: "azure.ai.openai", model: "our-deployment" }],
     ["provider and model", { provider: "azure.ai.openai", model: "gpt-5" }, { provider: "gateway", model: "fast" }],
-  ])("takes the prices of another %s", ([, options, used]) => {
+  ])("uses the %s of its options", ([, options, used]) => {
     expect(genaiPrices(options)(thousand, used)).toBeCloseTo(0.01125, 10);
   });
 
   it.for<[what: string, options: unknown, code: string, named: string]>([
-    ["a provider that is misspelt", { provider: "opnai" }, "invalid-option", '"provider"'],
-    ["a provider that only sounds like one", { provider: "my-openai" }, "invalid-option", '"provider"'],
+    ["a misspelled provider", { provider: "opnai" }, "invalid-option", '"provider"'],
+    ["a provider whose name contains a known one", { provider: "my-openai" }, "invalid-option", '"provider"'],
     ["a blank provider", { provider: " " }, "invalid-option", '"provider"'],
     ["a blank model", { model: "" }, "invalid-option", '"model"'],
-    ["a day as text", { date: "2026-01-01" }, "invalid-option", '"date"'],
-    ["no day", { date: new Date("never") }, "invalid-option", '"date"'],
+    ["a date as a string", { date: "2026-01-01" }, "invalid-option", '"date"'],
+    ["an invalid date", { date: new Date("never") }, "invalid-option", '"date"'],
     ["an unknown option", { timestamp: new Date() }, "unknown-option", '"timestamp"'],
-    ["no options", null, "invalid-option", '"options"'],
-  ])("refuses %s", ([, options, code, named]) => {
+    ["null as options", null, "invalid-option", '"options"'],
+  ])("rejects %s", ([, options, code, named]) => {
     let thrown: unknown;
     try {
       genaiPrices(options as never);
@@ -141,24 +135,24 @@ describe("genaiPrices", () => {
   });
 
   it.for<[what: string, usage: Usage]>([
-    ["fewer than none", tokens(-1, 10)],
-    ["no number", tokens(Number.NaN, 10)],
-  ])("throws for token counts that cannot be: %s", ([, usage]) => {
+    ["a negative token count", tokens(-1, 10)],
+    ["a token count of NaN", tokens(Number.NaN, 10)],
+  ])("throws for %s", ([, usage]) => {
     expect(() => genaiPrices()(usage, { provider: "anthropic", model: "claude-sonnet-4-5" })).toThrow(/Invalid usage/);
   });
 });
 
-describe("a run priced by genaiPrices", () => {
+describe("runToolLoop with genaiPrices", () => {
   const messages = [{ role: "user", content: "Go." }] as const;
   const mock = { id: "openai", model: "gpt-5" };
   const spending = [[text("Done."), spends({ inputTokens: 10_000, outputTokens: 2_000, cachedInputTokens: 4_000 })]];
 
-  it("says what it has cost", async () => {
+  it("reports the cost of the run", async () => {
     const result = await runToolLoop({ provider: createMockProvider(spending, mock), messages, pricing: genaiPrices() });
     expect(result.costUSD).toBeCloseTo(0.028, 10);
   });
 
-  it("keeps the price that was recorded, whatever the prices are when it is replayed", async () => {
+  it("keeps the recorded cost on replay, even if prices have changed", async () => {
     const model = { id: "openai", model: "o3" };
     const journal = memoryJournal();
     const options = { provider: createMockProvider(spending, model), messages, journal, runId: "priced" };
@@ -172,7 +166,7 @@ describe("a run priced by genaiPrices", () => {
     // in 1.25, cached 0.125, out 10 per million
     ["cached tokens above the input", { inputTokens: 1_000, cachedInputTokens: 2_000, outputTokens: 0 }, 0.0015],
     ["reasoning above the output", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
-  ])("prices %s beside it", async ([, usage, costUSD]) => {
+  ])("adds %s before it computes the cost", async ([, usage, costUSD]) => {
     const heard: unknown[] = [];
     const events = createLoopEvents();
     events.on("listener-error", ({ error }) => void heard.push(error.message));

@@ -12,16 +12,16 @@ const takes = "createMockProvider() takes an array of messages, or a function (r
 
 describe("createMockProvider", () => {
   it.for<[what: string, script: unknown, message: string]>([
-    ["nothing", undefined, `${takes} undefined. Write createMockProvider([text("Hello.")]).`],
+    ["a missing script", undefined, `${takes} undefined. Write createMockProvider([text("Hello.")]).`],
     ["a lone part", text("Hi."), `${takes} a lone part. Write createMockProvider([part]).`],
     ["a string", "Hi.", `${takes} "Hi.". Write createMockProvider([text("Hello.")]).`],
     [
-      "a turn of text",
+      "a message that is a string",
       [text("a"), "Hi."],
       'Message 1 of the mock\'s script is a string. Write text("...") for what the model says.',
     ],
     [
-      "a message",
+      "a message of a transcript",
       [{ role: "assistant", content: "Hi." }],
       'Message 0 of the mock\'s script is a message. Write text("...") for what the model says, and toolCall(name, args) for a call.',
     ],
@@ -40,23 +40,23 @@ describe("createMockProvider", () => {
       [{ kind: "say", text: "Hi." }],
       'Message 0 of the mock\'s script is an object, but must be a part or an array of parts. Make parts with text("..."), toolCall(name, args) and the other makers of "turnwright/testing".',
     ],
-  ])("refuses %s", ([, script, message]) => {
+  ])("rejects %s", ([, script, message]) => {
     expect(() => createMockProvider(script as MockScript)).toThrow(new TypeError(message));
   });
 
-  it("refuses unknown options, and what a function gives that is no turn", () => {
+  it("rejects unknown options, and an invalid message from a function", () => {
     expect(() => createMockProvider([], { modell: "m" } as object)).toThrow('Did you mean "model"?');
     const provider = createMockProvider((() => "Hi.") as unknown as MockScript);
     const request = { messages: [], tools: [], iteration: 0 };
     expect(() => provider.stream(request, {} as never)).toThrow("Message 0 of the mock's script is a string.");
   });
 
-  it("takes empty scripts, empty turns and functions", () => {
+  it("accepts empty scripts, empty messages and functions", () => {
     for (const script of [[], [[]], () => undefined]) expect(createMockProvider(script).calls).toBe(0);
   });
 });
 
-describe("the makers of parts", () => {
+describe("mock parts", () => {
   it.for<[maker: string, make: (...args: readonly unknown[]) => unknown, message: string]>([
     ["text", text as never, 'text() takes the words first, a string, but got undefined. Write text("Hello.").'],
     ["reasoning", reasoning as never, "reasoning() takes the words first"],
@@ -66,35 +66,35 @@ describe("the makers of parts", () => {
       toolCall as never,
       'toolCall() takes the name of the tool first, a string, but got undefined. Write toolCall("get_weather", { city: "Oslo" }).',
     ],
-  ])("%s refuses to be called without its first argument", ([, make, message]) => {
+  ])("%s() throws without its first argument", ([, make, message]) => {
     expect(() => make()).toThrow(TypeError);
     expect(() => make()).toThrow(message);
   });
 
-  it("toolCall refuses an object in place of the name", () => {
+  it("toolCall() throws for an object in place of the name", () => {
     expect(() => toolCall({ name: "x" } as unknown as string)).toThrow("but got an object.");
   });
 });
 
-describe("the conformance suites", () => {
+describe("providerSuite and registrySuite", () => {
   it.for<[what: string, setup: unknown, message: string]>([
-    ["no setup", undefined, 'Option "setup" must be an object, but is undefined.'],
-    ["no create", {}, 'Option "setup.create" must be a function, but is undefined.'],
-    ["a create that is no function", { create: {} }, 'Option "setup.create" must be a function, but is an object.'],
-    ["a wrong key", { create: () => {}, within: 5 }, 'There is no option "setup.within". Did you mean "setup.withinMs"?'],
-  ])("refuse %s at once", ([, setup, message]) => {
+    ["a missing setup", undefined, 'Option "setup" must be an object, but is undefined.'],
+    ["a setup without create", {}, 'Option "setup.create" must be a function, but is undefined.'],
+    ["a create that is not a function", { create: {} }, 'Option "setup.create" must be a function, but is an object.'],
+    ["an unknown key", { create: () => {}, within: 5 }, 'There is no option "setup.within". Did you mean "setup.withinMs"?'],
+  ])("reject %s", ([, setup, message]) => {
     expect(() => providerSuite(setup as ProviderSuiteSetup)).toThrow(message);
     expect(() => registrySuite(setup as RegistrySuiteSetup)).toThrow(message);
   });
 });
 
-describe("runTool", () => {
+describe("runTool: overrides", () => {
   const tool = defineTool({ name: "t", description: "", inputSchema: {}, execute: () => 1 });
   it.for<[overrides: object, message: string]>([
     [{ timeoutMs: 1 }, 'There is no option "overrides.timeoutMs". Did you mean "overrides.timeouts"?'],
     [{ timeouts: { tool: 1 } }, 'There is no option "timeouts.tool".'],
     [{ session: 1 }, 'Option "overrides.session" must be an object, but is 1.'],
-  ])("refuses the overrides %j", async ([overrides, message]) => {
+  ])("rejects %j", async ([overrides, message]) => {
     await expect(runTool(tool, {}, overrides)).rejects.toThrow(message);
   });
 });

@@ -30,12 +30,12 @@ const stopped: ModelChunk = { type: "finish", reason: "stop" };
 const called: ModelChunk = { type: "finish", reason: "tool-calls" };
 const overloaded = { name: "Error", code: "overloaded", message: "Busy.", retryable: true } as const;
 
-describe("a scripted turn", () => {
+describe("createMockProvider: parts", () => {
   it.for<[what: string, turn: MockMessage, chunks: ModelChunk[]]>([
     ["a text", text("Hi"), [{ type: "text-delta", text: "Hi" }, stopped]],
     ["an empty text", text(""), [{ type: "text-delta", text: "" }, stopped]],
     [
-      "a text in pieces, whole characters each",
+      "a text in pieces of whole characters",
       text("a😀bc😀", { chunks: 3 }),
       [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "😀b" }, { type: "text-delta", text: "c😀" }, stopped],
     ],
@@ -48,11 +48,7 @@ describe("a scripted turn", () => {
     ["a refusal", refusal("No"), [{ type: "refusal-delta", text: "No" }, stopped]],
     ["details", details("d"), [{ type: "details", text: "d" }, stopped]],
     ["a thought log", thoughtLog({ a: 1 }), [{ type: "thought-log", payload: { a: 1 } }, stopped]],
-    [
-      "a part of the provider metadata",
-      providerMetadata({ sig: "x" }),
-      [{ type: "provider-metadata", item: { sig: "x" } }, stopped],
-    ],
+    ["provider metadata", providerMetadata({ sig: "x" }), [{ type: "provider-metadata", item: { sig: "x" } }, stopped]],
     [
       "usage",
       usage({ inputTokens: 3, outputTokens: 2, reasoningTokens: 1 }, "delta"),
@@ -68,7 +64,7 @@ describe("a scripted turn", () => {
     ],
     ["a raw chunk", chunk({ type: "finish", reason: "length" }), [{ type: "finish", reason: "length" }]],
     [
-      "an error in band, and no finish",
+      "an error chunk without a finish",
       [text("H"), failInBand(overloaded)],
       [
         { type: "text-delta", text: "H" },
@@ -76,15 +72,15 @@ describe("a scripted turn", () => {
       ],
     ],
     ["an early end, and nothing after it", [text("H"), endEarly(), text("i")], [{ type: "text-delta", text: "H" }]],
-    ["what follows a finish", [finish("stop"), text("late")], [stopped, { type: "text-delta", text: "late" }]],
-    ["nothing but a finish", [], [stopped]],
+    ["parts after a finish", [finish("stop"), text("late")], [stopped, { type: "text-delta", text: "late" }]],
+    ["an empty message as a finish", [], [stopped]],
   ])("plays %s", async ([, turn, chunks]) => {
     expect(await playTurn(turn)).toEqual(chunks);
   });
 
   it.for<[what: string, turn: MockMessage, chunks: ModelChunk[]]>([
     [
-      "its arguments in fragments",
+      "with its arguments in fragments",
       toolCall("f", { a: 1 }, { id: "x", fragments: 2 }),
       [
         { type: "call-start", key: "call-0", id: "x", name: "f" },
@@ -95,12 +91,12 @@ describe("a scripted turn", () => {
       ],
     ],
     [
-      "the finished call alone",
+      "without start and fragments",
       toolCall("f", { a: 1 }, { fragments: 0 }),
       [{ type: "call-ready", key: "call-0", id: undefined, name: "f", args: { a: 1 }, argsText: '{"a":1}' }, called],
     ],
     [
-      "arguments that are not JSON as malformed",
+      "with arguments that are not JSON as malformed",
       toolCall("f", {}, { rawArgs: '{"a', fragments: 0 }),
       [
         { type: "call-ready", key: "call-0", id: undefined, name: "f", args: '{"a', argsText: '{"a', problem: "malformed" },
@@ -108,21 +104,21 @@ describe("a scripted turn", () => {
       ],
     ],
     [
-      "no arguments as an empty object",
+      "without arguments as an empty object",
       toolCall("f", {}, { rawArgs: "", fragments: 0 }),
       [{ type: "call-ready", key: "call-0", id: undefined, name: "f", args: {}, argsText: "" }, called],
     ],
-  ])("plays a call: %s", async ([, turn, chunks]) => {
+  ])("plays a call %s", async ([, turn, chunks]) => {
     expect(await playTurn(turn)).toEqual(chunks);
   });
 
-  it("keeps the keys of its calls apart, also where their ids are equal", async () => {
+  it("gives calls different keys, even if their ids are equal", async () => {
     const chunks = await playTurn([toolCall("f", {}, { id: "same" }), text("and"), toolCall("f", {}, { id: "same" })]);
     const keys = chunks.flatMap((played) => (played.type === "call-ready" ? [played.key] : []));
     expect(new Set(keys).size).toBe(2);
   });
 
-  it("parses the arguments anew each time, so that a changed object does not come back", async () => {
+  it("parses arguments again for each call, so that changes do not carry over", async () => {
     const call = toolCall("f", { list: [1] }, { fragments: 0 });
     const provider = createMockProvider([call, call], { usage: false });
     const [first] = await play(provider);
@@ -135,14 +131,14 @@ describe("a scripted turn", () => {
     expect(ready?.type === "call-ready" && Object.keys(Object(ready.args))).toEqual(["__proto__"]);
   });
 
-  it("refuses to come in less than one piece", () => {
+  it("rejects fewer than one piece and fractions of a piece", () => {
     expect(() => text("Hi", { chunks: 0 })).toThrow(RangeError);
     expect(() => toolCall("f", {}, { fragments: 1.5 })).toThrow(RangeError);
   });
 });
 
-describe("a turn that fails", () => {
-  it("throws an error as it is, after what came before", async () => {
+describe("fail()", () => {
+  it("throws an error unchanged, after the parts before it", async () => {
     const error = new TypeError("terminated");
     const stream = createMockProvider([[text("H"), fail(error)]]).stream(request, setUp().call);
     const iterator = stream[Symbol.asyncIterator]();
@@ -150,7 +146,7 @@ describe("a turn that fails", () => {
     await expect(iterator.next()).rejects.toBe(error);
   });
 
-  it("throws facts as an error that carries them", async () => {
+  it("throws given facts as an error with these fields", async () => {
     const error: unknown = await playTurn(fail({ status: 429, message: "Slow down", headers: { "retry-after": "2" } })).catch(
       (thrown: unknown) => thrown,
     );
@@ -159,8 +155,8 @@ describe("a turn that fails", () => {
   });
 });
 
-describe("time and cancelling", () => {
-  it("waits on the clock of the call", async () => {
+describe("wait(), stall() and heartbeat()", () => {
+  it("wait() waits on the clock of the call", async () => {
     const { clock, call } = setUp();
     const played: number[] = [];
     const reading = (async () => {
@@ -175,7 +171,7 @@ describe("time and cancelling", () => {
   it.for<[what: string, turn: MockMessage]>([
     ["wait", wait(50)],
     ["stall", stall()],
-  ])("%s rejects with the signal's reason, and leaves no timer", async ([, turn]) => {
+  ])("%s() rejects with the signal's reason and leaves no timer", async ([, turn]) => {
     const { clock, abort, call } = setUp();
     const provider = createMockProvider([turn, turn]);
     const reason = new Error("enough");
@@ -188,7 +184,7 @@ describe("time and cancelling", () => {
     expect([clock.pending, provider.active]).toEqual([0, 0]);
   });
 
-  it("a wait that runs out takes its listener off the signal", async () => {
+  it("wait() removes its listener from the signal when it ends", async () => {
     const { clock, abort, call } = setUp();
     const listeners = new Set<unknown>();
     abort.signal.addEventListener = (_: string, listener: unknown) => void listeners.add(listener);
@@ -201,7 +197,7 @@ describe("time and cancelling", () => {
     expect(listeners.size).toBe(0);
   });
 
-  it("a stall that ignores the signal outlasts it", async () => {
+  it("stall() with ignoreSignal continues after the signal fires", async () => {
     const { clock, abort, call } = setUp();
     const provider = createMockProvider([stall({ ignoreSignal: true })]);
     let settled = false;
@@ -211,7 +207,7 @@ describe("time and cancelling", () => {
     expect([settled, provider.active]).toEqual([false, 1]);
   });
 
-  it("asks for the signal only to wait or to stall", async () => {
+  it("wait() reads the signal, other parts do not", async () => {
     const { call } = setUp();
     const untouchable: ModelCall = {
       ...call,
@@ -227,7 +223,7 @@ describe("time and cancelling", () => {
     await expect(play(provider, request, untouchable)).rejects.toThrow("touched");
   });
 
-  it("iterations heartbeats on", async () => {
+  it("heartbeat() calls the heartbeat of the call", async () => {
     const { clock, call, heartbeats } = setUp();
     const reading = play(createMockProvider([[wait(5), heartbeat(), wait(5), heartbeat()]]), request, call);
     await clock.advance(10);

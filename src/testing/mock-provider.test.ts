@@ -7,8 +7,8 @@ import type { ModelRequest, Provider } from "../core/types/provider.ts";
 import { endEarly, failInBand, finish, type MockMessage, text, toolCall, usage } from "./mock-parts.ts";
 import { createMockProvider } from "./mock-provider.ts";
 
-describe("default usage", () => {
-  it("is the same estimate each time and comes before the finish", async () => {
+describe("createMockProvider: default usage", () => {
+  it("is an estimate that comes before the finish", async () => {
     const provider = createMockProvider([
       [text("12345678"), toolCall("abcd", {})],
       [text("x"), finish("length")],
@@ -33,10 +33,13 @@ describe("default usage", () => {
   });
 
   it.for<[when: string, turn: MockMessage]>([
-    ["the turn reports its own", [usage({ inputTokens: 1, outputTokens: 1 }), text("x")]],
-    ["the turn fails in band", [text("x"), failInBand({ name: "Error", code: "overloaded", message: "Busy.", retryable: true })]],
-    ["the turn ends early", [text("x"), endEarly()]],
-  ])("is left out when %s", async ([, turn]) => {
+    ["the message reports its own", [usage({ inputTokens: 1, outputTokens: 1 }), text("x")]],
+    [
+      "the message ends with an error chunk",
+      [text("x"), failInBand({ name: "Error", code: "overloaded", message: "Busy.", retryable: true })],
+    ],
+    ["the message ends early", [text("x"), endEarly()]],
+  ])("is omitted if %s", async ([, turn]) => {
     const estimates = (await play(createMockProvider([turn]))).filter(
       (played) => played.type === "usage" && played.usage.inputTokens !== 1,
     );
@@ -44,8 +47,8 @@ describe("default usage", () => {
   });
 });
 
-describe("records", () => {
-  it("keep each request as it was when it came", async () => {
+describe("createMockProvider: records", () => {
+  it("keep each request as it was when it was sent", async () => {
     const messages: Message[] = [...request.messages];
     const provider = createMockProvider([text("a"), text("b")]);
     const asked: ModelRequest = {
@@ -72,14 +75,14 @@ describe("records", () => {
     expect(Object.isFrozen(provider.requests[0])).toBe(true);
   });
 
-  it("are counted but not kept with `record: false`", async () => {
+  it("count requests without keeping them with record: false", async () => {
     const provider = createMockProvider(() => text("a"), { record: false });
     await play(provider);
     await play(provider);
     expect([provider.calls, provider.requests.length]).toEqual([2, 0]);
   });
 
-  it("show how many streams are open, also after one is left early", async () => {
+  it("count the open streams, even after a reader leaves early", async () => {
     const provider = createMockProvider(() => text("abc", { chunks: 3 }));
     const streams = [provider.stream(request, setUp().call), provider.stream(request, setUp().call)];
     const [first, second] = streams.map((stream) => stream[Symbol.asyncIterator]());
@@ -94,8 +97,8 @@ describe("records", () => {
   });
 });
 
-describe("scripts", () => {
-  it("may be a function of request and index", async () => {
+describe("createMockProvider: script", () => {
+  it("can be a function of the request and its index", async () => {
     const provider = createMockProvider((asked, index) => text(`${index} of ${asked.messages.length}`), { usage: false });
     await play(provider);
     expect((await play(provider))[0]).toEqual({ type: "text-delta", text: "1 of 1" });
@@ -104,11 +107,11 @@ describe("scripts", () => {
   it.for<[script: string, provider: Provider, message: string]>([
     ["list", createMockProvider([]), "asked for message 0 (counted from 0), but the script has 0"],
     ["function", createMockProvider(() => undefined), "asked for message 0 (counted from 0), but the script has none for it"],
-  ])("name the turn that a %s lacks", ([, provider, message]) => {
+  ])("throws if a %s has no message for a request", ([, provider, message]) => {
     expect(() => provider.stream(request, setUp().call)).toThrow(message);
   });
 
-  it("present themselves as told", () => {
+  it("comes with the id, model and family of the options", () => {
     expect(createMockProvider([])).toMatchObject({ id: "mock", model: "mock-model", family: undefined });
     expect(createMockProvider([], { id: "a", model: "b", family: "c" })).toMatchObject({ id: "a", model: "b", family: "c" });
   });

@@ -7,10 +7,10 @@ import { providerScenarios } from "./provider-scenarios.ts";
 
 const never = new AbortController().signal;
 
-describe("providerSuite over a provider", () => {
+describe("providerSuite: faults", () => {
   it.for<[fault: string, breakStream: (stream: Stream) => Stream, complaints: Record<string, string>]>([
     [
-      "gives two finishes",
+      "yields two finishes",
       mapping((chunk) => (chunk.type === "finish" ? [chunk, chunk] : [chunk])),
       {
         "streams a text and ends with exactly one finish": 'The stream must have exactly one "finish" chunk, but has 2.',
@@ -21,7 +21,7 @@ describe("providerSuite over a provider", () => {
       },
     ],
     [
-      "says something after its finish",
+      "yields a chunk after its finish",
       mapping((chunk) => (chunk.type === "finish" ? [chunk, { type: "details", text: "more" }] : [chunk])),
       {
         "streams a text and ends with exactly one finish":
@@ -82,7 +82,7 @@ describe("providerSuite over a provider", () => {
       },
     ],
     [
-      "finds fault with whole calls",
+      "marks complete calls as truncated",
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, problem: "truncated" } : chunk]),
       {
         "gives a tool call complete, with parsed arguments":
@@ -101,12 +101,12 @@ describe("providerSuite over a provider", () => {
       },
     ],
     [
-      "keeps its tokens to itself",
+      "reports no usage",
       mapping((chunk) => (chunk.type === "usage" ? [] : [chunk])),
       { "reports usage": 'The stream has no "usage" chunk.' },
     ],
     [
-      "counts tokens wrong",
+      "reports a wrong total of tokens",
       mapping((chunk) => [chunk.type === "usage" ? { ...chunk, usage: { ...chunk.usage, totalTokens: 50 } } : chunk]),
       {
         "reports usage":
@@ -114,7 +114,7 @@ describe("providerSuite over a provider", () => {
       },
     ],
     [
-      "holds its text back to the end",
+      "holds back its text until the end",
       (stream) =>
         async function* (request, call) {
           const chunks: ModelChunk[] = [];
@@ -131,7 +131,7 @@ describe("providerSuite over a provider", () => {
       },
     ],
     [
-      "takes silence for the end",
+      "ends when the stream is silent",
       (stream) => (request, call) => {
         const isSilent = request.messages[0]?.role === "user" && request.messages[0].content === providerScenarios.silence.prompt;
         return isSilent ? (async function* (): AsyncGenerator<ModelChunk> {})() : stream(request, call);
@@ -151,7 +151,7 @@ describe("providerSuite over a provider", () => {
       },
     ],
     [
-      "calls an abort a finish",
+      "yields a finish after an abort",
       (stream) =>
         async function* (request, call) {
           try {
@@ -167,7 +167,7 @@ describe("providerSuite over a provider", () => {
       },
     ],
     [
-      "does not let its reader go",
+      "does not end when its reader leaves",
       (stream) => (request, call) => {
         const iterator = stream(request, call)[Symbol.asyncIterator]();
         return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next(), return: () => new Promise<never>(() => {}) }) };
@@ -175,7 +175,7 @@ describe("providerSuite over a provider", () => {
       { "ends soon when its reader leaves": "The reader left, and the stream did not end within 1000 ms." },
     ],
     [
-      "leaves a listener behind",
+      "leaves a listener on the signal",
       (stream) => (request, call) => {
         call.signal.addEventListener("abort", () => {}, { once: true });
         return stream(request, call);
@@ -183,7 +183,7 @@ describe("providerSuite over a provider", () => {
       { "leaves no listener on the signal after a finished stream": "The finished stream left 1 listener(s) on the signal." },
     ],
     [
-      "calls the end of the connection a finish",
+      "yields a finish when the connection ends",
       (stream) =>
         async function* (request, call) {
           let finished = false;
@@ -228,7 +228,7 @@ describe("providerSuite over a provider", () => {
       },
       { "leaves the request as it is": expect.stringContaining("The provider changed the request from") },
     ],
-  ])("that %s complains of that alone", async ([, breakStream, complaints]) => {
+  ])("reports only the fault of a provider that %s", async ([, breakStream, complaints]) => {
     expect(await complaintsOf(broken(breakStream))).toEqual(complaints);
   });
 });

@@ -7,21 +7,21 @@ import { createScenarioProvider } from "./provider-scenarios.ts";
 import { providerSuite } from "./provider-suite.ts";
 import { createTestClock } from "./test-clock.ts";
 
-describe("providerSuite over the mock provider", () => {
+describe("providerSuite with the mock provider", () => {
   for (const { title, run } of providerSuite({ create: (scenario) => ({ provider: createScenarioProvider(scenario) }) }))
     it(title, run);
 });
 
-describe("providerSuite over a provider", () => {
+describe("providerSuite", () => {
   it.for<[way: string, breakStream: (stream: Stream) => Stream]>([
-    ["as the mock does", (stream) => stream],
+    ["like the mock provider", (stream) => stream],
     [
       "without fragments of arguments",
       mapping((chunk) => (chunk.type === "call-start" || chunk.type === "call-args-delta" ? [] : [chunk])),
     ],
-    ["without ids", mapping((chunk) => ["id" in chunk ? { ...chunk, id: undefined } : chunk])],
+    ["without call ids", mapping((chunk) => ["id" in chunk ? { ...chunk, id: undefined } : chunk])],
     [
-      "with tokens in two parts",
+      "with usage in two parts",
       mapping((chunk) => {
         if (chunk.type !== "usage") return [chunk];
         const part = { inputTokens: 40, outputTokens: 0, totalTokens: 40 };
@@ -31,11 +31,11 @@ describe("providerSuite over a provider", () => {
         ];
       }),
     ],
-  ])("that is sound and streams %s has nothing to complain of", async ([, stream]) => {
+  ])("passes for a provider that streams %s", async ([, stream]) => {
     expect(await complaintsOf(broken(stream))).toEqual({});
   });
 
-  it("leaves no timer behind", async () => {
+  it("leaves no timer", async () => {
     const clock = createTestClock();
     for (const { run } of providerSuite({ create: broken((stream) => stream), clock })) {
       const running = run();
@@ -45,7 +45,7 @@ describe("providerSuite over a provider", () => {
     }
   });
 
-  it("reads an error chunk like a throw, and its code as it is", async () => {
+  it("treats an error chunk like a thrown error, with its own code", async () => {
     const complaints = await complaintsOf(
       broken(
         (stream) =>
@@ -65,7 +65,7 @@ describe("providerSuite over a provider", () => {
     });
   });
 
-  it("closes what was made for a check, also after a failed one", async () => {
+  it("closes the fixture of each check, even after a failure", async () => {
     let open = 0;
     await complaintsOf((scenario) => {
       open += 1;
@@ -83,7 +83,7 @@ describe("providerSuite over a provider", () => {
     expect(open).toBe(0);
   });
 
-  it("has a title of its own for each check", () => {
+  it("has a unique title for each check", () => {
     const titles = providerSuite({
       create: () => ({ provider: createScenarioProvider({ name: "text", prompt: "", replies: [] }) }),
     }).map(({ title }) => title);

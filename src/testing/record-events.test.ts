@@ -68,14 +68,14 @@ function emitAllOf(emitter: LoopEmitter): string[] {
 }
 
 describe("recordEvents", () => {
-  it("records every event there is, in order, with its type", () => {
+  it("records every kind of event in order, with its type", () => {
     const { emitter, events, types } = recordEvents();
     const emitted = emitAllOf(emitter);
     expect(types()).toEqual(emitted);
     expect(events).toEqual(Object.entries(samples).map(([type, event]) => ({ type, ...event })));
   });
 
-  it("records from an emitter that it is given, beside other listeners", () => {
+  it("records from a given emitter next to other listeners", () => {
     const emitter: LoopEmitter = new EventEmitter();
     const heard: string[] = [];
     emitter.on("notice", ({ kind }) => heard.push(kind));
@@ -84,20 +84,20 @@ describe("recordEvents", () => {
     expect([recording.emitter, heard, recording.types()]).toEqual([emitter, ["still-working"], ["notice"]]);
   });
 
-  it("listens to some types only, when told which", () => {
+  it("listens only to the given types", () => {
     const { emitter, types } = recordEvents(undefined, ["tool-start", "tool-end"]);
     emitAllOf(emitter);
     expect(types()).toEqual(["tool-start", "tool-end"]);
     expect(emitter.listenerCount("text-delta")).toBe(0);
   });
 
-  it("gives the events of one type", () => {
+  it("of() returns the events of one type", () => {
     const recording = recordEvents();
     emitAllOf(recording.emitter);
     expect(recording.of("tool-end").map(({ outcome, result }) => [outcome, result])).toEqual([["completed", { a: 1 }]]);
   });
 
-  it("takes its own listeners off, and no others", () => {
+  it("stop() removes only its own listeners", () => {
     const emitter: LoopEmitter = new EventEmitter();
     emitter.on("notice", () => {});
     const recording = recordEvents(emitter);
@@ -111,7 +111,7 @@ describe("recordEvents", () => {
   });
 });
 
-describe("outline", () => {
+describe("recordEvents: outline()", () => {
   it("shows runs, iterations and calls as a tree", () => {
     const { emitter, outline } = recordEvents();
     const { "run-start": runStart, "iteration-start": iterationStart, "iteration-end": iterationEnd } = samples;

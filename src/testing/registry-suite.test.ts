@@ -28,7 +28,7 @@ async function complaintsOf(change: Change): Promise<{ readonly complaints: Reco
   return { complaints, open };
 }
 
-describe("registrySuite over the registry of the core", () => {
+describe("registrySuite with createToolRegistry", () => {
   const clock = createTestClock();
   const checks = registrySuite({ create: (tools) => ({ registry: createToolRegistry(tools) }), clock });
   it.for(checks)("$title", async ({ run }) => {
@@ -38,13 +38,13 @@ describe("registrySuite over the registry of the core", () => {
   });
 });
 
-describe("registrySuite over a registry", () => {
+describe("registrySuite", () => {
   it.for<[what: string, change: Change]>([
-    ["is sound", () => ({})],
+    ["is correct", () => ({})],
     ["does not validate", () => ({ validate: undefined })],
     ["validates with promises", ({ validate }) => ({ validate: async (name, args) => validate(name, args) })],
     [
-      "throws for a tool that it does not have",
+      "throws for an unknown tool",
       ({ executeTool, definitions }) => ({
         executeTool(name, args, context) {
           if (!definitions().some((definition) => definition.name === name)) throw new Error("no such tool");
@@ -52,7 +52,7 @@ describe("registrySuite over a registry", () => {
         },
       }),
     ],
-  ])("that %s has nothing to complain of", async ([, change]) => {
+  ])("passes for a registry that %s", async ([, change]) => {
     expect(await complaintsOf(change)).toEqual({ complaints: {}, open: 0 });
   });
 
@@ -67,7 +67,7 @@ describe("registrySuite over a registry", () => {
       },
     ],
     [
-      "has a name that providers refuse",
+      "has a tool name that providers reject",
       ({ definitions }) => {
         const more = [...definitions(), { name: "Ärger.log", description: "d", inputSchema: { type: "object" } }];
         return { definitions: () => more };
@@ -78,7 +78,7 @@ describe("registrySuite over a registry", () => {
       },
     ],
     [
-      "has a schema that is no object",
+      "has a schema without the type object",
       ({ definitions }) => {
         const bare = definitions().map((definition) => ({ ...definition, inputSchema: {} }));
         return { definitions: () => bare };
@@ -94,7 +94,7 @@ describe("registrySuite over a registry", () => {
       { "lists each tool with what every provider accepts": "Two tools have the same name." },
     ],
     [
-      "describes nothing",
+      "has no descriptions",
       ({ definitions }) => {
         const bare = definitions().map((definition) => ({ ...definition, description: " " }));
         return { definitions: () => bare };
@@ -102,7 +102,7 @@ describe("registrySuite over a registry", () => {
       { "lists each tool with what every provider accepts": 'The tool "echo" has no description.' },
     ],
     [
-      "wraps what a tool gives",
+      "wraps the results of tools",
       ({ executeTool }) => ({ executeTool: async (name, args, context) => ({ output: await executeTool(name, args, context) }) }),
       {
         "gives what a tool gives": 'The tool "echo" must give {"text":"Grüße"}, but gives {"output":{"text":"Grüße"}}.',
@@ -125,7 +125,7 @@ describe("registrySuite over a registry", () => {
       { "keeps parallel calls apart": 'The tool "echo" must give {"text":"one"}, but gives {"text":"three"}.' },
     ],
     [
-      "gives failures as results",
+      "returns failures as results",
       ({ executeTool }) => ({
         executeTool: async (name, args, context) => {
           try {
@@ -151,7 +151,7 @@ describe("registrySuite over a registry", () => {
       { "fails where a tool fails": 'The failure must say "out of order", but says "failed".' },
     ],
     [
-      "takes inherited names for tools",
+      "accepts inherited names as tools",
       ({ executeTool }) => ({
         executeTool: (name, args, context) =>
           Reflect.get({}, name) === undefined ? executeTool(name, args, context) : "[object Object]",
@@ -159,17 +159,17 @@ describe("registrySuite over a registry", () => {
       { "fails for a tool that it does not have": 'There is no tool "__proto__", but executing it gave a result.' },
     ],
     [
-      "takes any arguments",
+      "accepts any arguments",
       () => ({ validate: (_name, args) => ({ value: args }) }),
       { "gives issues for arguments that do not fit": 'The arguments {"text":42} do not fit "echo", but there is no issue.' },
     ],
     [
-      "takes no arguments",
+      "rejects all arguments",
       () => ({ validate: () => ({ issues: [{ message: "no" }] }) }),
       { "lets arguments pass that fit": 'The arguments {"text":"hi"} fit "echo", but there are issues.' },
     ],
     [
-      "throws where it validates",
+      "throws in validate()",
       () => ({
         validate: () => {
           throw new Error("boom");
@@ -181,7 +181,7 @@ describe("registrySuite over a registry", () => {
       },
     ],
     [
-      "keeps the signal to itself",
+      "does not pass on the signal",
       ({ executeTool }) => ({
         executeTool: (name, args, context) => executeTool(name, args, { ...context, signal: new AbortController().signal }),
       }),
@@ -194,7 +194,7 @@ describe("registrySuite over a registry", () => {
       }),
       { "hands the signal on to the tool": 'The tool "hold" ended before its signal fired.' },
     ],
-  ])("that %s complains of that alone", async ([, change, complaints]) => {
+  ])("reports only the fault of a registry that %s", async ([, change, complaints]) => {
     expect(await complaintsOf(change)).toEqual({ complaints, open: 0 });
   });
 });

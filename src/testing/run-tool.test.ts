@@ -34,15 +34,10 @@ describe("runTool", () => {
       { city: "Oslo" },
       { kind: "completed", data: { city: "Oslo", unit: "C", degrees: 7 } },
     ],
-    [
-      "arguments that do not fit as invalid input",
-      weather,
-      { city: 42 },
-      { kind: "invalid-input", issues: [{ path: ["city"] }] },
-    ],
+    ["invalid arguments as invalid-input", weather, { city: 42 }, { kind: "invalid-input", issues: [{ path: ["city"] }] }],
     ["no arguments as an empty object", toolOf((args) => args), undefined, { kind: "completed", data: {} }],
     [
-      "a throw as a failure",
+      "a thrown error as a failure",
       toolOf(() => {
         throw new TypeError("boom");
       }),
@@ -64,17 +59,17 @@ describe("runTool", () => {
       { kind: "failed", error: { message: "full" } },
     ],
     [
-      "the wish to end the turn",
+      "endTurn of a result",
       toolOf(() => toolResult({ data: 1, endTurn: true })),
       {},
       { kind: "completed", data: 1, endTurn: true },
     ],
-    ["what is not JSON as a failure", toolOf(() => 1n), {}, { kind: "failed" }],
-  ])("gives %s", async ([, tool, args, outcome]) => {
+    ["a value that is not JSON as a failure", toolOf(() => 1n), {}, { kind: "failed" }],
+  ])("returns %s", async ([, tool, args, outcome]) => {
     expect(await runTool(tool, args)).toMatchObject({ call: { callId: "call_1", name: tool.name }, ...outcome });
   });
 
-  it("hands the tool a copy of the arguments, as a model would send them", async () => {
+  it("passes a JSON copy of the arguments to the tool", async () => {
     const args = { list: [1], at: new Date(0) };
     const tool = toolOf((received) => Object.assign(Object(received), { list: "changed" }));
     expect(await runTool(tool, args)).toMatchObject({
@@ -85,10 +80,10 @@ describe("runTool", () => {
   });
 
   it.for<[what: string, traits: Partial<Tool>, limitMs: number]>([
-    ["the run's limit", {}, 1_000],
+    ["the limit of the run", {}, 1_000],
     ["the tool's own limit", { timeoutMs: 200 }, 200],
-    ["silence", { idleTimeoutMs: 50 }, 50],
-  ])("times the tool out by %s, fires its signal and leaves no timer", async ([, traits, limitMs]) => {
+    ["its idle limit", { idleTimeoutMs: 50 }, 50],
+  ])("ends the tool at %s, fires its signal and leaves no timer", async ([, traits, limitMs]) => {
     const clock = createTestClock();
     let signal: AbortSignal | undefined;
     const tool = toolOf((_args, context) => {
@@ -101,7 +96,7 @@ describe("runTool", () => {
     expect([signal?.aborted, clock.pending]).toEqual([true, 0]);
   });
 
-  it("hears progress, which also keeps the tool alive, and nothing more once the tool was left behind", async () => {
+  it("reports progress, which resets the idle timeout, until the tool times out", async () => {
     const clock = createTestClock();
     const heard: unknown[] = [];
     const sleep = (ms: number) => new Promise<void>((resolve) => void clock.setTimeout(resolve, ms));
@@ -139,7 +134,7 @@ describe("runTool", () => {
     expect(reason).toBe("enough");
   });
 
-  it("does not start the tool when the signal has fired before", async () => {
+  it("does not start the tool if the signal has already fired", async () => {
     let ran = false;
     const tool = toolOf(() => (ran = true));
     expect(await runTool(tool, {}, { signal: AbortSignal.abort() })).toMatchObject({ kind: "not-run" });
@@ -160,7 +155,7 @@ describe("runTool", () => {
     expect([during, listeners.size]).toEqual([1, 0]);
   });
 
-  it("tries an idempotent tool again", async () => {
+  it("retries an idempotent tool", async () => {
     let attempts = 0;
     const tool = toolOf(
       () => {
@@ -173,7 +168,7 @@ describe("runTool", () => {
     expect(await runTool(tool)).toMatchObject({ kind: "completed", data: 3 });
   });
 
-  it("gives the tool a context of plain defaults", async () => {
+  it("passes a context with defaults to the tool", async () => {
     let context: ToolContext | undefined;
     await runTool(toolOf((_args, received) => void (context = received)));
     expect(context).toEqual({
@@ -198,7 +193,7 @@ describe("runTool", () => {
     });
   });
 
-  it("gives the tool what the test sets", async () => {
+  it("passes a context with the overrides to the tool", async () => {
     const set = {
       callId: "c",
       iteration: 3,
@@ -221,7 +216,7 @@ describe("runTool", () => {
     expect(outcome.call.callId).toBe("c");
   });
 
-  it("runs an agent tool with the provider of the test, else with the agent's own", async () => {
+  it("runs an agent tool with the test's provider, or with the agent's own", async () => {
     const agentWith = (provider?: Provider): Tool =>
       defineAgentTool({
         name: "ask",
@@ -242,11 +237,11 @@ describe("runTool", () => {
     });
   });
 
-  it("asks nobody for approval", async () => {
+  it("runs a tool with needsApproval without a decision", async () => {
     expect((await runTool(toolOf(() => 1, { needsApproval: true }))).kind).toBe("completed");
   });
 
-  it("hears the metadata that listeners would", async () => {
+  it("reports metadata to onMetadata", async () => {
     const heard: unknown[] = [];
     await runTool(
       toolOf(() => toolResult({ data: 1, metadata: { rows: 2 } })),
@@ -256,7 +251,7 @@ describe("runTool", () => {
     expect(heard).toEqual([{ rows: 2 }]);
   });
 
-  it("rejects arguments that are not JSON, and a time limit that is none", async () => {
+  it("rejects arguments that are not JSON, and an invalid time limit", async () => {
     await expect(runTool(weather, { city: 1n })).rejects.toThrow("a BigInt");
     await expect(runTool(weather, {}, { timeouts: { toolMs: -1 } })).rejects.toMatchObject({ code: "invalid-option" });
   });

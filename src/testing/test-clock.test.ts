@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createTestClock } from "./test-clock.ts";
 
 describe("createTestClock", () => {
-  it("stands still until it is moved", async () => {
+  it("moves only with advance()", async () => {
     const clock = createTestClock(500);
     await clock.flush();
     expect(clock.now()).toBe(500);
@@ -12,7 +12,7 @@ describe("createTestClock", () => {
     expect(clock.now()).toBe(520);
   });
 
-  it("fires timers by due time, equals in the order of their making, each at its own time", async () => {
+  it("fires timers by due time, and equal ones in creation order", async () => {
     const clock = createTestClock();
     const fired: string[] = [];
     const at = (name: string, ms: number) => clock.setTimeout(() => fired.push(`${name} at ${clock.now()}`), ms);
@@ -25,7 +25,7 @@ describe("createTestClock", () => {
     expect(clock.pending).toBe(1);
   });
 
-  it("fires a timer that another timer sets, within one advance", async () => {
+  it("fires timers that other timers set within one advance", async () => {
     const clock = createTestClock();
     const fired: number[] = [];
     const again = (): void => {
@@ -39,7 +39,7 @@ describe("createTestClock", () => {
     expect(fired).toEqual([10, 20, 30, 40]);
   });
 
-  it("drains promises and host work between two timers, so that what one wakes sets its timer in time", async () => {
+  it("drains promises and host work between two timers", async () => {
     const clock = createTestClock();
     const seen: string[] = [];
     const sleep = (ms: number) => new Promise<void>((resolve) => clock.setTimeout(resolve, ms));
@@ -57,7 +57,7 @@ describe("createTestClock", () => {
     await done;
   });
 
-  it("starts what is already queued before it looks for timers", async () => {
+  it("runs queued promises before it looks for timers", async () => {
     const clock = createTestClock();
     let woken = false;
     void Promise.resolve().then(() => clock.setTimeout(() => (woken = true), 5));
@@ -65,7 +65,7 @@ describe("createTestClock", () => {
     expect(woken).toBe(true);
   });
 
-  it("forgets a cleared timer, and ignores a handle that is not its own", async () => {
+  it("drops a cleared timer and ignores unknown handles", async () => {
     const clock = createTestClock();
     let fired = false;
     const handle = clock.setTimeout(() => (fired = true), 5);
@@ -77,7 +77,7 @@ describe("createTestClock", () => {
     expect([fired, clock.pending]).toEqual([false, 0]);
   });
 
-  it.for([0, -5, Number.NaN])("fires a timer of %d ms without moving", async (ms) => {
+  it.for([0, -5, Number.NaN])("fires a timer of %d ms without advancing", async (ms) => {
     const clock = createTestClock();
     let firedAt: number | undefined;
     clock.setTimeout(() => (firedAt = clock.now()), ms);
@@ -85,7 +85,7 @@ describe("createTestClock", () => {
     expect(firedAt).toBe(0);
   });
 
-  it("runs all timers to the last, and leaves those of Infinity", async () => {
+  it("runAll() runs all timers except those of Infinity", async () => {
     const clock = createTestClock();
     const fired: number[] = [];
     clock.setTimeout(() => clock.setTimeout(() => fired.push(clock.now()), 1_000), 86_400_000);
@@ -95,7 +95,7 @@ describe("createTestClock", () => {
     expect(clock.pending).toBe(1);
   });
 
-  it("rejects with what a timer throws", async () => {
+  it("rejects with the error that a timer throws", async () => {
     const clock = createTestClock();
     clock.setTimeout(() => {
       throw new Error("boom");
@@ -103,14 +103,14 @@ describe("createTestClock", () => {
     await expect(clock.advance(1)).rejects.toThrow("boom");
   });
 
-  it("gives up on a timer that is set again for ever", async () => {
+  it("throws for a timer that is set again forever", async () => {
     const clock = createTestClock();
     const again = (): void => void clock.setTimeout(again, 0);
     again();
     await expect(clock.advance(1)).rejects.toThrow("sets its timer again for ever");
   });
 
-  it.for([-1, Number.NaN, Number.POSITIVE_INFINITY])("refuses to move by %d ms", async (ms) => {
+  it.for([-1, Number.NaN, Number.POSITIVE_INFINITY])("rejects an advance by %d ms", async (ms) => {
     await expect(createTestClock().advance(ms)).rejects.toThrow(RangeError);
   });
 });

@@ -14,23 +14,23 @@ const listed = statuses.flatMap((status) =>
   readRows(readSection(page, status)).map(([kind = ""]) => `${status} ${kind.replaceAll("`", "")}`),
 );
 
-describe("the page of endings", () => {
-  it("lists every reason, each under its status, and each once", () => {
+describe("docs/concepts/endings.md", () => {
+  it("lists every reason once, under its status", () => {
     const known = Object.entries(statusByReason).map(([kind, status]) => `${status} ${kind}`);
     expect(sorted(listed)).toEqual(sorted(known));
   });
 
-  it("lists what runs end with, and nothing else", () => {
+  it("lists exactly the reasons that the scenarios reach", () => {
     const reached = new Set(scenarios.map(({ status, reason }) => `${status} ${reason}`));
     expect(sorted(listed)).toEqual(sorted(reached));
   });
 
-  it("says of every reason when it comes, what is kept and what to do", () => {
+  it("describes when each reason occurs, what is kept and what to do", () => {
     const rows = statuses.flatMap((status) => readRows(readSection(page, status)));
     expect(rows.filter((cells) => cells.length !== 4 || cells.includes(""))).toEqual([]);
   });
 
-  it("lists every code of a provider error, and whether it is retryable by default", () => {
+  it("lists every provider error code, and whether it is retryable by default", () => {
     const rows = readRows(readSection(page, "Codes of a provider error")).map(([code, , retryable]) => `${code} ${retryable}`);
     const known = Object.keys(providerErrorCodes).filter(isProviderErrorCode);
     expect(sorted(rows)).toEqual(sorted(known.map((code) => `\`${code}\` ${defaultRetryable(code) ? "yes" : "no"}`)));
@@ -42,7 +42,7 @@ describe("the page of endings", () => {
   });
 });
 
-describe("the table of finish reasons", () => {
+describe("docs/concepts/endings.md: finish reasons", () => {
   const rows = readRows(readSection(page, "From finish reason to ending"));
 
   it("lists every finish reason once", () => {
@@ -51,7 +51,7 @@ describe("the table of finish reasons", () => {
     );
   });
 
-  it.for(rows.map((cells) => [cells[0] ?? "", cells] as const))("says of %s what the loop makes of it", ([, cells]) => {
+  it.for(rows.map((cells) => [cells[0] ?? "", cells] as const))("maps %s to the endings that the loop gives it", ([, cells]) => {
     const [finish = "", withText = "", withNothing = "", withCalls = ""] = cells.map((cell) => cell.replaceAll("`", ""));
     if (!isFinishReason(finish)) throw new Error(`There is no finish reason "${finish}".`);
     const endingOf = (text: boolean, calls: boolean): RegExp => wordOf(judgeFinish(finish, { text, calls }).reason);
@@ -62,7 +62,7 @@ describe("the table of finish reasons", () => {
   });
 });
 
-/** The word by which a cell tells this ending, or that the run goes on. */
+/** Returns a pattern for the text of a cell about an end reason, or about a run that continues. */
 function wordOf(reason: EndReason | undefined): RegExp {
   if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);

@@ -8,7 +8,7 @@ import { readNames, readPage, readRows, readSection, sorted } from "./read-page.
 
 const page = readPage("docs/guides/throwing-errors.md");
 const whole = await runToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Hi." }] });
-/** Facts that some reason or other brings. */
+/** Fields that some of the reasons have. */
 const facts = {
   error: { name: "E", message: "no", code: "server", retryable: false },
   calls: [],
@@ -27,14 +27,14 @@ function thrownFor([kind, status]: readonly [string, string]): string | undefine
   }
 }
 
-it("lists every reason that is thrown, each behind its class, and each once", () => {
+it("docs/guides/throwing-errors.md: lists every thrown reason once, under its class", () => {
   const rows = readRows(readSection(page, "unwrap"));
   const listed = rows.flatMap(([name = "", kinds = ""]) => readNames(kinds).map((kind) => `${name.replaceAll("`", "")} ${kind}`));
   const thrown = Object.entries(statusByReason).map(thrownFor);
   expect(sorted(listed)).toEqual(sorted(thrown.filter((one) => one !== undefined)));
 });
 
-it("lists every option of generateWithTools", () => {
+it("docs/guides/throwing-errors.md: lists every option of generateWithTools", () => {
   const names = readRows(readSection(page, "generateWithTools")).map(([name = ""]) => name.replaceAll("`", ""));
   expect(names).toEqual(["maxIterations", "maxCostUSD", "pricing", "onIteration", "abortSignal"]);
 });

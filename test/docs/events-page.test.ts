@@ -1,4 +1,4 @@
-// The page of a run's life is complete: every event with all that it carries, and a tree as a run gives it.
+// The page on the life of a run is complete: every event with its fields, and the event tree of a real run.
 
 import { expect, it } from "vitest";
 import { defineTool, runToolLoop } from "turnwright";
@@ -8,7 +8,7 @@ import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const page = readPage("docs/concepts/life-of-a-run.md");
 
-it("lists every event once, with all that it carries", () => {
+it("docs/concepts/life-of-a-run.md: lists every event once, with its fields", () => {
   const listed = readRows(readSection(page, "Events")).map(
     ([event = "", , carried = ""]) => [readNames(event)[0] ?? "", readNames(carried)] as const,
   );
@@ -18,7 +18,7 @@ it("lists every event once, with all that it carries", () => {
   expect(listed.length).toBe(Object.keys(eventFields).length);
 });
 
-it("shows a tree of events as a run gives it", async () => {
+it("docs/concepts/life-of-a-run.md: shows the event tree of a real run", async () => {
   const recording = recordEvents();
   const { promise: moonIsFound, resolve } = deferred();
   const search = defineTool<{ query: string }>({

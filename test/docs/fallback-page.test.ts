@@ -22,7 +22,7 @@ const fallbackOptions: { readonly [Name in keyof FallbackOptions]-?: true } = {
 it.for<[section: string, options: object]>([
   ["Asking again", retryOptions],
   ["Asking somebody else", fallbackOptions],
-])("lists every option under %s once", ([section, options]) => {
+])("docs/guides/fallback-and-retries.md: lists every option under %s once", ([section, options]) => {
   const listed = readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
   expect(listed).toEqual(Object.keys(options));
 });

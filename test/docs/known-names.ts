@@ -1,4 +1,4 @@
-// Every name that the docs have to know. A name without a line does not compile, nor does one that is not there.
+// Every name that the docs must mention. A missing or unknown name does not compile.
 
 import type {
   FinishReason,
@@ -14,7 +14,7 @@ import type { EventBase, LoopEventType, ToolTraits } from "turnwright/parts";
 
 type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
 
-/** Under which status each reason of an ending stands. */
+/** The status of each end reason. */
 export const statusByReason: { readonly [Kind in EndReason["kind"]]: LoopStatus } = {
   answered: "completed",
   "end-turn": "completed",
@@ -50,7 +50,7 @@ export const statusByReason: { readonly [Kind in EndReason["kind"]]: LoopStatus 
   "approval-required": "suspended",
 };
 
-/** Why a model stops. */
+/** Every finish reason of a model. */
 export const finishReasons: Names<FinishReason> = {
   stop: true,
   "tool-calls": true,

@@ -17,13 +17,13 @@ function known(defaults: { readonly [name: string]: number }): readonly string[]
   return sorted(Object.entries(defaults).map(([name, value]) => `\`${name}\` ${text(value)}`));
 }
 
-it("lists every limit once, with its default", () => {
+it("docs/guides/stopping-a-run.md: lists every limit once, with its default", () => {
   const { unknownCostEnds, ...numbers } = resolveLimits();
   expect(listedIn("Limits of the run")).toEqual(
     sorted([...known(numbers), `\`onUnknownCost\` ${unknownCostEnds ? '"end"' : ""}`]),
   );
 });
 
-it("lists every timeout once, with its default", () => {
+it("docs/guides/stopping-a-run.md: lists every timeout once, with its default", () => {
   expect(listedIn("Limits of one wait")).toEqual(known(resolveTimeouts()));
 });

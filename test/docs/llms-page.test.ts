@@ -1,4 +1,4 @@
-// llms.txt is complete: it names all that a program can meet.
+// llms.txt is complete: it names every status, reason, error code, event and chunk.
 
 import { expect, it } from "vitest";
 import { chunkFields, eventFields, finishReasons, loopErrorCodes, providerErrorCodes, statusByReason } from "./known-names.ts";
@@ -14,6 +14,6 @@ it.for<[what: string, names: readonly string[]]>([
   ["every code of a LoopError", Object.keys(loopErrorCodes)],
   ["every event", Object.keys(eventFields)],
   ["every chunk", Object.keys(chunkFields)],
-])("names %s", ([, names]) => {
+])("llms.txt: names %s", ([, names]) => {
   expect(names.filter((name) => !words.includes(name))).toEqual([]);
 });

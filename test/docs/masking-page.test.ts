@@ -1,4 +1,4 @@
-// The figures of the page on masking are those of runs.
+// The figures of the page on masking are measured in runs.
 
 import { expect, it } from "vitest";
 import { defineTool, maskResults, runToolLoop } from "turnwright";
@@ -8,7 +8,7 @@ import { readPage } from "./read-page.ts";
 
 interface Traffic {
   readonly sent: number;
-  /** Bytes that stand at the beginning of the request before, too. */
+  /** Bytes that the previous request begins with too. */
   readonly shared: number;
 }
 
@@ -23,14 +23,14 @@ async function measure(masking: MaskingOptions | undefined): Promise<Traffic> {
   });
   const messages = [{ role: "user" as const, content: "What makes the tides?" }];
   await runToolLoop({ provider, tools: [search], messages, policies: { masking: masking && maskResults(masking) } });
-  // Without the bracket that ends the list: the next request goes on there.
+  // Without the bracket that ends the list, because the next request continues there.
   const requests = provider.requests.map((request) => JSON.stringify(request.messages).slice(0, -1));
   const shared = requests.map((request, index) => countShared(request, requests[index - 1] ?? ""));
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
   return { sent: sum(requests.map(({ length }) => length)), shared: sum(shared) };
 }
 
-/** The texts are ASCII, of which each character is a byte. */
+/** Counts characters, because each character of these ASCII texts is one byte. */
 function countShared(request: string, before: string): number {
   const most = Math.min(request.length, before.length);
   for (let at = 0; at < most; at += 1) if (request[at] !== before[at]) return at;
@@ -45,7 +45,7 @@ const rows: readonly (readonly [name: string, masking: MaskingOptions | undefine
   ["`batchOf: 25`", { batchOf: 25 }],
 ];
 
-it("shows what runs send with and without steps, and steps share more and read less anew", async () => {
+it("docs/guides/results-and-masking.md: shows measured figures, in which batches share more", async () => {
   const measured = await Promise.all(rows.map(([, masking]) => measure(masking)));
   const lines = measured.map(({ sent, shared }, index) => {
     const percent = ((100 * shared) / sent).toFixed(1);

@@ -1,4 +1,4 @@
-// The page of options is complete: every option, policy, hook and field of a session, and what hooks get and give.
+// The page of options is complete: every option, policy and session field, and every hook with its input and result.
 
 import { expect, it } from "vitest";
 import type { LoopHooks, LoopOptions, LoopPolicies, Session } from "turnwright";
@@ -7,7 +7,7 @@ import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const page = readPage("docs/guides/options.md");
 
-/** A name without a line does not compile, nor does one that is not there. */
+/** A missing or unknown name does not compile. */
 type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
 
 const options: Names<LoopOptions> = {
@@ -79,12 +79,12 @@ it.for<[section: string, names: object]>([
   ["Options and hooks", options],
   ["Policies", policies],
   ["Session", session],
-])("lists every name of %s once", ([section, names]) => {
+])("docs/guides/options.md: lists every name of %s once", ([section, names]) => {
   const listed = readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
   expect(listed).toEqual(Object.keys(names));
 });
 
-it("lists every hook, with all that it gets and may give", () => {
+it("docs/guides/options.md: lists every hook with the fields of its input and result", () => {
   const listed = readRows(readSection(page, "Hooks")).map(([hook = "", , gets = "", gives = ""]) => [
     hook.replace(/\(.*/, "").replace("`", ""),
     readNames(gets),

@@ -9,7 +9,7 @@ import { readPage } from "./read-page.ts";
 const guide = readPage("docs/guides/plan-and-execute.md");
 const mapping = readPage("docs/sources/plan.md");
 
-/** A name without a line does not compile, nor does one that is not there. */
+/** A missing or unknown name does not compile. */
 type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
 
 const options: Names<PlannerOptions> = {
@@ -57,7 +57,7 @@ const parts: DesignParts = {
   ],
 };
 
-it("the guide lists every option once", () => {
+it("docs/guides/plan-and-execute.md: lists every option once", () => {
   expect(firstNames(guide, "Options")).toEqual(Object.keys(options));
 });
 

@@ -8,7 +8,7 @@ const page = readPage("docs/guides/writing-a-provider.md");
 const firstNames = (section: string): readonly string[] =>
   readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0] ?? "");
 
-it("lists every chunk once, with its fields", () => {
+it("docs/guides/writing-a-provider.md: lists every chunk once, with its fields", () => {
   const listed = readRows(readSection(page, "The chunks")).map(([type = "", fields = ""]) => [
     readNames(type)[0],
     readNames(fields),
@@ -16,10 +16,10 @@ it("lists every chunk once, with its fields", () => {
   expect(listed).toEqual(Object.entries(chunkFields).map(([type, fields]) => [type, Object.keys(fields)]));
 });
 
-it("lists every field of a request once", () => {
+it("docs/guides/writing-a-provider.md: lists every field of a request once", () => {
   expect(firstNames("The request")).toEqual(Object.keys(requestFields));
 });
 
-it("lists every finish reason once", () => {
+it("docs/guides/writing-a-provider.md: lists every finish reason once", () => {
   expect(sorted(firstNames("Finish reasons"))).toEqual(sorted(Object.keys(finishReasons)));
 });

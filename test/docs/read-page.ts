@@ -40,7 +40,7 @@ export function readNames(text: string): readonly string[] {
   return Array.from(prose.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
 }
 
-/** Texts in the order of the alphabet, for comparing lists whose order says nothing. */
+/** Sorts texts alphabetically, to compare lists whose order does not matter. */
 export function sorted(texts: Iterable<string>): readonly string[] {
   return [...texts].sort();
 }

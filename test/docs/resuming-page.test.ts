@@ -1,4 +1,4 @@
-// The page on resuming is complete: every kind of step, and keys as a run makes them.
+// The page on resuming is complete: every kind of step, and the keys of real runs.
 
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -31,11 +31,11 @@ const kinds: { readonly [Kind in StepKind]: true } = {
 
 const page = readPage("docs/guides/resuming-a-run.md");
 
-it("names every kind of step", () => {
+it("docs/guides/resuming-a-run.md: names every kind of step", () => {
   expect(readNames(readSection(page, "A journal of your own"))).toEqual(expect.arrayContaining(Object.keys(kinds)));
 });
 
-it("shows keys as runs make them", async () => {
+it("docs/guides/resuming-a-run.md: shows the keys of real runs", async () => {
   const records = new Map<string, unknown>();
   const step = async <T>({ key, run }: Step<T>): Promise<T> => {
     if (!records.has(key)) records.set(key, await run({}));

@@ -1,4 +1,4 @@
-// The page on testing is complete: every part of a scripted turn, and every option of the mock.
+// The page on testing is complete: every part of a scripted message, and every option of the mock.
 
 import { expect, it } from "vitest";
 import * as kit from "turnwright/testing";
@@ -23,18 +23,18 @@ const isMaker = ([name, make]: readonly [string, unknown]): boolean => {
   return typeof part === "object" && part !== null && "kind" in (part as MockPart);
 };
 
-it("lists every part of a turn once", () => {
+it("docs/guides/testing.md: lists every part of a scripted message once", () => {
   const listed = rows.flatMap((names) => names.filter((name) => name.includes("(")).map((name) => name.replace(/\(.*/, "")));
   const makers = Object.entries(kit).filter(isMaker);
   expect(sorted(listed)).toEqual(sorted(makers.map(([name]) => name)));
 });
 
-it("lists every option of the mock once", () => {
+it("docs/guides/testing.md: lists every option of createMockProvider once", () => {
   const listed = rows.flatMap((names) => (names[0]?.includes("(") === false ? names : []));
   expect(listed).toEqual(Object.keys(options));
 });
 
-it("lists every option of a replay once", () => {
+it("docs/guides/testing.md: lists every option of replayFrom once", () => {
   const known: { readonly [Name in keyof Required<ReplayOptions>]: true } = { match: true, timing: true, onTornLine: true };
   const listed = readRows(readSection(readPage("docs/guides/testing.md"), "Cassettes")).flatMap(([cell = ""]) => readNames(cell));
   expect(listed).toEqual(Object.keys(known));

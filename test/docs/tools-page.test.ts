@@ -1,4 +1,4 @@
-// The page on tools is complete: every outcome, what the model reads of it, and whether it counts; every trait.
+// The page on tools is complete: every outcome with its text for the model and whether it counts as an error, and every trait.
 
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "turnwright";
@@ -9,7 +9,7 @@ import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 const call = { callId: "call_1", name: "search", args: {} };
 const base = { call, durationMs: 0 };
 
-/** One outcome of each kind, as the page has it. A kind without a line does not compile. */
+/** One outcome of each kind, as on the page. A missing kind does not compile. */
 const samples: { readonly [Kind in ToolOutcome["kind"]]: ToolOutcome & { readonly kind: Kind } } = {
   completed: { ...base, kind: "completed", data: { pages: 3 } },
   failed: { ...base, kind: "failed", error: { name: "Error", message: "out of order" } },
@@ -28,7 +28,7 @@ const samples: { readonly [Kind in ToolOutcome["kind"]]: ToolOutcome & { readonl
 
 const page = readPage("docs/guides/writing-and-testing-tools.md");
 
-it("lists every outcome once, with what the model reads and whether it counts as an error", () => {
+it("docs/guides/writing-and-testing-tools.md: lists every outcome with its text and error count", () => {
   const listed = readRows(readSection(page, "What the model reads")).map(([kind, , reads, counts]) => [kind, reads, counts]);
   const known = Object.values(samples).map((outcome) => [
     `\`${outcome.kind}\``,
@@ -38,7 +38,7 @@ it("lists every outcome once, with what the model reads and whether it counts as
   expect(listed).toEqual(known);
 });
 
-it("lists every trait once", () => {
+it("docs/guides/writing-and-testing-tools.md: lists every trait once", () => {
   const listed = readRows(readSection(page, "What a tool may say of itself")).map(([trait = ""]) => readNames(trait)[0]);
   expect(listed).toEqual(Object.keys(traits));
 });

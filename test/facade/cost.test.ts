@@ -5,11 +5,11 @@ import { CostLimitError, type Pricing } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { endedBy, generate } from "./play.ts";
 
-/** Each iteration costs a quarter. */
+/** Each iteration costs a quarter of a dollar. */
 const pricing: Pricing = () => 0.25;
 
 describe("generateWithTools with maxCostUSD", () => {
-  it("ends before the iteration that would go past the limit, with what was done before", async () => {
+  it("throws CostLimitError with the result before an iteration would exceed the limit", async () => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxCostUSD: 0.6, pricing });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(CostLimitError);
@@ -21,24 +21,24 @@ describe("generateWithTools with maxCostUSD", () => {
     expect([provider.calls, executed.length]).toEqual([2, 2]);
   });
 
-  it("lets a run reach its limit exactly", async () => {
+  it("completes a run that reaches its limit exactly", async () => {
     const { result } = generate([toolCall("a"), text("Done.")], { maxCostUSD: 0.5, pricing });
     expect(await result).toMatchObject({ text: "Done.", costUSD: 0.5, budgetExceeded: false });
   });
 
-  it("gives back an answer that went past the limit", async () => {
+  it("returns an answer that exceeded the limit", async () => {
     const { result } = generate([text("Done.")], { maxCostUSD: 0.2, pricing });
     expect(await result).toMatchObject({ text: "Done.", costUSD: 0.25, budgetExceeded: true });
   });
 
-  it("ends where the cost of an iteration is not known", async () => {
+  it("throws CostLimitError if the cost of an iteration is unknown", async () => {
     const error = await endedBy(generate(() => toolCall("a"), { maxCostUSD: 1, pricing: () => undefined }).result);
     expect(error).toBeInstanceOf(CostLimitError);
     expect(error.reason).toEqual({ kind: "cost-unknown", provider: "mock", model: "mock-model", iteration: 0, why: "no-price" });
     expect(error.message).toContain('what iteration 0 has cost with "mock-model" of "mock" is not known');
   });
 
-  it("lets the iterations run out if the cost limit is far", async () => {
+  it("throws IterationLimitError if maxIterations is reached first", async () => {
     const error = await endedBy(generate(() => toolCall("a"), { maxCostUSD: 100, pricing, maxIterations: 2 }).result);
     expect([error.name, error.result.costUSD]).toEqual(["IterationLimitError", 0.5]);
   });

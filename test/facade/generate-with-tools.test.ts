@@ -15,7 +15,7 @@ import { createMockProvider, fail, finish, reasoning, text, toolCall } from "tur
 import { endedBy, generate, recordExecutor } from "./play.ts";
 
 describe("generateWithTools", () => {
-  it("runs what the model calls, and resolves to the result of the run that answered", async () => {
+  it("runs the tools that the model calls and returns the result", async () => {
     const { provider, executed, result } = generate([[toolCall("a", { n: 1 }), toolCall("b")], text("Done.")]);
     expect(await result).toMatchObject({ status: "completed", reason: { kind: "answered" }, text: "Done.", iterations: 2 });
     expect(executed).toEqual([
@@ -26,7 +26,7 @@ describe("generateWithTools", () => {
     expect(provider.requests[0]?.tools.map(({ name }) => name)).toEqual(["a", "b"]);
   });
 
-  it("asks what it was told to ask", async () => {
+  it("sends the messages, system text, settings and tool choice of the request", async () => {
     const provider = createMockProvider([text("Yes.")]);
     const { executor } = recordExecutor();
     const asked: GenerateRequest = {
@@ -44,7 +44,7 @@ describe("generateWithTools", () => {
     [undefined, 10],
     [1, 1],
     [3, 3],
-  ])("with maxIterations %s makes %i requests to a model that never stops", async ([maxIterations, rounds]) => {
+  ])("throws IterationLimitError with maxIterations %s (requests: %i)", async ([maxIterations, rounds]) => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxIterations });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(IterationLimitError);
@@ -53,13 +53,13 @@ describe("generateWithTools", () => {
     expect([executed.length, provider.calls]).toEqual([rounds, rounds]);
   });
 
-  it("lets a model answer in its last iteration", async () => {
+  it("returns an answer of the last iteration", async () => {
     const { executed, result } = generate([toolCall("a"), toolCall("a"), text("Done.")], { maxIterations: 3 });
     expect((await result).text).toBe("Done.");
     expect(executed).toHaveLength(2);
   });
 
-  it("counts iterations without end where there is no limit", async () => {
+  it("runs any number of iterations with maxIterations: Infinity", async () => {
     const script = Array.from({ length: 150 }, (_, n) => toolCall("a", { n }));
     const { executed, result } = generate([...script, text("Done.")], { maxIterations: Number.POSITIVE_INFINITY });
     expect((await result).text).toBe("Done.");
@@ -75,10 +75,10 @@ describe("generateWithTools", () => {
       { status: "tool_execution_failed", reason: "no disk", tool_name: "a" },
     ],
     ["rejects", () => Promise.reject(new Error("no disk")), { reason: "no disk" }],
-    ["says that it failed", () => toolResult({ success: false, error: "no disk" }), { reason: "no disk" }],
-    ["gives nothing", () => undefined, null],
-    ["gives a promise", async () => ({ n: 1 }), { n: 1 }],
-  ])("lets the model read what comes of a tool that %s", async ([, execute, read]) => {
+    ["returns a failure", () => toolResult({ success: false, error: "no disk" }), { reason: "no disk" }],
+    ["returns nothing", () => undefined, null],
+    ["returns a promise", async () => ({ n: 1 }), { n: 1 }],
+  ])("sends the model the outcome of a tool that %s", async ([, execute, read]) => {
     const provider = createMockProvider([toolCall("a"), text("I see.")]);
     const { executor } = recordExecutor();
     const result = await generateWithTools(provider, { prompt: "Go." }, { ...executor, execute });
@@ -89,7 +89,7 @@ describe("generateWithTools", () => {
     else expect(part?.result).toBe(read);
   });
 
-  it("asks the next provider of a row within any round, and runs no tool again", async () => {
+  it("falls back in any iteration without running a tool again", async () => {
     const first = createMockProvider([toolCall("a"), fail({ status: 529 }), fail({ status: 529 })]);
     const second = createMockProvider([toolCall("b"), text("Done.")]);
     const { executor, executed } = recordExecutor();
@@ -111,7 +111,7 @@ describe("generateWithTools", () => {
     expect(tools.seen).toEqual([["a", {}, false, "call_i0_0"]]);
   });
 
-  it("tells onIteration of each iteration, with the number of finished ones twice", async () => {
+  it("calls onIteration after each iteration with a count and a state", async () => {
     const told: unknown[] = [];
     const onIteration: GenerateOptions["onIteration"] = (count, { iteration, messageCount, lastToolCalls, cumulativeCost }) =>
       void told.push([count, iteration, messageCount, lastToolCalls.map(({ name }) => name), cumulativeCost]);
@@ -133,7 +133,7 @@ describe("generateWithTools", () => {
       LoopEndedError,
       { kind: "hook-failed", hook: "onIteration", error: { message: "no" } },
     ],
-  ])("ends where onIteration %s", async ([, onIteration, thrown, reason]) => {
+  ])("throws if onIteration %s", async ([, onIteration, thrown, reason]) => {
     const { provider, result } = generate(() => toolCall("a"), { onIteration });
     const error = await endedBy(result);
     expect(error.constructor).toBe(thrown);
@@ -142,7 +142,7 @@ describe("generateWithTools", () => {
     expect(provider.calls).toBe(1);
   });
 
-  it("asks nothing where the signal has fired", async () => {
+  it("throws AbortedError before any request if the signal has fired", async () => {
     const { provider, result } = generate([text("Hi.")], { abortSignal: AbortSignal.abort("too late") });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(AbortedError);
@@ -150,7 +150,7 @@ describe("generateWithTools", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("ends where the signal fires while a tool runs, with what was done before", async () => {
+  it("throws AbortedError with the result if the signal fires during a tool", async () => {
     const abort = new AbortController();
     const provider = createMockProvider(() => [text("Wait."), toolCall("a"), toolCall("b")]);
     const { executor } = recordExecutor();
@@ -168,7 +168,7 @@ describe("generateWithTools", () => {
     });
   });
 
-  it("throws as unwrap does where the model fails", async () => {
+  it("throws ProviderFailedError if the model fails", async () => {
     const error = await endedBy(generate([[text("Hm"), fail({ status: 529 })]]).result);
     expect(error).toMatchObject({ name: "ProviderFailedError", reason: { error: { code: "overloaded", retryable: true } } });
     expect(error.result.text).toBe("Hm");
@@ -177,50 +177,50 @@ describe("generateWithTools", () => {
   it.for<[ending: string, turn: Parameters<typeof generate>[0], kind: string]>([
     ["a refusal", [[text("No."), finish("refusal")]], "refusal"],
     ["an answer that was cut off", [[text("And th"), finish("length")]], "length"],
-  ])("gives back %s", async ([, turn, kind]) => {
+  ])("returns %s", async ([, turn, kind]) => {
     expect((await generate(turn).result).reason.kind).toBe(kind);
   });
 
-  it("throws where the model says nothing", async () => {
+  it("throws if the model sends only reasoning", async () => {
     expect((await endedBy(generate([[reasoning("Hm."), finish("stop")]]).result)).reason.kind).toBe("empty");
   });
 });
 
-describe("what generateWithTools refuses", () => {
+describe("generateWithTools: invalid arguments", () => {
   const { executor } = recordExecutor();
   const ask = { prompt: "Go." };
   type Arguments = Partial<Record<"request" | "executor" | "options", unknown>>;
 
   it.for<[what: string, given: Arguments, code: string, named: string]>([
-    ["no round at all", { options: { maxIterations: 0 } }, "invalid-option", "maxIterations"],
-    ["a round and a half", { options: { maxIterations: 1.5 } }, "invalid-option", "maxIterations"],
-    ["a limit of no cost", { options: { maxCostUSD: 0, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
-    ["a limit that is no number", { options: { maxCostUSD: Number.NaN, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
-    ["a limit of cost without prices", { options: { maxCostUSD: 1 } }, "invalid-option", "pricing"],
-    ["prices that are no function", { options: { pricing: 1 } }, "invalid-option", "pricing"],
-    ["a hook that is no function", { options: { onIteration: "log" } }, "invalid-option", "onIteration"],
-    ["a signal that is none", { options: { abortSignal: {} } }, "invalid-option", "abortSignal"],
-    ["an option of another library", { options: { maxIteration: 3 } }, "unknown-option", "maxIteration"],
-    ["options that are none", { options: null }, "invalid-option", "options"],
-    ["no request", { request: undefined }, "invalid-option", "request"],
-    ["a request for nothing", { request: {} }, "invalid-option", "request"],
-    ["two requests in one", { request: { ...ask, messages: [] } }, "invalid-option", "request"],
-    ["a prompt that is no text", { request: { prompt: 1 } }, "invalid-option", "request.prompt"],
-    ["messages that are none", { request: { messages: "Go." } }, "invalid-option", "request.messages"],
-    ["an unknown word in the request", { request: { ...ask, systemPrompt: "" } }, "unknown-option", "request.systemPrompt"],
+    ["a maxIterations of 0", { options: { maxIterations: 0 } }, "invalid-option", "maxIterations"],
+    ["a maxIterations of 1.5", { options: { maxIterations: 1.5 } }, "invalid-option", "maxIterations"],
+    ["a maxCostUSD of 0", { options: { maxCostUSD: 0, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
+    ["a maxCostUSD of NaN", { options: { maxCostUSD: Number.NaN, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
+    ["maxCostUSD without pricing", { options: { maxCostUSD: 1 } }, "invalid-option", "pricing"],
+    ["a pricing that is not a function", { options: { pricing: 1 } }, "invalid-option", "pricing"],
+    ["an onIteration that is not a function", { options: { onIteration: "log" } }, "invalid-option", "onIteration"],
+    ["an invalid abortSignal", { options: { abortSignal: {} } }, "invalid-option", "abortSignal"],
+    ["an unknown option", { options: { maxIteration: 3 } }, "unknown-option", "maxIteration"],
+    ["options that are null", { options: null }, "invalid-option", "options"],
+    ["a missing request", { request: undefined }, "invalid-option", "request"],
+    ["an empty request", { request: {} }, "invalid-option", "request"],
+    ["a request with prompt and messages", { request: { ...ask, messages: [] } }, "invalid-option", "request"],
+    ["a prompt that is not a string", { request: { prompt: 1 } }, "invalid-option", "request.prompt"],
+    ["messages that are not an array", { request: { messages: "Go." } }, "invalid-option", "request.messages"],
+    ["an unknown field of the request", { request: { ...ask, systemPrompt: "" } }, "unknown-option", "request.systemPrompt"],
     ["an empty conversation", { request: { messages: [] } }, "invalid-option", "messages"],
-    ["an odd system text", { request: { ...ask, system: 1 } }, "invalid-option", "system"],
-    ["no executor", { executor: undefined }, "invalid-option", "toolExecutor"],
-    ["definitions that are none", { executor: { ...executor, definitions: () => [] } }, "invalid-option", "toolExecutor"],
-    ["nothing that executes", { executor: { definitions: [] } }, "invalid-option", "toolExecutor.execute"],
-    ["a definition that is none", { executor: { ...executor, definitions: [null] } }, "invalid-tool", ""],
+    ["a system text that is not a string", { request: { ...ask, system: 1 } }, "invalid-option", "system"],
+    ["a missing executor", { executor: undefined }, "invalid-option", "toolExecutor"],
+    ["definitions that are a function", { executor: { ...executor, definitions: () => [] } }, "invalid-option", "toolExecutor"],
+    ["an executor without execute", { executor: { definitions: [] } }, "invalid-option", "toolExecutor.execute"],
+    ["a definition that is null", { executor: { ...executor, definitions: [null] } }, "invalid-tool", ""],
     [
       "two tools of one name",
       { executor: { ...executor, definitions: [executor.definitions[0], executor.definitions[0]] } },
       "duplicate-tool",
       '"a"',
     ],
-  ])("%s, before any request", async ([, given, code, named]) => {
+  ])("throws for %s before any request", async ([, given, code, named]) => {
     const provider = createMockProvider([text("Hi.")]);
     const { request, executor: tools, options } = { request: ask, executor, options: {}, ...given };
     const error: unknown = await generateWithTools(provider, request as never, tools as never, options as never).catch(

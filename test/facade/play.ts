@@ -1,4 +1,4 @@
-// Runs the façade over scripted turns with one executor.
+// Runs `generateWithTools` over scripted messages with one executor.
 
 import { type GenerateOptions, generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
 import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";
@@ -10,7 +10,7 @@ export interface Recording {
   readonly executed: (readonly [name: string, args: unknown])[];
 }
 
-/** An executor of two tools, `a` and `b`, that keeps what it was asked. */
+/** An executor of two tools, `a` and `b`, that records its calls. */
 export function recordExecutor(answer: (name: string, args: unknown) => unknown = (name) => name): Recording {
   const executed: (readonly [string, unknown])[] = [];
   const definitions = ["a", "b"].map((name) => ({ name, description: name, inputSchema: { type: "object" } }));
@@ -23,7 +23,7 @@ export interface Generated extends Recording {
   readonly result: ReturnType<typeof generateWithTools>;
 }
 
-/** Asks "Go." of a scripted provider. */
+/** Sends "Go." to a scripted provider. */
 export function generate(script: MockScript, options: GenerateOptions = {}, mock: MockOptions = {}): Generated {
   const provider = createMockProvider(script, mock);
   const recording = recordExecutor();

@@ -16,8 +16,8 @@ async function dataOf(made: object, args: unknown = { city: "Oslo" }): Promise<u
   return runTool(importTool(made, { name: "get" }), args);
 }
 
-describe("the result", () => {
-  it("of a generator is the last one, and listeners hear of each", async () => {
+describe("importTool: result of an AI SDK tool", () => {
+  it("is the last value of a generator, and each value is reported as tool-progress", async () => {
     const made = tool({
       inputSchema: city,
       async *execute() {
@@ -35,7 +35,7 @@ describe("the result", () => {
     ]);
   });
 
-  it("of a generator that fails is a failure", async () => {
+  it("is a failure if the generator throws", async () => {
     const made = tool({
       inputSchema: city,
       async *execute() {
@@ -46,7 +46,7 @@ describe("the result", () => {
     expect(await dataOf(made)).toMatchObject({ kind: "failed", error: { message: "cut off" } });
   });
 
-  it("is not waited for where a generator goes on after a stop, and the generator is closed", async () => {
+  it("is not awaited after a stop, and the generator is closed", async () => {
     let closed: () => void = () => {};
     const isClosed = new Promise<void>((resolve) => {
       closed = resolve;
@@ -77,11 +77,11 @@ describe("the result", () => {
   const outputs: readonly (readonly [string, Awaited<ReturnType<NonNullable<AiTool["toModelOutput"]>>>, unknown])[] = [
     ["text", { type: "text", value: "seven" }, { kind: "completed", data: "seven" }],
     ["json", { type: "json", value: { c: 7 } }, { kind: "completed", data: { c: 7 } }],
-    ["an error", { type: "error-text", value: "closed" }, { kind: "failed", error: { message: "closed" } }],
-    ["an error as JSON", { type: "error-json", value: { code: 4 } }, { kind: "failed", error: { message: '{"code":4}' } }],
-    ["a denial", { type: "execution-denied", reason: "not you" }, { kind: "failed", error: { message: "not you" } }],
+    ["error", { type: "error-text", value: "closed" }, { kind: "failed", error: { message: "closed" } }],
+    ["error as JSON", { type: "error-json", value: { code: 4 } }, { kind: "failed", error: { message: '{"code":4}' } }],
+    ["denial", { type: "execution-denied", reason: "not you" }, { kind: "failed", error: { message: "not you" } }],
     [
-      "a denial without a reason",
+      "denial without a reason",
       { type: "execution-denied" },
       { kind: "failed", error: { message: "The execution was denied." } },
     ],
@@ -111,7 +111,7 @@ describe("the result", () => {
       },
     ],
   ];
-  it.for(outputs)("is what toModelOutput makes of it: %s", async ([, output, outcome]) => {
+  it.for(outputs)("is taken from toModelOutput: %s", async ([, output, outcome]) => {
     const seen: unknown[] = [];
     const told: unknown[] = [];
     const made = tool({
@@ -129,7 +129,7 @@ describe("the result", () => {
   });
 
   it.for(["gs://bucket/a.pdf", "file:///etc/passwd", "s3://bucket/a", "ftp://example.com/a", new URL("file:///etc/passwd")])(
-    "names no address for the model's service to read but one of the web: %s",
+    "leaves out an address that is not on the web: %s (case %#)",
     async (url) => {
       const value = [
         { type: "image-url", url },
@@ -145,7 +145,7 @@ describe("the result", () => {
     },
   );
 
-  it("may have files as AI SDK 7 writes them", async () => {
+  it("accepts files in the format of AI SDK 7", async () => {
     const made = toolV7({
       inputSchema: city,
       execute: async () => 1,
@@ -167,13 +167,13 @@ describe("the result", () => {
     });
   });
 
-  it("fails where toModelOutput gives nonsense", async () => {
+  it("is a failure if toModelOutput returns an invalid output", async () => {
     const made = { inputSchema: city, execute: () => 1, toModelOutput: () => "seven" };
     expect(await dataOf(made)).toMatchObject({ kind: "failed", error: { message: /is no output of the AI SDK/ } });
   });
 });
 
-describe("needsApproval", () => {
+describe("importTool: needsApproval of an AI SDK tool", () => {
   const amount = z.object({ amount: z.number().default(5_000) });
   const script = [
     [toolCall("pay", { amount: 1 }, { id: "small" }), toolCall("pay", {}, { id: "default" })],
@@ -183,9 +183,13 @@ describe("needsApproval", () => {
   it.for<[string, boolean | ((input: { amount: number }) => unknown), readonly string[]]>([
     ["true", true, ["small: awaiting-approval", "default: awaiting-approval"]],
     ["false", false, ["small: completed", "default: completed"]],
-    ["a function of what the schema makes", (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
+    ["a function of the parsed arguments", (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
     ["an async function", async (input) => input.amount > 1_000, ["small: completed", "default: awaiting-approval"]],
-    ["a function without an answer", () => undefined, ["small: awaiting-approval", "default: awaiting-approval"]],
+    [
+      "a function that returns undefined, which needs approval",
+      () => undefined,
+      ["small: awaiting-approval", "default: awaiting-approval"],
+    ],
   ])("may be %s", async ([, needsApproval, outcomes]) => {
     const made = { inputSchema: amount, execute: async () => "paid", needsApproval };
     const journal = memoryJournal();
@@ -193,7 +197,7 @@ describe("needsApproval", () => {
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
-  it("is not asked about arguments that fit no more, which somebody has to decide about", async () => {
+  it("is not called for arguments that no longer parse, which need approval", async () => {
     let checks = 0;
     const once = amount.refine(() => (checks += 1) === 1);
     const made = tool({ inputSchema: once, execute: async () => "paid", needsApproval: () => false });
@@ -201,7 +205,7 @@ describe("needsApproval", () => {
     expect(outcomesOf(await result)).toEqual(["p1: awaiting-approval"]);
   });
 
-  it("hears of the call and the conversation", async () => {
+  it("receives the call, the conversation and the context", async () => {
     let seen: Record<string, unknown> = {};
     const made = tool({
       inputSchema: amount,

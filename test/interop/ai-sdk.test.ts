@@ -22,12 +22,12 @@ async function dataOf(made: object, args: unknown = { city: "Oslo" }): Promise<u
   return runTool(importTool(made, { name: "get" }), args);
 }
 
-describe("the second argument", () => {
+describe("importTool: second argument of an AI SDK tool", () => {
   it.for<[string, (execute: (input: unknown, options: object) => unknown) => object]>([
     ["5", (execute) => toolV5({ inputSchema: city, execute })],
     ["6", (execute) => tool({ inputSchema: city, execute })],
     ["7", (execute) => toolV7({ inputSchema: city, execute })],
-  ])("is what AI SDK %s hands over", async ([, make]) => {
+  ])("has the fields of AI SDK %s", async ([, make]) => {
     let seen: Record<string, unknown> = {};
     const made = make((_, options) => {
       seen = { ...options };
@@ -103,7 +103,7 @@ describe("the second argument", () => {
     });
   });
 
-  it("leaves out the turn that asked for the call", async () => {
+  it("leaves out the assistant message that made the call", async () => {
     let seen: unknown;
     const made = tool({
       inputSchema: city,
@@ -119,7 +119,7 @@ describe("the second argument", () => {
   });
 });
 
-describe("the schema", () => {
+describe("importTool: schema of an AI SDK tool", () => {
   const checked = jsonSchema<{ city: string }>(cityJson, {
     validate: async (value) =>
       z.safeParse(city, value).success
@@ -154,13 +154,13 @@ describe("the schema", () => {
       [{ path: ["city"], message: expect.any(String) }],
     ],
     [
-      "a schema that is made late",
+      "a schema function",
       tool({ inputSchema: () => checked, execute: run }),
       { city: "checked" },
       [{ path: ["city"], message: expect.any(String) }],
     ],
     [
-      "arktype, which are functions",
+      "arktype, whose schemas are functions",
       { inputSchema: type({ city: "string" }), execute: run },
       { city: "Oslo" },
       [{ path: ["city"], message: "city must be a string (was a number)" }],
@@ -172,21 +172,21 @@ describe("the schema", () => {
       [{ path: ["city"], message: expect.any(String) }],
     ],
   ];
-  it.for(rows)("of %s is shown and checks", async ([, made, data, issues]) => {
+  it.for(rows)("is shown to the model and validates: %s", async ([, made, data, issues]) => {
     const [definition] = createToolRegistry([importTool(made, { name: "get" })]).definitions();
     expect(definition?.inputSchema).toMatchObject(cityJson);
     expect(await dataOf(made)).toMatchObject({ kind: "completed", data });
     expect(await dataOf(made, { city: 1 })).toMatchObject({ kind: "invalid-input", issues });
   });
 
-  it("of jsonSchema alone is shown, and checks nothing", async () => {
+  it("is shown but does not validate with jsonSchema() alone", async () => {
     const made = tool({ inputSchema: jsonSchema(cityJson), execute: run });
     const registry = createToolRegistry([importTool(made, { name: "get" })]);
     expect(registry.definitions()[0]?.inputSchema).toEqual(cityJson);
     expect(registry.validate("get", [1])).toEqual({ value: [1], unchecked: true });
   });
 
-  it("that fails without issues says why", async () => {
+  it("reports the error of a validation without issues", async () => {
     const made = tool({
       inputSchema: jsonSchema(cityJson, { validate: () => ({ success: false, error: new Error("closed today") }) }),
       execute: run,
@@ -198,7 +198,7 @@ describe("the schema", () => {
     ["zod/mini", mini.object({ city: mini.string() })],
     ["zod 3", z3.object({ city: z3.string() })],
     ["valibot", v.object({ city: v.string() })],
-  ])("of %s needs a JSON Schema to show", async ([, inputSchema]) => {
+  ])("needs options.jsonSchema for %s", async ([, inputSchema]) => {
     const made = { description: "", inputSchema, execute: run };
     expect(() => importTool(made, { name: "get" })).toThrow(/cannot become JSON Schema by itself.*Give the tool a "jsonSchema"/);
     const outcome = await runTool(importTool(made, { name: "get", jsonSchema: cityJson }), { city: 1 });
@@ -206,7 +206,7 @@ describe("the schema", () => {
   });
 });
 
-it("keeps `this` of a tool that is an instance of a class", async () => {
+it("importTool: keeps `this` of a tool that is a class instance", async () => {
   class Counter {
     readonly inputSchema = city;
     readonly description = "Counts.";
@@ -218,12 +218,12 @@ it("keeps `this` of a tool that is an instance of a class", async () => {
   expect(await dataOf(new Counter())).toMatchObject({ kind: "completed", data: 1 });
 });
 
-it("says so where a tool of version 7 makes its description for each run", () => {
+it("importTool: throws for an AI SDK 7 tool with a description function", () => {
   const made = toolV7({ description: () => "Late.", inputSchema: city, execute: async () => 1 });
   expect(() => importTool(made, { name: "get" })).toThrow(/makes its description anew for each run/);
 });
 
-it("says so where a JSON Schema is a promise", () => {
+it("importTool: throws for a JSON Schema in a promise", () => {
   const made = tool({ inputSchema: jsonSchema(async () => cityJson), execute: async () => 1 });
   let thrown: unknown;
   try {

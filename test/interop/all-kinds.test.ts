@@ -36,7 +36,7 @@ function parsed(data: unknown): unknown {
   return typeof data === "string" ? JSON.parse(data) : data;
 }
 
-/** A tool whose data are what its text says, so that all libraries can be compared. */
+/** A tool whose text results are parsed, so that all libraries can be compared. */
 function readable(tool: Tool<unknown>): Tool<unknown> {
   return { ...tool, execute: async (args, context) => readText(await tool.execute(args, context)) };
 }
@@ -46,7 +46,7 @@ function readText(output: unknown): unknown {
   return typeof data === "string" ? JSON.parse(data) : output;
 }
 
-describe.for(table)("a tool of %s", ([, make]) => {
+describe.for(table)("importTool: a tool of %s", ([, make]) => {
   const imported = (job: Work, schema?: z.ZodObject): Tool<unknown> => importTool(make(job, schema), { name: job.name });
 
   const suite = registrySuite({
@@ -70,18 +70,18 @@ describe.for(table)("a tool of %s", ([, make]) => {
     expect([answer?.outcome, parsed(answer?.result)]).toEqual(["completed", { text: "hi" }]);
   });
 
-  it("does not run with arguments that do not fit, and the model is told", async () => {
+  it("does not run with invalid arguments, and the model gets the reason", async () => {
     const ran: unknown[] = [];
     const tool = imported({ ...echo, run: (args) => ran.push(args) });
     const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });
     const [answer] = answersOf(await result);
-    // The parser of OpenAI Agents is inside of the call.
+    // OpenAI Agents parses the arguments inside the call.
     const outcome = make === kinds["OpenAI Agents"] ? "failed" : "invalid-input";
     expect([answer?.outcome, ran]).toEqual([outcome, []]);
     expect(JSON.stringify(answer?.result)).toMatch(outcome === "failed" ? /Invalid JSON input for tool/ : /text: .*string/);
   });
 
-  it("fails where it throws", async () => {
+  it("fails with the error that it throws", async () => {
     const [, broken] = work;
     expect(broken && (await runTool(imported(broken, noArguments)))).toMatchObject({
       kind: "failed",
@@ -94,7 +94,7 @@ describe.for(table)("a tool of %s", ([, make]) => {
     ["a kill", "killed", ({ control }) => control.kill()],
     ["an abort", "aborted", ({ abort }) => abort.abort(new Error("enough"))],
     ["its timeout", "answered", ({ clock }) => clock.advance(1_000)],
-  ])("hears %s", async ([, reason, act]) => {
+  ])("gets an aborted signal on %s", async ([, reason, act]) => {
     let heard: AbortSignal | undefined;
     let start: () => void = () => {};
     const started = new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ describe.for(table)("a tool of %s", ([, make]) => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("gets what its own schema makes of the arguments, once", async () => {
+  it("receives the arguments as its own schema parses them, once", async () => {
     const got: unknown[] = [];
     const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
     const tool = importTool(transformed(make, transforming, got), {
@@ -132,7 +132,7 @@ describe.for(table)("a tool of %s", ([, make]) => {
     expect(got).toEqual([{ text: 4, unit: "C" }]);
   });
 
-  it("leaves no listener and no timer behind", async () => {
+  it("leaves no timers", async () => {
     const clock = createTestClock();
     const provider = createMockProvider([[toolCall("echo", { text: "a" }), toolCall("echo", { text: "b" })], text("Done.")]);
     const abort = new AbortController();
@@ -159,7 +159,7 @@ function transformed(make: MakeTool, inputSchema: z.ZodObject, got: unknown[]): 
 }
 
 describe("importTools", () => {
-  it("takes an object of tools by name, whatever they are made with", async () => {
+  it("imports an object of tools of every library by name", async () => {
     const tools = importTools(Object.fromEntries(table.map(([, make], index) => [`tool_${index}`, make(echo)])), {
       tool_0: { timeoutMs: 5, description: "The first." },
     });
@@ -170,7 +170,7 @@ describe("importTools", () => {
     for (const tool of tools) expect(parsed(Reflect.get(await runTool(tool, { text: "hi" }), "data"))).toEqual({ text: "hi" });
   });
 
-  it("takes an array of tools that have names", () => {
+  it("imports an array of named tools", () => {
     const named = table.filter(([library]) => !library.startsWith("AI SDK")).map(([, make]) => make(echo));
     expect(importTools(named, { echo: { sequential: true } }).map(({ name, sequential }) => [name, sequential])).toEqual(
       named.map(() => ["echo", true]),

@@ -18,7 +18,7 @@ const described = { name: "get", description: "Gets." };
 const inputSchema = z.object({ city: z.string().default("Oslo") });
 const json = { type: "object", properties: { city: { type: "string" } } } as const;
 
-it("gets the call and its signal", async () => {
+it("importTool: an Anthropic tool receives the call and its signal", async () => {
   const seen: unknown[] = [];
   const made = betaZodTool({
     ...described,
@@ -34,7 +34,7 @@ it("gets the call and its signal", async () => {
   expect(seen).toEqual([input, { type: "tool_use", id: "c1", name: "get", input }, true]);
 });
 
-it("answers with text, images and documents", async () => {
+it("importTool: an Anthropic tool can return text, images and documents", async () => {
   const made = betaZodTool({
     ...described,
     inputSchema,
@@ -61,7 +61,7 @@ it("answers with text, images and documents", async () => {
   });
 });
 
-it("fails with the words of a ToolError", async () => {
+it("importTool: an Anthropic tool fails with the text of a ToolError", async () => {
   const made = betaZodTool({
     ...described,
     inputSchema,
@@ -72,21 +72,21 @@ it("fails with the words of a ToolError", async () => {
   expect(await runTool(importTool(made), {})).toMatchObject({ kind: "failed", error: { message: "No such city." } });
 });
 
-it("of another schema library is checked by it", async () => {
+it("importTool: an Anthropic tool is validated by its schema library", async () => {
   const made = betaStandardSchemaTool({ ...described, inputSchema: type({ "city?": "string" }), run: ({ city = "?" }) => city });
   const registry = createToolRegistry([importTool(made)]);
   expect(registry.validate("get", {})).toEqual({ value: {} });
   expect(await runTool(importTool(made), { city: 1 })).toMatchObject({ kind: "invalid-input" });
 });
 
-it("of plain JSON Schema is unchecked", () => {
+it("importTool: an Anthropic tool with plain JSON Schema is not validated", () => {
   const made = betaTool({ ...described, inputSchema: json, run: () => "" });
   const registry = createToolRegistry([importTool(made)]);
   expect(registry.definitions()[0]?.inputSchema).toEqual(json);
   expect(registry.validate("get", 1)).toEqual({ value: 1, unchecked: true });
 });
 
-it("that stands for an MCP tool without parameters has a schema that every service takes", async () => {
+it("importTool: an Anthropic MCP tool without parameters gets a valid schema", async () => {
   const client = { callTool: async () => ({ content: [{ type: "text" as const, text: "pong" }] }) };
   const made = mcpTool({ name: "ping", inputSchema: { type: "object" } }, client);
   const imported = importTool(made);
@@ -95,7 +95,7 @@ it("that stands for an MCP tool without parameters has a schema that every servi
   expect(await runTool(imported, {})).toMatchObject({ kind: "completed", data: "pong" });
 });
 
-it("that the service defines needs a schema to be imported with", async () => {
+it("importTool: a tool that Anthropic defines needs options.inputSchema", async () => {
   const made = betaMemoryTool({ view: () => "notes" } as never);
   expect(() => importTool(made)).toThrow(/Tool "memory" has no schema of its own: say what it takes as "inputSchema"/);
   const command = z.object({ command: z.literal("view") });

@@ -15,7 +15,7 @@ const described = { name: "get", description: "Gets." };
 const schema = z.object({ city: z.string() });
 const city = { city: "Oslo" };
 
-it("gets the call, its signal and the run's context", async () => {
+it("importTool: a LangChain tool receives the call, its signal and the context of the run", async () => {
   const seen: unknown[] = [];
   const made = tool(
     (args: unknown, config: ToolRunnableConfig) => {
@@ -34,7 +34,7 @@ it("gets the call, its signal and the run's context", async () => {
 
 const outputs: readonly (readonly [string, unknown, unknown])[] = [
   ["a text", "seven", { kind: "completed", data: "seven" }],
-  ["data, which LangChain makes a text", { celsius: 7 }, { kind: "completed", data: '{"celsius":7}' }],
+  ["data, which LangChain turns into text", { celsius: 7 }, { kind: "completed", data: '{"celsius":7}' }],
   ["a ToolMessage", new ToolMessage({ content: "seven", tool_call_id: "x" }), { kind: "completed", data: "seven" }],
   [
     "a failed ToolMessage",
@@ -69,12 +69,12 @@ const outputs: readonly (readonly [string, unknown, unknown])[] = [
     },
   ],
 ];
-it.for(outputs)("may answer with %s", async ([, output, outcome]) => {
+it.for(outputs)("importTool: a LangChain tool can return %s", async ([, output, outcome]) => {
   const made = tool(async () => output, { ...described, schema });
   expect(await runTool(importTool(made), city)).toMatchObject(outcome as object);
 });
 
-it("tells listeners its artifact", async () => {
+it("importTool: a LangChain tool reports its artifact as metadata", async () => {
   const told: unknown[] = [];
   const made = tool(async () => ["two rows", [{ id: 1 }, { id: 2 }]], {
     ...described,
@@ -85,7 +85,7 @@ it("tells listeners its artifact", async () => {
   expect([outcome, told]).toMatchObject([{ kind: "completed", data: "two rows" }, [[{ id: 1 }, { id: 2 }]]]);
 });
 
-it("tells listeners its artifact where it has failed, too", async () => {
+it("importTool: a LangChain tool reports its artifact even if it fails", async () => {
   const told: unknown[] = [];
   const answer = new ToolMessage({ content: "closed", tool_call_id: "x", status: "error", artifact: { code: 7 } });
   const made = tool(async () => answer, { ...described, schema });
@@ -93,13 +93,13 @@ it("tells listeners its artifact where it has failed, too", async () => {
   expect([outcome, told]).toMatchObject([{ kind: "failed", error: { message: "closed" } }, [{ code: 7 }]]);
 });
 
-it("ends the run where its answer is to be returned directly", async () => {
+it("importTool: a LangChain tool with returnDirect ends the run", async () => {
   const made = tool(async () => "seven", { ...described, schema, returnDirect: true });
   const { result } = play([toolCall("get", city), text("Done.")], { tools: [importTool(made)] });
   expect((await result).reason.kind).toBe("end-turn");
 });
 
-it("tells its progress where it is a generator", async () => {
+it("importTool: a LangChain generator reports its values as progress", async () => {
   const made = tool(
     async function* run() {
       yield "half";
@@ -112,7 +112,7 @@ it("tells its progress where it is a generator", async () => {
   expect([outcome, heard]).toMatchObject([{ kind: "completed", data: "whole" }, ["half"]]);
 });
 
-it("takes one text where it has no schema", async () => {
+it("importTool: a LangChain tool without a schema takes one text", async () => {
   const made: DynamicTool = tool(async (input: string) => input.toUpperCase(), described) as never;
   const imported = importTool(made);
   expect(createToolRegistry([imported]).definitions()[0]?.inputSchema).toEqual({
@@ -123,7 +123,7 @@ it("takes one text where it has no schema", async () => {
   expect(await runTool(imported, { input: 7 })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["input"] }] });
 });
 
-it("of zod 3 needs a JSON Schema to show", async () => {
+it("importTool: a LangChain tool with zod 3 needs options.jsonSchema", async () => {
   // The types of the two packages do not agree under exactOptionalPropertyTypes.
   const made = tool(async (args: { city: string }) => args.city, {
     ...described,
@@ -135,7 +135,7 @@ it("of zod 3 needs a JSON Schema to show", async () => {
   expect(await runTool(importTool(made, { jsonSchema }), city)).toMatchObject({ kind: "completed", data: "Oslo" });
 });
 
-it("may be an instance of a class of its own, or a runnable made a tool", async () => {
+it("importTool: a LangChain tool can be a class instance or a runnable", async () => {
   class Shout extends StructuredTool {
     name = "shout";
     description = "Shouts.";
@@ -149,7 +149,7 @@ it("may be an instance of a class of its own, or a runnable made a tool", async 
   expect(await runTool(importTool(runnable), city)).toMatchObject({ kind: "completed", data: "Oslo?" });
 });
 
-it("of JSON Schema is unchecked by us, and fails by itself", async () => {
+it("importTool: a LangChain tool with plain JSON Schema validates itself", async () => {
   const made = tool(async () => "ran", {
     ...described,
     schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },

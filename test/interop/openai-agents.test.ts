@@ -11,7 +11,7 @@ import { outcomesOf, play } from "../loop/play.ts";
 
 const described = { name: "get", description: "Gets.", parameters: z.object({ city: z.string() }) };
 
-it("gets the call, its signal and the run's context", async () => {
+it("importTool: an OpenAI Agents tool receives the call, its signal and the run's context", async () => {
   const seen: unknown[] = [];
   const made = tool({
     ...described,
@@ -70,23 +70,23 @@ const outputs: readonly (readonly [string, unknown, unknown])[] = [
     },
   ],
 ];
-it.for(outputs)("may answer with %s", async ([, output, outcome]) => {
+it.for(outputs)("importTool: an OpenAI Agents tool can return %s", async ([, output, outcome]) => {
   const made = tool({ ...described, execute: async () => output });
   expect(await runTool(importTool(made), { city: "Oslo" })).toMatchObject(outcome as object);
 });
 
-describe("a failure", () => {
+describe("importTool: a failing OpenAI Agents tool", () => {
   const broken = async (): Promise<string> => {
     throw new Error("out of order");
   };
-  it("is one although the library makes a sentence of it", async () => {
+  it("fails although the library turns the error into a sentence", async () => {
     expect(await runTool(importTool(tool({ ...described, execute: broken })), { city: "Oslo" })).toMatchObject({
       kind: "failed",
       error: { message: "An error occurred while running the tool. Please try again." },
     });
   });
 
-  it("keeps its words with errorFunction: null", async () => {
+  it("keeps its error message with errorFunction: null", async () => {
     const made = tool({ ...described, execute: broken, errorFunction: null });
     expect(await runTool(importTool(made), { city: "Oslo" })).toMatchObject({
       kind: "failed",
@@ -94,12 +94,12 @@ describe("a failure", () => {
     });
   });
 
-  it("is an answer where the tool's own errorFunction makes one of it", async () => {
+  it("completes with the result of its own errorFunction", async () => {
     const made = tool({ ...described, execute: broken, errorFunction: () => "Try Bergen." });
     expect(await runTool(importTool(made), { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Try Bergen." });
   });
 
-  it("is what the library says of a tool out of time", async () => {
+  it("fails with the library's message after its own timeout", async () => {
     const made = tool({ ...described, execute: () => new Promise<string>(() => {}), timeoutMs: 1 });
     const imported = importTool(made, { timeoutMs: 5_000 });
     expect(await runTool(imported, { city: "Oslo" })).toMatchObject({
@@ -109,28 +109,28 @@ describe("a failure", () => {
   });
 });
 
-it("takes over the time limit of a tool", () => {
+it("importTool: takes timeoutMs from an OpenAI Agents tool", () => {
   const made = tool({ ...described, execute: async () => "", timeoutMs: 1_234 });
   expect(importTool(made).timeoutMs).toBe(1_234);
 });
 
 it.for<[string, boolean | (() => Promise<boolean>), string]>([
-  ["always", true, "completed"],
-  ["never", false, "failed"],
-  ["as a function says", async () => false, "failed"],
-])("runs %s, by isEnabled", async ([, isEnabled, kind]) => {
+  ["runs if isEnabled is true", true, "completed"],
+  ["does not run if isEnabled is false", false, "failed"],
+  ["does not run if isEnabled returns false", async () => false, "failed"],
+])("importTool: an OpenAI Agents tool %s", async ([, isEnabled, kind]) => {
   const ran: unknown[] = [];
   const made = tool({ ...described, isEnabled, execute: async () => String(ran.push(1)) });
   expect((await runTool(importTool(made), { city: "Oslo" })).kind).toBe(kind);
   expect(ran.length).toBe(kind === "completed" ? 1 : 0);
 });
 
-describe("needsApproval", () => {
+describe("importTool: needsApproval of an OpenAI Agents tool", () => {
   const parameters = z.object({ amount: z.number() });
   const calls = [toolCall("pay", { amount: 1 }, { id: "small" }), toolCall("pay", { amount: 9_000 }, { id: "large" })];
   type Needs = boolean | ((run: RunContext, input: z.infer<typeof parameters>, callId?: string) => Promise<boolean>);
   it.for<[string, Needs | undefined, readonly string[]]>([
-    ["nothing", undefined, ["small: completed", "large: completed"]],
+    ["absent", undefined, ["small: completed", "large: completed"]],
     ["true", true, ["small: awaiting-approval", "large: awaiting-approval"]],
     ["a function", async (_, { amount }) => amount > 1_000, ["small: completed", "large: awaiting-approval"]],
     [
@@ -150,7 +150,7 @@ describe("needsApproval", () => {
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
-  it("is not asked about arguments that fit no more, which somebody has to decide about", async () => {
+  it("is not called for arguments that no longer parse, which need approval", async () => {
     let checks = 0;
     const inputSchema = parameters.refine(() => (checks += 1) === 1);
     const made = tool({
@@ -165,20 +165,20 @@ describe("needsApproval", () => {
   });
 });
 
-it("has its arguments checked beforehand by a schema that is given", async () => {
+it("importTool: an OpenAI Agents tool is validated by options.inputSchema", async () => {
   const made = tool({ ...described, execute: async ({ city }) => city });
   const imported = importTool(made, { inputSchema: fromJsonSchema(made.parameters as JsonSchema) });
   expect(await runTool(imported, { city: 1 })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["city"] }] });
   expect(await runTool(imported, { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Oslo" });
 });
 
-it("gets what the model wrote, whatever a given schema makes of it", async () => {
+it("importTool: an OpenAI Agents tool receives the raw arguments despite options.inputSchema", async () => {
   const made = tool({ ...described, execute: async ({ city }) => city });
   const inputSchema = z.object({ city: z.string().transform((name) => name.length) });
   expect(await runTool(importTool(made, { inputSchema }), { city: "Oslo" })).toMatchObject({ kind: "completed", data: "Oslo" });
 });
 
-it("is unchecked where only its own parser knows", () => {
+it("importTool: an OpenAI Agents tool is not validated without options.inputSchema", () => {
   const registry = createToolRegistry([importTool(tool({ ...described, execute: async () => "" }))]);
   expect(registry.validate("get", { city: 1 })).toEqual({ value: { city: 1 }, unchecked: true });
 });

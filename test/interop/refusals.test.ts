@@ -25,8 +25,8 @@ function complaintOf(run: () => unknown): string {
 
 const rows: readonly (readonly [string, unknown, RegExp])[] = [
   // no tools at all
-  ["nothing", undefined, /invalid-tool: Tool "" must be an object, but is undefined\.$/],
-  ["a text", "get", /must be an object, but is "get"/],
+  ["undefined", undefined, /invalid-tool: Tool "" must be an object, but is undefined\.$/],
+  ["a string", "get", /must be an object, but is "get"/],
   ["a function", execute, /must be an object, but is a function/],
   ["an array", [whole], /must be an object, but is an array of 1 item/],
   ["an empty object", {}, /is of no known kind: it has none of "inputSchema" and "execute" \(AI SDK\), "parameters"/],
@@ -40,9 +40,9 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     /OpenAI Agents, but has no "invoke": nothing/,
   ],
   ["a definition for Anthropic's API", { name: "get", input_schema: { type: "object" } }, /Anthropic SDK, but has no "run"/],
-  ["LangChain without invoke", { lc_namespace: [], name: "get", schema: inputSchema }, /LangChain, but has no "invoke"/],
+  ["a LangChain tool without invoke", { lc_namespace: [], name: "get", schema: inputSchema }, /LangChain, but has no "invoke"/],
   [
-    "LangChain without a schema",
+    "a LangChain tool without a schema",
     { lc_namespace: [], name: "get", invoke: execute },
     /LangChain, but has no "schema": no arguments/,
   ],
@@ -74,43 +74,47 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     { inputSchema: z.object({ at: z.date() }), execute },
     /invalid-schema: .*"get" cannot become JSON Schema/,
   ],
-  ["a schema of a text", { inputSchema: z.string(), execute }, /invalid-schema: .*must be of type "object", but is of "string"/],
-  ["JSON Schema of a list", { inputSchema: jsonSchema({ type: "array" }), execute }, /must be of type "object"/],
   [
-    "an input_schema that is none",
+    "a schema of a string",
+    { inputSchema: z.string(), execute },
+    /invalid-schema: .*must be of type "object", but is of "string"/,
+  ],
+  ["a JSON Schema of a list", { inputSchema: jsonSchema({ type: "array" }), execute }, /must be of type "object"/],
+  [
+    "an input_schema that is not an object",
     { name: "get", input_schema: 5, run: execute },
     /has an "input_schema" that is no JSON Schema/,
   ],
 ];
 
-it.for(rows)("%s is refused", ([, tool, message]) => {
+it.for(rows)("importTool: refuses %s", ([, tool, message]) => {
   expect(complaintOf(() => importTool(tool as object, { name: "get" }))).toMatch(message);
 });
 
-it("a tool without a name is refused", () => {
+it("importTool: refuses a tool without a name", () => {
   expect(complaintOf(() => importTool(whole))).toBe(
     'invalid-tool: Tool "" has no name: import it as importTool(tool, { name }), or as importTools({ name: tool }).',
   );
 });
 
-it("a tool of the AI SDK may say that it is a function", () => {
+it("importTool: accepts an AI SDK tool of type function", () => {
   expect(importTool(aiTool({ type: "function", ...whole }), { name: "get" }).inputSchema).toBe(inputSchema);
 });
 
-it("a name may stand inside", () => {
+it("importTool: takes the name from the tool", () => {
   expect(importTool({ name: "get", ...whole }).name).toBe("get");
 });
 
 it.for<[string, object, RegExp]>([
   ["a name that providers refuse", { name: "get weather" }, /invalid-tool: Tool "get weather" must have as "name"/],
-  ["a limit that no timer takes", { name: "get", timeoutMs: -1 }, /must have as "timeoutMs"/],
-  ["a mistyped field", { name: "get", timeout: 5 }, /has an unknown field "timeout" \(did you mean "timeoutMs"\?\)/],
-  ["an early start that somebody has to approve", { name: "get", eager: true, needsApproval: true }, /has "eager", which/],
-])("%s among the overrides is refused", ([, overrides, message]) => {
+  ["a negative timeoutMs", { name: "get", timeoutMs: -1 }, /must have as "timeoutMs"/],
+  ["an unknown field", { name: "get", timeout: 5 }, /has an unknown field "timeout" \(did you mean "timeoutMs"\?\)/],
+  ["eager together with needsApproval", { name: "get", eager: true, needsApproval: true }, /has "eager", which/],
+])("importTool: refuses overrides with %s", ([, overrides, message]) => {
   expect(complaintOf(() => importTool(whole, overrides))).toMatch(message);
 });
 
-it("overrides win, and those that are undefined do not", () => {
+it("importTool: applies all overrides except undefined ones", () => {
   const imported = importTool(
     { ...whole, description: "Its own.", needsApproval: true },
     { name: "get", description: undefined, needsApproval: false, retry: { maxAttempts: 2 }, idempotent: true },
@@ -118,7 +122,7 @@ it("overrides win, and those that are undefined do not", () => {
   expect(imported).toMatchObject({ description: "Its own.", needsApproval: false, retry: { maxAttempts: 2 }, idempotent: true });
 });
 
-it("a whole object of tools is refused with the name of the one that does not do", () => {
+it("importTools: names the tool that it refuses, and refuses other containers", () => {
   expect(complaintOf(() => importTools({ get: whole, search: openai.tools.webSearch({}) }))).toMatch(
     /Tool "search" is run by its provider/,
   );
@@ -130,7 +134,7 @@ it("a whole object of tools is refused with the name of the one that does not do
   );
 });
 
-it("a name that every object has is a name like any other", () => {
+it("importTools: accepts names such as constructor and toString", () => {
   const tools = importTools({ constructor: whole, toString: whole });
   expect(tools.map(({ name }) => name)).toEqual(["constructor", "toString"]);
 });

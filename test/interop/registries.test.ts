@@ -1,4 +1,4 @@
-// Registries put together, cut down and renamed.
+// Registries that are merged, filtered and prefixed.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -25,12 +25,12 @@ const strict = defineTool({
 });
 
 describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
-  ["merged", (tools) => mergeRegistries(createToolRegistry(tools.slice(0, 1)), tools.slice(1))],
+  ["merged by mergeRegistries", (tools) => mergeRegistries(createToolRegistry(tools.slice(0, 1)), tools.slice(1))],
   ["filtered by names", (tools) => withFilter([...tools, one], new Set(["echo", "break", "hold"]))],
   ["filtered by a function", (tools) => withFilter([...tools, one], ({ name }) => name !== "one")],
-  ["merged of bare ones", (tools) => mergeRegistries(bare(...tools), bare(one))],
-  ["with a prefix that is taken off again", (tools) => unprefixed(withPrefix(tools, "p_"))],
-])("a registry that is %s", ([, make]) => {
+  ["merged from custom registries", (tools) => mergeRegistries(bare(...tools), bare(one))],
+  ["prefixed, and called without the prefix", (tools) => unprefixed(withPrefix(tools, "p_"))],
+])("registry %s", ([, make]) => {
   for (const { title, run } of registrySuite({ create: (tools) => ({ registry: make(tools) }) })) it(title, run);
 });
 
@@ -64,7 +64,7 @@ describe("mergeRegistries", () => {
     ]);
   });
 
-  it("says of a registry without validate that nobody has checked", () => {
+  it("marks values as unchecked for a registry without validate", () => {
     const merged = mergeRegistries([strict], bare(two), [one]);
     expect(["strict", "two", "one"].map((name) => merged.validate?.(name, {}))).toEqual([
       { value: { n: 3 } },
@@ -74,7 +74,7 @@ describe("mergeRegistries", () => {
     expect(merged.validate?.("gone", {})).toEqual({ issues: [{ message: 'the tool "gone" is not available' }] });
   });
 
-  it("has each registry's tools as they are now, in one array while nothing changes", () => {
+  it("returns the current tools, in the same array while nothing changes", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     const before = merged.definitions();
@@ -88,7 +88,7 @@ describe("mergeRegistries", () => {
     );
   });
 
-  it("takes a tool that has moved from one registry to another from where it is", () => {
+  it("calls a tool in the registry to which it has moved", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     first.unregister("one");
@@ -96,11 +96,11 @@ describe("mergeRegistries", () => {
     expect(merged.executeTool("one", {}, undefined as never)).toBe("moved");
   });
 
-  it("refuses two tools of one name at once", () => {
+  it("throws duplicate-tool at once for two tools of one name", () => {
     expect(codeOf(() => mergeRegistries([one], [two], bare(one)))).toMatch(/^duplicate-tool: There are two tools named "one"/);
   });
 
-  it("refuses them as soon as they come, and is well again when one has gone", () => {
+  it("throws duplicate-tool while an added tool has the name of another", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     second.register(one);
@@ -110,7 +110,7 @@ describe("mergeRegistries", () => {
     expect(namesOf(merged)).toEqual(["one"]);
   });
 
-  it("ends a run in which a second tool of one name turns up", async () => {
+  it("ends a run with hook-failed if a second tool of one name appears", async () => {
     const second = createToolRegistry();
     const register = tool("register", () => {
       second.register(one);
@@ -124,7 +124,7 @@ describe("mergeRegistries", () => {
     expect(provider.requests.length).toBe(1);
   });
 
-  it("runs agent tools as runs of their own", async () => {
+  it("runs agent tools as nested runs", async () => {
     const agent = defineAgentTool({
       name: "research",
       description: "",
@@ -142,15 +142,15 @@ describe("mergeRegistries", () => {
     expect(recording.of("run-start").length).toBe(2);
   });
 
-  it("may be empty, and may be nested", () => {
+  it("can be empty or nested", () => {
     expect(namesOf(mergeRegistries())).toEqual([]);
     expect(namesOf(mergeRegistries(mergeRegistries([one]), [two]))).toEqual(["one", "two"]);
   });
 
   it.for<[string, unknown]>([
-    ["nothing", undefined],
-    ["one tool", one],
-    ["half a registry", { definitions: () => [] }],
+    ["undefined", undefined],
+    ["a single tool", one],
+    ["an incomplete registry", { definitions: () => [] }],
   ])("refuses %s", ([, source]) => {
     expect(codeOf(() => mergeRegistries([two], source as never))).toMatch(
       /^invalid-option: Option "mergeRegistries\[1\]" must be an array of tools, or a registry/,

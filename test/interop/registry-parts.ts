@@ -6,7 +6,7 @@ import { tool } from "../loop/play.ts";
 export const one: Tool = tool("one", () => "first");
 export const two: Tool = tool("two", () => "second");
 
-/** A registry of the caller's own that checks nothing. */
+/** A custom registry without validation. */
 export function bare(...tools: readonly Tool[]): ToolRegistry {
   const { definitions, executeTool } = createToolRegistry(tools);
   return { definitions, executeTool };

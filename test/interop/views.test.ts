@@ -1,4 +1,4 @@
-// Registries whose tools have longer names, or of which some are left out.
+// Registries with prefixed names or filtered tools.
 
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, type ToolRegistry, mergeRegistries, withFilter, withPrefix } from "turnwright";
@@ -7,7 +7,7 @@ import { outcomesOf, play, tool } from "../loop/play.ts";
 import { bare, codeOf, namesOf, one, two } from "./registry-parts.ts";
 
 describe("withPrefix", () => {
-  it("shows longer names, and the registry hears its own", async () => {
+  it("shows prefixed names and calls the registry with its own names", async () => {
     const heard: string[] = [];
     const registry: ToolRegistry = {
       ...bare(one),
@@ -25,7 +25,7 @@ describe("withPrefix", () => {
     expect(heard).toEqual(["one", "one", "web_one"]);
   });
 
-  it("leaves traits and schemas as they are", () => {
+  it("keeps traits and schemas", () => {
     const [definition] = withPrefix([tool("one", () => 1, { timeoutMs: 5, sequential: true })], "p-").definitions();
     expect(definition).toEqual({
       name: "p-one",
@@ -36,28 +36,28 @@ describe("withPrefix", () => {
     });
   });
 
-  it("keeps tools of one name apart", () => {
+  it("separates tools of the same name", () => {
     expect(namesOf(mergeRegistries(withPrefix([one], "a_"), withPrefix([one], "b_"), [one]))).toEqual(["a_one", "b_one", "one"]);
   });
 
   it.for<[string, unknown]>([
-    ["nothing", ""],
-    ["a space", "a b"],
-    ["a dot", "a."],
+    ["an empty prefix", ""],
+    ["a prefix with a space", "a b"],
+    ["a prefix with a dot", "a."],
     ["a number", 5],
-    ["a long one", "p".repeat(64)],
+    ["a prefix of 64 characters", "p".repeat(64)],
   ])("refuses %s", ([, prefix]) => {
     expect(codeOf(() => withPrefix([one], prefix as string))).toMatch(/^invalid-option: Option "prefix"/);
   });
 
-  it("refuses a name that would be too long for a provider", () => {
+  it("refuses a prefix that makes a name longer than 64 characters", () => {
     expect(namesOf(withPrefix([one], "p".repeat(61)))).toHaveLength(1);
     expect(codeOf(() => withPrefix([one], "p".repeat(62)))).toMatch(/^invalid-tool: Tool "p+on…" has a name of 65 characters/);
   });
 });
 
 describe("withFilter", () => {
-  it("what is left out cannot be called either", async () => {
+  it("makes filtered tools unknown, so that they cannot be called", async () => {
     const ran: string[] = [];
     const secret = tool("secret", () => ran.push("secret"));
     const tools = withFilter([one, secret], ["one"]);
@@ -69,7 +69,7 @@ describe("withFilter", () => {
     expect([tools.agentOf?.("secret"), ran]).toEqual([undefined, []]);
   });
 
-  it("holds for tools that come later, and for those that change", () => {
+  it("applies to tools that are added or changed later", () => {
     const registry = createToolRegistry([one]);
     const filtered = withFilter(registry, ["one", "late"]);
     registry.register(tool("late", () => 1));
@@ -82,7 +82,7 @@ describe("withFilter", () => {
     expect(quick.executeTool("one", {}, undefined as never)).toMatchObject({ success: false });
   });
 
-  it("copies the names", () => {
+  it("copies the list of names", () => {
     const names = new Set(["one"]);
     const registry = createToolRegistry([one]);
     const filtered = withFilter(registry, names);
@@ -92,7 +92,7 @@ describe("withFilter", () => {
     expect(namesOf(withFilter([one, two], []))).toEqual([]);
   });
 
-  it("asks a function once for each set of definitions", () => {
+  it("calls a function once per tool while the definitions stay the same", () => {
     let asked = 0;
     const filtered = withFilter([one, two], () => (asked += 1) > 0);
     for (let count = 0; count < 5; count++) filtered.definitions();
@@ -100,8 +100,8 @@ describe("withFilter", () => {
   });
 
   it.for<[string, unknown]>([
-    ["one name alone", "one"],
-    ["nothing", undefined],
+    ["a single name", "one"],
+    ["undefined", undefined],
     ["numbers", [1]],
   ])("refuses %s", ([, filter]) => {
     expect(codeOf(() => withFilter([one], filter as never))).toMatch(
@@ -109,7 +109,7 @@ describe("withFilter", () => {
     );
   });
 
-  it("refuses a function that answers in a promise, which would keep all", () => {
+  it("refuses a function that returns a promise", () => {
     const registry = createToolRegistry([]);
     const filtered = withFilter(registry, (async () => false) as never);
     registry.register(one);
@@ -119,13 +119,13 @@ describe("withFilter", () => {
     expect(codeOf(() => filtered.executeTool("one", {}, undefined as never))).toMatch(refused);
   });
 
-  it("may stand before and behind a prefix", () => {
+  it("works before and after withPrefix", () => {
     expect(namesOf(withPrefix(withFilter([one, two], ["two"]), "p_"))).toEqual(["p_two"]);
     expect(namesOf(withFilter(withPrefix([one, two], "p_"), ["p_one"]))).toEqual(["p_one"]);
   });
 });
 
-it("asks the registry behind once for each time that it is asked, however many views stand in front of it", () => {
+it("withPrefix and mergeRegistries: call definitions() of the source once through 20 layers", () => {
   let asked = 0;
   const registry: ToolRegistry = {
     ...bare(one),

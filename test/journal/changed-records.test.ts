@@ -1,4 +1,4 @@
-// Saved records that somebody has edited, or that a `redact` has changed: each field, one by one.
+// Saved records that were edited or changed by `redact`, one field at a time.
 
 import { expect, it } from "vitest";
 import { isLoopError, type LoopOptions, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
@@ -25,7 +25,7 @@ const optionsFor = (saved?: SavedJournal): LoopOptions & { journal: ReturnType<t
 
 type Edit = readonly [key: string, path: readonly (string | number)[]];
 
-/** Every place in a value, the value itself first. */
+/** Returns the path of every place in a value, the value itself first. */
 function placesIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== "object" || value === null) return [path];
   return [path, ...Object.entries(value).flatMap(([field, inner]) => placesIn(inner, [...path, field]))];
@@ -38,27 +38,30 @@ function put(value: unknown, [field, ...rest]: readonly (string | number)[], odd
   return copy;
 }
 
-it.for([null, 7, "odd", [], {}] as const)("refuses a record with %j in some place clearly, or reads it", async (odd) => {
-  const options = optionsFor();
-  await runToolLoop(options);
-  const saved = options.journal.toJSON();
-  const edits = Object.entries(saved.steps).flatMap(([key, answer]): Edit[] => placesIn(answer).map((path) => [key, path]));
-  const codes = new Set<string>();
-  const unclear: string[] = [];
-  for (const [key, path] of edits) {
-    const steps = { ...saved.steps, [key]: put(saved.steps[key], path, odd) } as SavedJournal["steps"];
-    const changed = { ...saved, steps };
-    for (const read of [() => runToolLoop(optionsFor(changed)), () => inspectJournal(memoryJournal(changed))]) {
-      const error: unknown = await read().then(
-        () => undefined,
-        (thrown: unknown) => thrown,
-      );
-      const isClear = isLoopError(error) || String(error).includes("The journal must give back what was kept");
-      if (error !== undefined && !isClear)
-        unclear.push(`${key} ${path.join(".")}: ${error instanceof Error ? error.message : ""}`);
-      if (isLoopError(error)) codes.add(error.code);
+it.for([[null], [7], ["odd"], [[]], [{}]] as const)(
+  "saved journal: a record with %j in any field is read or refused with a clear error",
+  async ([odd]) => {
+    const options = optionsFor();
+    await runToolLoop(options);
+    const saved = options.journal.toJSON();
+    const edits = Object.entries(saved.steps).flatMap(([key, answer]): Edit[] => placesIn(answer).map((path) => [key, path]));
+    const codes = new Set<string>();
+    const unclear: string[] = [];
+    for (const [key, path] of edits) {
+      const steps = { ...saved.steps, [key]: put(saved.steps[key], path, odd) } as SavedJournal["steps"];
+      const changed = { ...saved, steps };
+      for (const read of [() => runToolLoop(optionsFor(changed)), () => inspectJournal(memoryJournal(changed))]) {
+        const error: unknown = await read().then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
+        const isClear = isLoopError(error) || String(error).includes("The journal must give back what was kept");
+        if (error !== undefined && !isClear)
+          unclear.push(`${key} ${path.join(".")}: ${error instanceof Error ? error.message : ""}`);
+        if (isLoopError(error)) codes.add(error.code);
+      }
     }
-  }
-  expect(unclear).toEqual([]);
-  expect(codes).toContain("journal-damaged");
-});
+    expect(unclear).toEqual([]);
+    expect(codes).toContain("journal-damaged");
+  },
+);

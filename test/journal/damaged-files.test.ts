@@ -8,13 +8,13 @@ import { createMockProvider, createTestClock, type MockMessage, text, toolCall }
 import { answersOf, tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** One iteration, for the file is lived through as often as it has bytes: the second call ends the turn. */
+/** A single iteration, because the run is repeated for almost every byte of its file. The second call ends the run. */
 const turn: MockMessage = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
 
 interface Lived {
   readonly result: LoopResult | undefined;
   readonly error: unknown;
-  /** The tools that ran, and the iterations that were asked for. */
+  /** The tools that ran and the model requests, in order. */
   readonly did: readonly string[];
   readonly torn: readonly TornLine[];
 }
@@ -55,7 +55,7 @@ function isTried(bytes: Buffer, place: number): boolean {
   return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 4 === 0;
 }
 
-/** Runs beside each other, for most of their time they wait for the disk: each sees to its part of the places of a file. */
+/** Checks the positions of a file in four lanes at once, because the checks mostly wait for the disk. */
 async function atAnyByte(
   check: (place: number, file: { readonly bytes: Buffer; readonly path: string; readonly runId: string }) => Promise<void>,
 ): Promise<void> {
@@ -72,8 +72,8 @@ async function atAnyByte(
 const newline = 0x0a;
 const linesBefore = (bytes: Buffer, end: number): number => bytes.subarray(0, end).filter((byte) => byte === newline).length;
 
-describe("a file that was cut off", () => {
-  it("at any byte is gone on with: what is recorded stands, and no tool that may have run runs again", async () => {
+describe("fileJournal: a file that was cut off", () => {
+  it("resumes from a cut at any byte and repeats only replay-safe tools", async () => {
     const acts = new Map([
       ["i0/model", "model"],
       ["i0/tool/0/once", "once"],
@@ -82,7 +82,7 @@ describe("a file that was cut off", () => {
     await atAnyByte(async (size, { bytes, path, runId }) => {
       writeFileSync(path, bytes.subarray(0, size));
       const start = bytes.subarray(0, size).lastIndexOf(newline) + 1;
-      // A record that lacks only its end is one; a head like that holds nothing.
+      // A record that lacks only its line end is whole. A header without its line end is not.
       const isWhole = start === size || (start > 0 && bytes[size] === newline);
       const lines = linesBefore(bytes, isWhole ? size + 1 : size);
       const recorded = new Set(recordsOf(bytes).slice(0, Math.max(0, lines - 1)));
@@ -103,8 +103,8 @@ describe("a file that was cut off", () => {
   });
 });
 
-describe("a file in which a byte has changed", () => {
-  it("is refused with its line, whichever byte it is: nothing is asked, run, or written", async () => {
+describe("fileJournal: a damaged file", () => {
+  it("throws journal-damaged with the line if any byte is changed", async () => {
     const masks = [0x01, 0x80, 0x20, 0xff];
     await atAnyByte(async (at, { bytes, path, runId }) => {
       if (at === bytes.length) return;
@@ -121,14 +121,14 @@ describe("a file in which a byte has changed", () => {
     ["lacks a line", (lines) => lines.filter((_, index) => index !== 4), 5],
     ["lacks its first record", (lines) => lines.filter((_, index) => index !== 1), 2],
     ["has a line twice", (lines) => lines.flatMap((line, index) => (index === 3 ? [line, line] : [line])), 5],
-    ["has two lines in another order", ([a = "", b = "", c = "", d = "", ...rest]) => [a, b, d, c, ...rest], 3],
+    ["has two lines swapped", ([a = "", b = "", c = "", d = "", ...rest]) => [a, b, d, c, ...rest], 3],
     ["has an empty line", (lines) => lines.flatMap((line, index) => (index === 4 ? ["", line] : [line])), 5],
-    ["has the line ends of another system", (lines) => lines.map((line) => (line === "" ? line : `${line}\r`)), 1],
-    ["has another version", ([head = "", ...lines]) => [head.replace(":1}", ":2}"), ...lines], 1],
-    ["is another file", () => ["{}", ""], 1],
-    ["is another file, of one line", () => ["Dear diary"], 1],
-    ["begins with a mark of its encoding", ([head = "", ...lines]) => [`\uFEFF${head}`, ...lines], 1],
-  ])("or that %s, is refused", async ([, change, line]) => {
+    ["has CRLF line ends", (lines) => lines.map((line) => (line === "" ? line : `${line}\r`)), 1],
+    ["has another version in its header", ([head = "", ...lines]) => [head.replace(":1}", ":2}"), ...lines], 1],
+    ["has a header of another format", () => ["{}", ""], 1],
+    ["is a plain text", () => ["Dear diary"], 1],
+    ["begins with a byte order mark", ([head = "", ...lines]) => [`\uFEFF${head}`, ...lines], 1],
+  ])("throws journal-damaged if the file %s", async ([, change, line]) => {
     const bytes = await record();
     const path = join(makeFolder(), "run.jsonl");
     const changed = change(bytes.toString("utf8").split("\n")).join("\n");
@@ -138,7 +138,7 @@ describe("a file in which a byte has changed", () => {
     expect(readFileSync(path, "utf8")).toBe(changed);
   });
 
-  it("in several places, and cut off, is refused or gone on with: no recorded tool runs again", async () => {
+  it("repeats no recorded tool after several changes and a cut", async () => {
     const bytes = await record();
     const path = join(makeFolder(), "run.jsonl");
     const at = fc.nat(bytes.length - 1);

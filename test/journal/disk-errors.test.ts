@@ -7,7 +7,7 @@ import { fileJournal } from "turnwright/journal";
 import { runOver, stepOf, untouched } from "./file-run.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** A disk that is full at one write of lines, counted from 1: all of it is written but the end. Gives how many writes came. */
+/** Fills the disk at the n-th write, counted from 1, so that its end is lost. Returns a function that undoes it and counts writes. */
 async function fillDisk(folder: string, at: number): Promise<() => number> {
   const probe = await openFile(join(folder, "probe"), "a");
   await probe.close();
@@ -28,12 +28,12 @@ async function fillDisk(folder: string, at: number): Promise<() => number> {
 }
 
 it.for<[what: string, path: string, code: string]>([
-  ["there is no such folder", "none/run.jsonl", "ENOENT"],
-  ["a folder is in the file's place", ".", "EISDIR"],
-  ["a file is in the folder's place", "file/run.jsonl", "ENOTDIR"],
-  ["a link leads to itself", "loop", "ELOOP"],
-  ["a folder is in the lock's place", "taken", "EISDIR"],
-])("where %s the run is rejected with what the disk says, and nothing is held", async ([, name, code]) => {
+  ["its folder does not exist", "none/run.jsonl", "ENOENT"],
+  ["its path is a folder", ".", "EISDIR"],
+  ["its folder is a file", "file/run.jsonl", "ENOTDIR"],
+  ["its path is a link to itself", "loop", "ELOOP"],
+  ["its lock path is a folder", "taken", "EISDIR"],
+])("fileJournal: rejects the run with the error of the disk if %s", async ([, name, code]) => {
   const folder = makeFolder();
   symlinkSync("loop", join(folder, "loop"));
   mkdirSync(join(folder, "taken.lock"));
@@ -48,14 +48,14 @@ it.for<[what: string, path: string, code: string]>([
 });
 
 it.for([1, 2, 3, 4, 5, 6, 7, 8])(
-  "a disk that is full at write %d rejects the run; later it goes on from what is there",
+  "fileJournal: a disk that is full at write %d rejects the run, which can be resumed",
   async (at) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
     const endOfDisk = await fillDisk(folder, at);
     const first = runOver(path);
     await expect(runToolLoop(first.options)).rejects.toMatchObject({ code: "ENOSPC" });
-    // Nothing is written past the hole.
+    // Nothing is written after the failed write.
     expect([endOfDisk(), existsSync(`${path}.lock`)]).toEqual([at, false]);
     const torn: number[] = [];
     const second = runOver(path, { onTornLine: ({ bytes }) => void torn.push(bytes) });
@@ -67,7 +67,7 @@ it.for([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-it("each step behind a write that failed is refused, without running it", async () => {
+it("fileJournal: rejects every step after a failed write, without running it", async () => {
   const folder = makeFolder();
   const endOfDisk = await fillDisk(folder, 2);
   const journal = fileJournal(join(folder, "run.jsonl"));
@@ -86,7 +86,7 @@ it("each step behind a write that failed is refused, without running it", async 
   expect(endOfDisk()).toBe(2);
 });
 
-it("a torn line stays where it is if whoever is told throws", async () => {
+it("fileJournal: leaves a torn line in the file if onTornLine throws", async () => {
   const folder = makeFolder();
   const path = join(folder, "run.jsonl");
   const endOfDisk = await fillDisk(folder, 3);

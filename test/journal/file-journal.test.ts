@@ -15,8 +15,8 @@ const setUp = (): { readonly folder: string; readonly path: string } => {
   return { folder, path: join(folder, "run.jsonl") };
 };
 
-describe("a journal in a file", () => {
-  it("has a line for each record, in an order in which each is there before the next step begins", async () => {
+describe("fileJournal", () => {
+  it("writes a header and one line per step, in order, readable by the owner only", async () => {
     const { path, folder } = setUp();
     const { options } = runOver(path);
     const result = await runToolLoop(options);
@@ -37,7 +37,7 @@ describe("a journal in a file", () => {
     expect([statSync(path).mode & 0o077, existsSync(join(folder, "run.jsonl.lock"))]).toEqual([0, false]);
   });
 
-  it("is recalled by the same call, over this journal or another one of the file: nothing is asked, run or written", async () => {
+  it("replays a finished run from the same or a new journal, and writes nothing", async () => {
     const { path } = setUp();
     const first = runOver(path);
     const { journal: own } = await runToolLoop(first.options);
@@ -50,7 +50,7 @@ describe("a journal in a file", () => {
     }
   });
 
-  it("of another run, or with other tools, is refused and stays as it is", async () => {
+  it("refuses another run or other tools, and leaves the file unchanged", async () => {
     const { path } = setUp();
     await runToolLoop(runOver(path).options);
     const bytes = readFileSync(path);
@@ -59,7 +59,7 @@ describe("a journal in a file", () => {
     expect([readFileSync(path).equals(bytes), existsSync(`${path}.lock`)]).toEqual([true, false]);
   });
 
-  it("is not made before the run begins, and let go of however it ends", async () => {
+  it("creates no file before the run, and releases its lock after a kill or break", async () => {
     const { path } = setUp();
     const { options } = runOver(path);
     expect(existsSync(path)).toBe(false);
@@ -73,7 +73,7 @@ describe("a journal in a file", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("suspends a run that is drained, and goes on with it", async () => {
+  it("resumes a run that control.drain() has suspended", async () => {
     const { path } = setUp();
     const control = createLoopControl();
     const draining = tool("save", (args) => (control.drain(), args));
@@ -83,7 +83,7 @@ describe("a journal in a file", () => {
     expect([first.status, result.text, second.ran]).toEqual(["suspended", "Done.", []]);
   });
 
-  it("gives live what a resumed run would read", async () => {
+  it("gives the live run the same values that a resumed run reads", async () => {
     const { path } = setUp();
     let deep: Json = "x";
     for (let level = 0; level < 900; level += 1) deep = level % 2 === 0 ? [deep] : { in: deep };
@@ -113,7 +113,7 @@ describe("a journal in a file", () => {
     expect([live, recalled].map((all) => all.map((answer) => JSON.stringify(answer)))).toEqual([plain, plain]);
   });
 
-  it("records nothing of a step that fails, or whose answer is no data, and goes on", async () => {
+  it("records no step that fails or returns something else than JSON, and takes further steps", async () => {
     const { path } = setUp();
     const journal = fileJournal(path);
     const close = await journal.open();
@@ -124,7 +124,7 @@ describe("a journal in a file", () => {
     expect(readRecords(path).map(({ key }) => key)).toEqual(["c"]);
   });
 
-  it("writes what is ready at once with one write and one wait for the disk", async () => {
+  it("calls datasync once for records that are ready together, and never with `fsync: false`", async () => {
     const { path } = setUp();
     const probe = await openFile(join(path, "..", "probe"), "a");
     await probe.close();
@@ -141,7 +141,7 @@ describe("a journal in a file", () => {
     datasync.mockRestore();
   });
 
-  it("has the records of all steps that ended, in any order of their ends", async () => {
+  it("records every step that succeeds, in whatever order the steps end", async () => {
     const { folder } = setUp();
     let count = 0;
     const ends = fc.record({ ticks: fc.nat(4), size: fc.nat(200), fails: fc.boolean() });
@@ -175,7 +175,7 @@ describe("a journal in a file", () => {
     );
   });
 
-  it("takes no step where it is not open, and none of a run that is over", async () => {
+  it("rejects a step while it is closed, and a late step of an earlier run", async () => {
     const { path } = setUp();
     const journal = fileJournal(path);
     await expect(journal.step(stepOf("a", untouched))).rejects.toMatchObject({ code: "journal-closed", details: { path } });
@@ -191,8 +191,8 @@ describe("a journal in a file", () => {
   });
 });
 
-describe("what is redacted", () => {
-  it("is written and read by a resumed run, while the live one goes on with its own", async () => {
+describe("fileJournal: options.redact", () => {
+  it("changes the records and the resumed run, but not the live run", async () => {
     const { path } = setUp();
     const seen: string[] = [];
     const redact: FileJournalOptions["redact"] = ({ key, kind, answer }) => {
@@ -228,12 +228,12 @@ describe("what is redacted", () => {
       "no rule for it",
     ],
     [
-      "gives nothing",
+      "returns nothing",
       () => undefined as never,
       'Option "redact" must be a function that gives plain data, at once, but is undefined.',
     ],
-    ["gives a promise", () => Promise.resolve(1) as never, "but is a promise"],
-  ])("by a function that %s refuses the step: nothing of it is written", async ([, atTool, message]) => {
+    ["returns a promise", () => Promise.resolve(1) as never, "but is a promise"],
+  ])("rejects the step and records nothing if the function %s", async ([, atTool, message]) => {
     const { path } = setUp();
     const { options } = runOver(path, { redact: (record) => (record.kind === "tool" ? atTool(record) : record.answer) });
     await expect(runToolLoop(options)).rejects.toThrow(message);
@@ -250,7 +250,7 @@ it.for<[make: () => unknown, code: string]>([
   [() => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
   [() => fileJournal("x", { redact: true as never }), "invalid-option"],
   [() => fileJournal("x", { onTorn: () => {} } as never), "unknown-option"],
-])("bad options are refused (%#)", ([make, code]) => {
+])("fileJournal: throws for invalid options (case %#)", ([make, code]) => {
   let thrown: unknown;
   try {
     make();

@@ -13,7 +13,7 @@ export interface FileRun {
   readonly ran: readonly unknown[];
 }
 
-/** One process of the run of a file. */
+/** Options for one process of a run over a file. */
 export function runOver(path: string, kept: FileJournalOptions = {}): FileRun {
   const ran: unknown[] = [];
   const save = tool("save", (args) => (ran.push(args), { saved: args }));
@@ -27,12 +27,12 @@ export function runOver(path: string, kept: FileJournalOptions = {}): FileRun {
   return { options, ran };
 }
 
-/** A step of a loop of one's own. */
+/** A journal step outside of a run. */
 export function stepOf<T>(key: string, run: Step<T>["run"], input: Json = null): Step<T> {
   return { key, kind: "tool", input, run };
 }
 
-/** The body of a step that must be recalled. */
+/** The body of a step that must be replayed and not run. */
 export function untouched(): never {
   throw new Error("run again");
 }

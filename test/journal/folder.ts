@@ -1,4 +1,4 @@
-// A folder of one's own on disk, and what a journal file in it says.
+// Temporary folders, and the records of journal files in them.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

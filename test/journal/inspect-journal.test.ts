@@ -19,7 +19,7 @@ import { factsIn, factsOf } from "./inspection.ts";
 import { counted, inner, looks, optionsFor, own, waits } from "./inspection-stage.ts";
 
 describe("inspectJournal", () => {
-  it("names the calls without an outcome, with what a person has to know to decide", async () => {
+  it("lists the pending calls with the details that a decision needs", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     const { status, pendingCalls } = await inspectJournal(path);
@@ -39,7 +39,7 @@ describe("inspectJournal", () => {
     expect([result.text, (await inspectJournal(path)).pendingCalls]).toEqual(["Done.", []]);
   });
 
-  it("gives what the run was given, so that the journal alone is enough to go on", async () => {
+  it("returns the run id and the initial messages, which are enough to resume the run", async () => {
     const path = join(makeFolder(), "run.jsonl");
     expect((await inspectJournal(memoryJournal())).initialMessages).toEqual([]);
     const { messages, ...rest } = optionsFor(waits);
@@ -58,7 +58,7 @@ describe("inspectJournal", () => {
     );
   });
 
-  it("shows the tool that a decision is for: if it has changed by then, the new one is asked about", async () => {
+  it("shows the recorded tool of a pending call, and its changes if the tool has changed", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [toolCall("pay", { n: 1 }), text("Done.")];
     const paid: string[] = [];
@@ -81,7 +81,7 @@ describe("inspectJournal", () => {
     expect([await shown(), paid]).toEqual([undefined, ["Pays in EUR"]]);
   });
 
-  it("reads a file while its run is live, by path and by the run's own journal, and leaves file and lock alone", async () => {
+  it("reads the file of a live run by path or journal, without touching file or lock", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const journal = fileJournal(path);
     const seen: unknown[] = [];
@@ -105,7 +105,7 @@ describe("inspectJournal", () => {
     expect(seen).toEqual([expected, expected]);
   });
 
-  it("tells a call that may have run from one that has not begun", async () => {
+  it("distinguishes calls that may have run from calls that have not begun", async () => {
     const store = createDurableStore();
     const turns: readonly MockMessage[] = [[toolCall("pay", { n: 1 }), toolCall("look"), toolCall("alone")], text("Done.")];
     const alone = tool("alone", () => 1, { sequential: true });
@@ -123,7 +123,7 @@ describe("inspectJournal", () => {
     ]);
   });
 
-  it("takes no call of a live journal in memory for one that has not begun: only ends are recorded there", async () => {
+  it("reports a running call in a memory journal as may-have-run", async () => {
     const journal = memoryJournal();
     const seen: unknown[] = [];
     const look = tool("look", async () => {
@@ -133,7 +133,7 @@ describe("inspectJournal", () => {
     expect(seen).toEqual([["may-have-run"]]);
   });
 
-  it("tells which calls wait inside a nested run whose other calls go on", async () => {
+  it("reports running while one call awaits approval and another call runs", async () => {
     const store = createDurableStore();
     const seen: unknown[] = [];
     const slow = tool("slow", async () => {
@@ -151,16 +151,16 @@ describe("inspectJournal", () => {
 
   it.for<[what: string, write: (path: string) => void]>([
     ["empty", (path) => writeFileSync(path, "")],
-    ["cut in its head", (path) => truncateSync(path, 20)],
+    ["cut in its header", (path) => truncateSync(path, 20)],
     ["cut in its first record", (path) => truncateSync(path, 60)],
-  ])("of a file that is %s says that nothing has started", async ([, write]) => {
+  ])("reports not-started for a file that is %s", async ([, write]) => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     write(path);
     expect(await inspectJournal(path)).toMatchObject({ runId: undefined, status: "not-started", messages: [], pendingCalls: [] });
   });
 
-  it("passes over a last line that is half written, and leaves it", async () => {
+  it("ignores a half-written last line and leaves it in the file", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const result = await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     appendFileSync(path, '{"sum":"0123');
@@ -171,18 +171,18 @@ describe("inspectJournal", () => {
 
   it.for<[what: string, change: (text: string) => string, line: number]>([
     ["with a changed byte", (lines) => lines.replace("Three things.", "three things."), 4],
-    ["with a line twice", (lines) => lines.replace(/^(.*\n)(.*\n)/, "$1$2$2"), 3],
+    ["with a repeated line", (lines) => lines.replace(/^(.*\n)(.*\n)/, "$1$2$2"), 3],
     ["of another version", (lines) => lines.replace(":1}", ":2}"), 1],
-    ["with the line ends of another system", (lines) => lines.replaceAll("\n", "\r\n"), 1],
-    ["of something else", () => "Dear diary,\n", 1],
-  ])("of a file %s throws journal-damaged with the line", async ([, change, line]) => {
+    ["with CRLF line ends", (lines) => lines.replaceAll("\n", "\r\n"), 1],
+    ["of plain text", () => "Dear diary,\n", 1],
+  ])("throws journal-damaged with the line for a file %s", async ([, change, line]) => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     writeFileSync(path, change(readFileSync(path, "utf8")));
     await expect(inspectJournal(path)).rejects.toMatchObject({ code: "journal-damaged", details: { line } });
   });
 
-  it.for([1, 2, 4, undefined])("refuses records of version %s, and says which version it reads", async (version) => {
+  it.for([1, 2, 4, undefined])("refuses records of version %s and names the version it reads", async (version) => {
     const { journal } = await runToolLoop(optionsFor(looks));
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { run: object } };
     const saved: SavedJournal = JSON.parse(JSON.stringify({ steps: { ...steps, run: { ...steps.run, version } } }));
@@ -192,12 +192,12 @@ describe("inspectJournal", () => {
     await expect(inspectJournal(other)).rejects.toThrow(`have version ${version}, but this version of turnwright reads 3`);
   });
 
-  it("refuses records that do not begin with a run", async () => {
+  it("refuses records that do not begin with a run record", async () => {
     const other = memoryJournal({ steps: { "i0/inbox": { now: 1, token: "t" } } });
     await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch" });
   });
 
-  it("of a run that was drained, and went on, says the state after it went on", async () => {
+  it("reports a drained run as suspended, and as completed once it was resumed", async () => {
     const journal = memoryJournal();
     const control = createLoopControl();
     const turns: readonly MockMessage[] = [toolCall("look"), text("Done.")];
@@ -208,7 +208,7 @@ describe("inspectJournal", () => {
     expect([drained.status, factsIn(await inspectJournal(journal))]).toEqual(["suspended", factsOf(done)]);
   });
 
-  it("of a run that was told more after its answer says that it goes on, and then its second answer", async () => {
+  it("reports a steered run as running after its first answer, then reports its second answer", async () => {
     const store = createDurableStore();
     const control = createLoopControl();
     const turns: readonly MockMessage[] = [text("First."), text("Second.")];
@@ -222,7 +222,7 @@ describe("inspectJournal", () => {
     expect([result.text, factsIn(await inspectJournal(store.open()))]).toEqual(["Second.", factsOf(result)]);
   });
 
-  it("holds the messages of the run once, and finds them in the first record", async () => {
+  it("finds the initial messages, which the file holds only once", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const content = `Read this. ${"x".repeat(1_000)}`;
     await runToolLoop({ ...optionsFor(looks, { messages: [{ role: "user", content }] }), journal: fileJournal(path) });
@@ -231,7 +231,7 @@ describe("inspectJournal", () => {
     expect((await inspectJournal(path)).messages[0]).toEqual({ role: "user", content });
   });
 
-  it("reads through a replay", async () => {
+  it("reads a replayJournal, even while the file is locked", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const result = await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     const close = await fileJournal(path).open();
@@ -239,7 +239,7 @@ describe("inspectJournal", () => {
     await close();
   });
 
-  it("refuses what is neither a path nor a journal that can be read, and says that a file is missing", async () => {
+  it("throws invalid-option for an unreadable source and ENOENT for a missing file", async () => {
     const { durable, step, all } = createDurableStore().open();
     for (const source of ["", undefined, {}, 7, { durable, step, all }, { durable, step, all, read: () => ({}) }]) {
       await expect(inspectJournal(source as never)).rejects.toMatchObject({ code: "invalid-option" });

@@ -20,13 +20,13 @@ import { type Plan, plans } from "../loop/random-run.ts";
 import { type More, runPlan } from "../loop/run-plan.ts";
 import { factsIn, factsOf } from "./inspection.ts";
 
-/** Inside, "ask" waits for a person if the plan asks. */
+/** In the nested run, "ask" waits for approval if the plan says so. */
 const agentFor = ({ approve }: Plan): Tool =>
   createAgent([tool("note", () => 1), tool("ask", () => 2, { needsApproval: approve === "ask" })], ["note", "ask"]);
 
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
 
-/** The records of a journal that gives them at once. */
+/** Reads a journal whose `read` is synchronous. */
 const recordsOf = ({ read }: Journal): ReadonlyMap<string, unknown> => (read?.() ?? new Map()) as ReadonlyMap<string, unknown>;
 
 interface Playing {
@@ -36,16 +36,16 @@ interface Playing {
   readonly more?: Partial<LoopOptions>;
 }
 
-/** Runs a plan. Whenever the run tells what it knows, which is before a stream and in a tool, its journal has to say the same. */
+/** Runs a plan, and compares the journal with the state of the run before each stream and in each tool. */
 async function play({ plan, nested, journal, more = {} }: Playing): Promise<LoopResult> {
   const before = recordsOf(journal).size;
   const compare = async (known: { readonly messages: readonly Message[]; readonly usage?: unknown }): Promise<void> => {
-    // The run goes on meanwhile.
+    // Read now, because the run continues during the inspection.
     const records = recordsOf(journal);
     // An execution that has added nothing yet has left no trace.
     if (records.size === before) return;
     const { status, messages, usage } = await inspectJournal({ ...journal, read: () => records });
-    // In memory nothing tells a call that runs beside one that waits from a call that waits as well.
+    // A memory journal does not distinguish a running call from a waiting one.
     expect(journal.durable ? ["running"] : ["running", "suspended"]).toContain(status);
     if (status === "running") expect(json(messages)).toEqual(json(known.messages));
     if (known.usage !== undefined) expect(json(usage)).toEqual(json(known.usage));
@@ -77,7 +77,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   return result;
 }
 
-/** A decision about every call that waits. */
+/** A decision for every waiting call. */
 const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
   Object.fromEntries(
     (reason.kind === "approval-required" ? reason.calls : []).map(({ id }, index) => [
@@ -102,7 +102,7 @@ function storeOf(records: readonly (readonly [key: string, answer: string])[]): 
   return store;
 }
 
-/** With other limits a run may end again for the reason that is recorded, and name other numbers. */
+/** Keeps only the kind of the reason: with other limits, a run may end for the recorded reason with other numbers. */
 const numberless = (facts: ReturnType<typeof factsOf>): unknown => ({
   ...facts,
   reason: (facts.reason as { kind: string }).kind,
@@ -118,7 +118,7 @@ const chains = fc.record({
   durable: fc.boolean(),
 });
 
-it("a journal says of its run what the run knows, and in the end what its result says, however often it is made again", async () => {
+it("inspectJournal: agrees with a random run while it runs, and with each of its results", async () => {
   await fc.assert(
     fc.asyncProperty(chains, async ({ first, others, nested, asks, durable }) => {
       const plan = askable(first, asks);
@@ -148,7 +148,7 @@ it("a journal says of its run what the run knows, and in the end what its result
   );
 });
 
-it("a journal that is cut after any record is read as a run that goes on, or that had ended by then, and then goes on", async () => {
+it("inspectJournal: reads a journal that was cut after any record, and its resumed run", async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.boolean(), async (whatever, nested) => {
       const plan = askable(whatever, false);

@@ -1,4 +1,4 @@
-// After each execution a journal says of its run what the result of that execution says.
+// After each execution, the inspection of the journal equals the result of that execution.
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -26,73 +26,73 @@ const hooks: LoopOptions["hooks"] = { onIteration: () => undefined };
 /** Executions of one run, each with the options that differ. */
 const runs: readonly (readonly [what: string, turns: readonly MockMessage[], executions: readonly Partial<LoopOptions>[]])[] = [
   ["answered", [[toolCall("look"), toolCall("look"), counted], text("Done.")], [{}]],
-  ["said nothing", [text("")], [{}]],
+  ["gave an empty answer", [text("")], [{}]],
   [
-    "refused calls",
+    "made invalid calls",
     [[toolCall("nope"), toolCall("strict", { n: "1" }), toolCall("look", {}, { rawArgs: "{" })], text("Done.")],
     [{}],
   ],
-  ["came to its limit of tool calls", [[toolCall("look"), toolCall("look")], text("Done.")], [{ limits: { maxToolCalls: 1 } }]],
+  ["reached maxToolCalls", [[toolCall("look"), toolCall("look")], text("Done.")], [{ limits: { maxToolCalls: 1 } }]],
   [
-    "came to its limit of tool calls, and waits for people under a higher one",
+    "reached maxToolCalls, and then awaits approval under a higher limit",
     [[toolCall("look"), toolCall("pay"), toolCall("look")], text("Done.")],
     [{ limits: { maxToolCalls: 1 } }, {}],
   ],
-  ["came to its limit of iterations", looks, [{ limits: { maxIterations: 2 } }]],
-  ["went on with a higher limit", looks, [{ limits: { maxIterations: 1 } }, { limits: { maxIterations: 3 } }, {}]],
-  ["ended earlier with a lower limit", looks, [{}, { limits: { maxIterations: 2 } }]],
+  ["reached maxIterations", looks, [{ limits: { maxIterations: 2 } }]],
+  ["continued under a higher limit", looks, [{ limits: { maxIterations: 1 } }, { limits: { maxIterations: 3 } }, {}]],
+  ["ended earlier under a lower limit", looks, [{}, { limits: { maxIterations: 2 } }]],
   [
-    "was tried again at its limit, and then had a higher one",
+    "was retried at its limit, and then continued under a higher one",
     looks,
     [{ limits: { maxIterations: 2 } }, { limits: { maxIterations: 2 }, resume: "retry-last" }, {}],
   ],
-  ["had a last word", [toolCall("look"), text("So.")], [{ limits: { maxIterations: 1 }, policies: { finalAnswer: true } }]],
   [
-    "had a last word, and went on with a higher limit",
+    "gave a final answer at maxIterations",
+    [toolCall("look"), text("So.")],
+    [{ limits: { maxIterations: 1 }, policies: { finalAnswer: true } }],
+  ],
+  [
+    "gave a final answer, and continued under a higher limit",
     [toolCall("look"), text("So.")],
     [{ limits: { maxIterations: 1 }, policies: { finalAnswer: true } }, { policies: { finalAnswer: true } }],
   ],
   [
-    "had a last word after too many tool calls",
+    "gave a final answer at maxToolCalls",
     [[toolCall("look"), toolCall("look")], toolCall("look"), text("So.")],
     [{ limits: { maxToolCalls: 1 }, policies: { finalAnswer: true } }],
   ],
   ["failed", [toolCall("look"), busy], [{}]],
-  ["failed, and failed again", [toolCall("look"), busy], [{}, { resume: "retry-last" }, {}]],
-  ["failed, and was tried again", [toolCall("look"), busy], [{}, { resume: "retry-last", provider: say(looks) }]],
-  ["ended with a tool", [toolCall("over")], [{}]],
-  ["ended with a tool, under a hook", [toolCall("over")], [{ hooks }]],
-  ["went on after a hook", [toolCall("look"), text("Done.")], [{ hooks }]],
-  ["was ended by a hook", [toolCall("look")], [{ hooks: { onIteration: () => ({ abort: true, reason: "no" }) } }]],
-  ["was stopped by a condition", looks, [{ policies: { stopWhen: ({ iteration }) => iteration === 2 } }]],
-  ["gave an answer that does not fit", [text("1"), text("2")], [{ policies: misfit }]],
+  ["failed, and failed again on a retry", [toolCall("look"), busy], [{}, { resume: "retry-last" }, {}]],
+  ["failed, and succeeded on a retry", [toolCall("look"), busy], [{}, { resume: "retry-last", provider: say(looks) }]],
+  ["was ended by a tool", [toolCall("over")], [{}]],
+  ["was ended by a tool, with an onIteration hook", [toolCall("over")], [{ hooks }]],
+  ["continued after an onIteration hook", [toolCall("look"), text("Done.")], [{ hooks }]],
+  ["was aborted by an onIteration hook", [toolCall("look")], [{ hooks: { onIteration: () => ({ abort: true, reason: "no" }) } }]],
+  ["was stopped by stopWhen", looks, [{ policies: { stopWhen: ({ iteration }) => iteration === 2 } }]],
+  ["gave an answer that failed output validation", [text("1"), text("2")], [{ policies: misfit }]],
   [
-    "was asked once more for an answer that fits",
+    "was resumed with one more output retry",
     [text("1"), text("2"), text("3")],
     [{ policies: misfit }, { policies: { output: structuredOutput(strict, { maxRetries: 2 }) } }],
   ],
-  ["repeats itself", looks, [{ policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) } }]],
+  ["was stopped by loop detection", looks, [{ policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) } }]],
   [
-    "was told of its loops",
+    "was warned by loop detection",
     [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")],
     [{ policies: { loopDetection: detectLoops({ threshold: 2, action: "inject-warning" }) } }],
   ],
+  ["processed its tool results", looks, [{ policies: { results: processResults({ processor: (_, output) => `${output}!` }) } }]],
+  ["has a price", looks, [{ pricing: ({ totalTokens }) => totalTokens / 1_000 }]],
+  ["awaits approval", waits, [{}]],
   [
-    "has results that were processed",
-    looks,
-    [{ policies: { results: processResults({ processor: (_, output) => `${output}!` }) } }],
-  ],
-  ["knows its costs", looks, [{ pricing: ({ totalTokens }) => totalTokens / 1_000 }]],
-  ["waits for people", waits, [{}]],
-  [
-    "has a call beyond its limit that asks",
+    "has a call beyond maxToolCalls that needs approval",
     [[toolCall("look"), toolCall("pay", { n: 1 })], text("Done.")],
     [{ limits: { maxToolCalls: 1 } }, { limits: { maxToolCalls: 1 } }, { limits: { maxToolCalls: 1 } }],
   ],
-  ["was decided about in part", waits, [{}, { decisions: { [own]: { kind: "deny", reason: "no" } } }]],
-  ["was decided about", waits, [{}, { decisions: { [own]: { kind: "approve" }, [inner]: { kind: "approve" } } }]],
+  ["got one of its two decisions", waits, [{}, { decisions: { [own]: { kind: "deny", reason: "no" } } }]],
+  ["got both of its decisions", waits, [{}, { decisions: { [own]: { kind: "approve" }, [inner]: { kind: "approve" } } }]],
   [
-    "was put off, and edited",
+    "got one decision put off and one call modified",
     waits,
     [{ decisions: {} }, { decisions: { [own]: { kind: "ask" }, [inner]: { kind: "modify", args: { n: 9 } } } }],
   ],
@@ -109,7 +109,7 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
   ],
   ["memory", () => (last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal)))],
   [
-    "a journal of an engine",
+    "a durable store",
     () => {
       const store = createDurableStore();
       return () => store.open();
@@ -118,7 +118,7 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
 ];
 
 describe.for(stores)("inspectJournal of %s", ([, make]) => {
-  it.for(runs)("of a run that %s says what the result says, after each execution", async ([, turns, executions]) => {
+  it.for(runs)("matches each result of a run that %s", async ([, turns, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
     for (const more of executions) {

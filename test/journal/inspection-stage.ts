@@ -1,4 +1,4 @@
-// A run to be inspected: calls that wait for a person, inside a nested run too.
+// A run to inspect, with calls that await approval, one of them in a nested run.
 
 import { defineAgentTool, type LoopOptions, toolResult } from "turnwright";
 import {
@@ -19,11 +19,11 @@ const refuse = { validate: () => ({ issues: [{ message: "no" }] }), jsonSchema: 
 /** A schema that nothing fits. */
 export const strict = { "~standard": { version: 1, vendor: "test", ...refuse } } as never;
 
-/** A model that says the same in each execution. */
+/** A model that sends the same messages in each execution. */
 export const say = (turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(({ messages: said }) => turns[said.filter(({ role }) => role === "assistant").length]);
 
-/** A run whose model says `turns`. "pay" waits for a person; "research" is a run of its own that pays as well. */
+/** A run whose model sends `turns`. "pay" needs approval, and "research" is a nested run that calls "pay" too. */
 export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): LoopOptions {
   const pay = tool("pay", () => "paid", { needsApproval: true });
   const research = defineAgentTool({

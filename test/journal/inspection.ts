@@ -14,7 +14,7 @@ function toQuestion(call: PendingCall): unknown {
   return { id, callId, name, args, ...(toolChanges === undefined ? {} : { toolChanges }) };
 }
 
-/** The facts of an inspection that a result has as well; of its pending calls those that a decision is for. */
+/** The fields of an inspection that a result has too, with only those pending calls that await a decision. */
 export function factsIn({ lastSeenMs: _, runId: __, initialMessages: ___, ...facts }: JournalInspection): Facts {
   const questions = facts.pendingCalls.filter(({ state }) => state === "awaiting-approval").map(toQuestion);
   return plain({ ...facts, pendingCalls: questions });

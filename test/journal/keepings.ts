@@ -17,7 +17,7 @@ import { makeFolder } from "./folder.ts";
 /** Opens the journal of the next process. */
 export type OpenNext = () => Journal;
 
-/** The journals that a run can go on over. */
+/** The journals that a run can be resumed from. */
 export const keepings: readonly (readonly [name: string, make: () => OpenNext])[] = [
   ["a saved journal in memory", keepInMemory],
   ["a journal file", keepInFile],
@@ -43,7 +43,7 @@ interface Life {
   readonly provider: MockProvider;
 }
 
-/** Starts the next process of one run: what the model says in it, and what is different in it. */
+/** Starts the next process of one run, with the messages of the model and the options that differ. */
 export type Live = (turns: readonly MockMessage[], more?: Partial<LoopOptions>) => Promise<Life>;
 
 /** Processes of one run over one journal. */
@@ -61,5 +61,5 @@ export function plainOf({ journal: _, undelivered: __, ...rest }: LoopResult): u
   return JSON.parse(JSON.stringify(rest));
 }
 
-/** The journal of the next process, if it does nothing new. */
+/** The journal of the next process as a replay, which runs nothing. */
 export const playAgain = (open: OpenNext): Journal => replayJournal(open());

@@ -1,4 +1,4 @@
-// Processes that live through a run until they kill themselves, and what has to be so when another one goes on.
+// Processes that kill themselves in the middle of a run, and checks that another process can resume it.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ export interface Whole {
   readonly keys: readonly string[];
 }
 
-/** A life that ends as its death says. */
+/** A life whose process is killed. */
 export interface ShortLife extends Life {
   readonly death: Death;
 }
@@ -33,18 +33,18 @@ const isAsked = (key: string): boolean => /\/approval\/\d+\/\w+$/.test(key);
 const isSafe = (key: string): boolean => safeTools.has(key.split("/").at(-1) ?? "");
 const intentOf = (key: string): string => key.replace(/tool(\/\d+\/\w+)$/, "intent$1");
 
-/** Every death that a process can die that writes these records: around each of them, and inside each tool. */
+/** Every moment at which a process with these records can be killed: around each record, and inside each tool. */
 export function deathsOf(keys: readonly string[]): readonly Death[] {
   return [
-    ...keys.map((_, index): Death => ({ when: "behind the record", count: index + 1 })),
+    ...keys.map((_, index): Death => ({ when: "after record", count: index + 1 })),
     ...keys.flatMap((key, index): readonly Death[] =>
-      isTool(key) || isModel(key) ? [{ when: "before the record", count: index + 1 }] : [],
+      isTool(key) || isModel(key) ? [{ when: "before record", count: index + 1 }] : [],
     ),
-    ...keys.filter(isTool).map((key): Death => ({ when: "within the tool", key })),
+    ...keys.filter(isTool).map((key): Death => ({ when: "within tool", key })),
   ];
 }
 
-/** A death in words. */
+/** The name of a death, for titles and folders. */
 export const nameOf = (death: Death): string => `${death.when} ${"key" in death ? death.key : death.count}`;
 
 /** A folder of its own for a life. */
@@ -54,7 +54,7 @@ export function folderOf(folder: string, death: Death | "whole"): string {
   return own;
 }
 
-/** Lets each life be lived by a process of its own, three at a time; how each ended. All are over, and waited for. */
+/** Runs each life in a process of its own, three at a time. Returns how each process ended, once all have. */
 export async function killProcesses(folder: string, lives: readonly ShortLife[]): Promise<ReadonlyMap<ShortLife, unknown>> {
   const program = join(folder, "life.mjs");
   await build({
@@ -104,7 +104,7 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   expect(noted("approved")).toHaveLength(lost.filter(isAsked).length);
   const begun = noted("began", [...before, ...after]).filter((key) => !isSafe(key));
   expect(begun).toEqual([...new Set(begun)]);
-  if (death.when === "within the tool") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
+  if (death.when === "within tool") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
 
   // Nothing else is lost: the answers equal those of an undisturbed run, and all of them are recorded.
   const answers = answersOf(whole.result).map((part): unknown => {

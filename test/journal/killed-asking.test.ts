@@ -1,4 +1,4 @@
-// A run that waits for a person: one process ends waiting, the next one is told and is killed, and a third one is told the same.
+// A run that awaits approval. The first process suspends, the second gets the decisions and is killed, the third gets them again.
 
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,13 +33,13 @@ const lives = deathsOf(whole.keys.slice(before.length)).map((death): ShortLife =
 });
 const ends = await killProcesses(root, lives);
 
-it("waits for a call of its own, and for one inside a call, and goes on with both", () => {
+it("fileJournal: a run awaits approval of a call and a nested call, and resumes with both", () => {
   expect(waiting.reason.kind === "approval-required" && waiting.reason.calls.map(({ id }) => id).sort()).toEqual([
     "call_i0_2/call_i0_0",
     "call_i0_3",
   ]);
   expect(result.text).toBe("Done.");
-  expect(lives.flatMap(({ death }) => (death.when === "within the tool" ? [death.key] : [])).sort()).toEqual([
+  expect(lives.flatMap(({ death }) => (death.when === "within tool" ? [death.key] : [])).sort()).toEqual([
     "i0/tool/2/research/i0/tool/0/dig",
     "i0/tool/3/pay",
     "i1/tool/1/note",
@@ -48,7 +48,7 @@ it("waits for a call of its own, and for one inside a call, and goes on with bot
 
 const named = lives.map((life) => [nameOf(life.death), life] as const);
 
-it.for(named)("goes on in a third process where the second was killed %s", async ([, life]) => {
+it.for(named)("fileJournal: a third process finishes an approved run whose second process was killed %s", async ([, life]) => {
   expect(ends.get(life)).toBe("SIGKILL");
   await checkGoesOn(life, whole);
 });

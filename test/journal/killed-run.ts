@@ -19,8 +19,8 @@ import { createMockProvider, type MockProvider, type MockMessage, text, toolCall
 
 /** When a process kills itself: around the n-th record that it writes itself, or inside a tool. */
 export type Death =
-  | { readonly when: "before the record" | "behind the record"; readonly count: number }
-  | { readonly when: "within the tool"; readonly key: string };
+  | { readonly when: "before record" | "after record"; readonly count: number }
+  | { readonly when: "within tool"; readonly key: string };
 
 /** One process of the run. */
 export interface Life {
@@ -38,7 +38,7 @@ export const safeTools: ReadonlySet<string> = new Set(["look"]);
 /** The journal of a folder. */
 export const journalIn = (folder: string): string => join(folder, "run.jsonl");
 
-/** The notes of a folder: what was begun, ended and asked, by key. */
+/** The notes of a folder: the keys of tools that began and ended, of model requests, and of approvals. */
 export const notesIn = (folder: string): string => join(folder, "notes.txt");
 
 const outer: readonly MockMessage[] = [
@@ -55,7 +55,7 @@ const outer: readonly MockMessage[] = [
 const inner: readonly MockMessage[] = [[toolCall("dig"), toolCall("look", { n: 6 })], text("Found.")];
 const inputSchema = { type: "object" } as const;
 
-/** Lives until the run ends, or the process. */
+/** Runs until the run ends or the process dies. */
 export function live({ folder, death, asks, decisions }: Life): Promise<LoopResult> {
   const note = (line: string): void => appendFileSync(notesIn(folder), `${line}\n`);
   const approve: Approve = ({ callId, name, args }) => {
@@ -79,7 +79,7 @@ export function live({ folder, death, asks, decisions }: Life): Promise<LoopResu
         const key = idempotencyKey.slice("killed/".length);
         note(`began ${key}`);
         await Promise.resolve();
-        if (death?.when === "within the tool" && death.key === key) die();
+        if (death?.when === "within tool" && death.key === key) die();
         note(`ended ${key}`);
         return args;
       },
@@ -107,7 +107,7 @@ export function live({ folder, death, asks, decisions }: Life): Promise<LoopResu
   });
 }
 
-/** The file, and a process that dies around one of its own records. */
+/** A file journal whose process dies around one of its own records. */
 function mortalJournal(folder: string, death: Death | undefined): Journal {
   let begun = 0;
   let written = 0;
@@ -115,7 +115,7 @@ function mortalJournal(folder: string, death: Death | undefined): Journal {
     fsync: false,
     redact({ answer }) {
       begun += 1;
-      if (death?.when === "before the record" && death.count === begun) die();
+      if (death?.when === "before record" && death.count === begun) die();
       return answer;
     },
   });
@@ -123,13 +123,13 @@ function mortalJournal(folder: string, death: Death | undefined): Journal {
     const ran = new Set<string>();
     const answer = await journal.step({ ...one, run: (call) => (ran.add(one.key), one.run(call)) });
     written += ran.size;
-    if (death?.when === "behind the record" && written >= death.count) die();
+    if (death?.when === "after record" && written >= death.count) die();
     return answer;
   };
   return { ...journal, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
 }
 
-/** Not a word more is said or written. */
+/** Ends the process at once: nothing more is written. */
 function die(): never {
   process.kill(process.pid, "SIGKILL");
   throw new Error("The process goes on.");

@@ -39,13 +39,13 @@ const ends: readonly (readonly [
   ["an answer", [text("Hi.")], {}, ["i0/inbox-end", "close"]],
   ["a failed stream", [fail({ status: 503 })], {}, ["i0/inbox-end", "close"]],
   ["a limit", [toolCall("quick")], { limits: { maxIterations: 1 } }, ["i1/inbox-end", "close"]],
-  ["a call that waits", [toolCall("quick")], { policies: ask }, ["close"]],
+  ["a waiting call", [toolCall("quick")], { policies: ask }, ["close"]],
 ];
 
 describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => ({ end, turns, more, place }))))(
-  "while $place of a run is written that ends with $end",
+  "control during a slow $place of a run that ends with $end",
   ({ turns, more, place }) => {
-    it.for(verbs)("%s comes too late, and says so", async ([, act]) => {
+    it.for(verbs)("%s() has no effect and returns finished", async ([, act]) => {
       const clock = createTestClock();
       const store = createDurableStore();
       const playing = play(turns, {
@@ -69,7 +69,7 @@ describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => 
   },
 );
 
-it("a stop takes effect where a steered message may still be answered", async () => {
+it("control.stop(): takes effect while a steered message could still be answered", async () => {
   const clock = createTestClock();
   const control = createLoopControl();
   const journal = slowAt("i0/inbox-end", clock, createDurableStore().open());
@@ -82,7 +82,7 @@ it("a stop takes effect where a steered message may still be answered", async ()
   expect([answer, reason.kind, textsOf(undelivered)]).toEqual(["accepted", "stopped", ["More."]]);
 });
 
-it("a stop takes effect where a retry may still follow", async () => {
+it("control.stop(): takes effect while a retry could still follow", async () => {
   const clock = createTestClock();
   const store = createDurableStore();
   await play([fail({ status: 503 })], { runId: "late", journal: store.open() }).result;

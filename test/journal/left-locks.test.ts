@@ -7,7 +7,7 @@ import { fileJournal } from "turnwright/journal";
 import { runOver } from "./file-run.ts";
 import { makeFolder } from "./folder.ts";
 
-/** A claim as a process like this one makes it. */
+/** Returns a claim as this process writes it. */
 async function readOwnClaim(): Promise<object> {
   const path = join(makeFolder(), "run.jsonl");
   const close = await fileJournal(path).open();
@@ -18,7 +18,7 @@ async function readOwnClaim(): Promise<object> {
 
 const readLink = (path: string): string => (existsSync(path) ? readlinkSync(path) : "");
 
-describe("a lock that was left behind", () => {
+describe("fileJournal: a leftover lock", () => {
   const line = (claim: object): string => `;\n${JSON.stringify(claim)}\n`;
   const isLinux = process.platform === "linux";
   const isOnHost = readLink("/proc/self/ns/pid") === "pid:[4026531836]" && existsSync("/etc/machine-id");
@@ -26,37 +26,61 @@ describe("a lock that was left behind", () => {
   type Lock = (claims: { readonly self: object; readonly own: object; readonly gone: { readonly pid: number } }) => string;
 
   it.for<[whose: string, lock: Lock, end: "taken" | "visible" | "invisible"]>([
-    ["a process that is gone", ({ gone }) => line(gone), "taken"],
-    ["several that are gone", ({ gone }) => line(gone) + line({ ...gone, token: "u" }), "taken"],
-    ["nobody", () => "", "taken"],
-    ["one that died over its first word", ({ own }) => line(own).slice(0, 9), "taken"],
-    ["one whose claim a full disk cut off before its end", ({ own }) => line(own).slice(0, -1), "taken"],
-    ["one of this process that never got it", ({ self }) => line(self), "taken"],
-    ["one that was refused", ({ own }) => line({ ...own, token: "x" }) + line({ withdrawn: "x" }), "taken"],
-    ["what is no claim", () => '\nnull\n[]\n{"pid":1}\n"x"\n{"token":1,"pid":1,"host":"h"}\n', "taken"],
-    ["a live process", ({ own }) => line(own), "visible"],
-    ["a live process, after one that is gone", ({ own, gone }) => line(gone) + line(own), "visible"],
-    ["a process of another user", ({ own }) => line({ ...own, pid: 1, start: undefined }), "visible"],
-    ["a process whose id another one has now", ({ own }) => line({ ...own, start: "1" }), isLinux ? "taken" : "visible"],
-    ["a process of another machine", ({ gone }) => line({ ...gone, host: `not-${hostname()}` }), "invisible"],
-    ["a process of another machine of the same name", ({ gone }) => line({ ...gone, boot: "b", machine: "m" }), "invisible"],
+    ["is taken over if its process is gone", ({ gone }) => line(gone), "taken"],
     [
-      "a process of another container of the same name",
+      "is taken over if several processes claimed it and all are gone",
+      ({ gone }) => line(gone) + line({ ...gone, token: "u" }),
+      "taken",
+    ],
+    ["is taken over if it is empty", () => "", "taken"],
+    ["is taken over if its process died while writing the claim", ({ own }) => line(own).slice(0, 9), "taken"],
+    ["is taken over if a full disk cut off the end of its claim", ({ own }) => line(own).slice(0, -1), "taken"],
+    ["is taken over if this process claimed it and never got it", ({ self }) => line(self), "taken"],
+    ["is taken over if its claim was withdrawn", ({ own }) => line({ ...own, token: "x" }) + line({ withdrawn: "x" }), "taken"],
+    ["is taken over if no line of it is a claim", () => '\nnull\n[]\n{"pid":1}\n"x"\n{"token":1,"pid":1,"host":"h"}\n', "taken"],
+    ["locks the journal if its process is alive", ({ own }) => line(own), "visible"],
+    [
+      "locks the journal if a live process claimed it after one that is gone",
+      ({ own, gone }) => line(gone) + line(own),
+      "visible",
+    ],
+    ["locks the journal if its process is of another user", ({ own }) => line({ ...own, pid: 1, start: undefined }), "visible"],
+    [
+      "is taken over on Linux if another process has the process id now",
+      ({ own }) => line({ ...own, start: "1" }),
+      isLinux ? "taken" : "visible",
+    ],
+    [
+      "locks the journal if its process is on another machine",
+      ({ gone }) => line({ ...gone, host: `not-${hostname()}` }),
+      "invisible",
+    ],
+    [
+      "locks the journal if its process is on another machine of the same name",
+      ({ gone }) => line({ ...gone, boot: "b", machine: "m" }),
+      "invisible",
+    ],
+    [
+      "locks the journal if its process is in another container of the same name",
       ({ gone }) => line({ ...gone, namespace: "pid:[1] time:[1]" }),
       "invisible",
     ],
     [
-      "a container before a restart of the machine",
+      "locks the journal if its process was in a container before the machine restarted",
       ({ gone }) => line({ ...gone, boot: "b", namespace: "pid:[1] " }),
       "invisible",
     ],
-    ["a process before a restart of the machine", ({ own }) => line({ ...own, boot: "b" }), isOnHost ? "taken" : "invisible"],
     [
-      "a process of which only its id is known",
+      "is taken over on a host if its process ran before the machine restarted",
+      ({ own }) => line({ ...own, boot: "b" }),
+      isOnHost ? "taken" : "invisible",
+    ],
+    [
+      "locks the journal on Linux if only the process id is known",
       ({ gone }) => line({ token: "t", pid: gone.pid, host: hostname() }),
       isLinux ? "invisible" : "taken",
     ],
-  ])("by %s", async ([, lockOf, end]) => {
+  ])("%s", async ([, lockOf, end]) => {
     const path = join(makeFolder(), "run.jsonl");
     const self = await readOwnClaim();
     const own = { ...self, token: "t", instance: "i", pid: process.pid };
@@ -72,7 +96,7 @@ describe("a lock that was left behind", () => {
     expect(existsSync(`${path}.lock`) && readFileSync(`${path}.lock`, "utf8")).toBe(end === "taken" ? false : lock);
   });
 
-  it("that somebody removed, and another has taken since, is left to that one", async () => {
+  it("is kept on close if another writer has taken it since", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const close = await fileJournal(path).open();
     const lock = line({ token: "t", pid: process.pid, host: hostname() });

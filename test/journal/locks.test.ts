@@ -13,8 +13,8 @@ import { canUnshare, startWriter } from "./writer-process.ts";
 
 const locked = (pid: number = process.pid): object => ({ code: "journal-locked", details: { pid, host: hostname() } });
 
-describe("two writers of one file", () => {
-  it("in two processes: the second is refused, until the first is dead", async () => {
+describe("fileJournal: exclusive access", () => {
+  it("a second process gets journal-locked until the first is dead", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const writer = await startWriter();
     expect(await writer.open(path)).toBe("open");
@@ -28,7 +28,7 @@ describe("two writers of one file", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("in several processes that find a dead writer at once: exactly one gets the file, in each of 20 rounds", async () => {
+  it("exactly one of three racing processes gets the file of a dead writer", async () => {
     const folder = makeFolder();
     const dead = await startWriter();
     const paths = Array.from({ length: 20 }, (_, round) => join(folder, `${round}.jsonl`));
@@ -42,7 +42,7 @@ describe("two writers of one file", () => {
     for (const writer of writers) await writer.kill();
   });
 
-  it.skipIf(!canUnshare)("in two PID namespaces: the second is refused, also when the first is dead", async () => {
+  it.skipIf(!canUnshare)("a writer in another PID namespace gets journal-locked, even if the first is dead", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const writer = await startWriter({ isContained: true });
     expect(await writer.open(path)).toBe("open");
@@ -59,10 +59,10 @@ describe("two writers of one file", () => {
   });
 
   it.for<[what: string, other: (folder: string, path: string) => string]>([
-    ["journals of one path", (_, path) => path],
-    ["paths of one file", (folder) => join(folder, ".", "..", folder.split("/").at(-1) ?? "", "run.jsonl")],
-    ["links", (folder, path) => (symlinkSync(path, join(folder, "link.jsonl")), join(folder, "link.jsonl"))],
-  ])("by two %s: the second is refused while the first is open", async ([, other]) => {
+    ["through the same path", (_, path) => path],
+    ["through a path built with `..`", (folder) => join(folder, ".", "..", folder.split("/").at(-1) ?? "", "run.jsonl")],
+    ["through a symbolic link", (folder, path) => (symlinkSync(path, join(folder, "link.jsonl")), join(folder, "link.jsonl"))],
+  ])("a second writer %s gets journal-locked while the first is open", async ([, other]) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
     writeFileSync(path, "");
@@ -74,11 +74,11 @@ describe("two writers of one file", () => {
     expect((await runToolLoop(second)).text).toBe("Done.");
   });
 
-  it("by two hard links in one folder: the second is refused while the first is open", async () => {
+  it("a second writer through a hard link in the same folder gets journal-locked", async () => {
     const folder = makeFolder();
     const [a, b] = [join(folder, "a.jsonl"), join(folder, "b.jsonl")];
     writeFileSync(b, "");
-    // The second name comes while the file is open by the first.
+    // The second name is created while the file is open under the first.
     const close = await fileJournal(b).open();
     linkSync(b, a);
     await expect(runToolLoop(runOver(a).options)).rejects.toMatchObject(locked());
@@ -90,7 +90,7 @@ describe("two writers of one file", () => {
     expect([existsSync(`${a}.lock`), existsSync(`${b}.lock`)]).toEqual([false, false]);
   });
 
-  it("by hard links in two folders: both names are refused, and the error says what to do", async () => {
+  it("a file with hard links in two folders is refused under both names", async () => {
     const names = [join(makeFolder(), "a.jsonl"), join(makeFolder(), "b.jsonl")] as const;
     writeFileSync(names[0], "");
     linkSync(...names);
@@ -109,7 +109,7 @@ describe("two writers of one file", () => {
     ["moved", renameSync],
     ["removed", (path) => rmSync(path)],
     ["replaced", (path, other) => (writeFileSync(other, ""), renameSync(other, path))],
-  ])("of which one works on a file that is %s meanwhile: it writes nothing more", async ([, move]) => {
+  ])("a writer whose file is %s during the run rejects and writes nothing more", async ([, move]) => {
     const folder = makeFolder();
     const path = join(folder, "a.jsonl");
     const other = join(folder, "b.jsonl");
@@ -127,7 +127,7 @@ describe("two writers of one file", () => {
     expect([kept, existsSync(`${path}.lock`)]).toEqual([move === renameSync ? records[0] : undefined, false]);
   });
 
-  it("by one journal: the second run is refused, and the first goes on", async () => {
+  it("a second run with the same journal gets journal-locked, and the first run finishes", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const { options } = runOver(path);
     const journal = fileJournal(path);
@@ -146,7 +146,7 @@ describe("two writers of one file", () => {
     expect([seen, result.text, readRecords(path).length]).toEqual([[true, true, true], "Done.", 8]);
   });
 
-  it("at once: one of them has it", async () => {
+  it("exactly one of 12 simultaneous opens succeeds", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const ends = await Promise.allSettled(Array.from({ length: 12 }, () => fileJournal(path).open()));
     const open = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
@@ -157,7 +157,7 @@ describe("two writers of one file", () => {
     )();
   });
 
-  it("one of which lets go while the other takes hold: that one has the lock that is there, not the one that was", async () => {
+  it("a writer claims a new lock file if the old one is removed during its claim", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const probe = await openFile(join(path, "..", "probe"), "a");
     await probe.close();
@@ -174,7 +174,7 @@ describe("two writers of one file", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("one of which only reads disturb nobody", async () => {
+  it("a replayJournal reads the file while a writer holds it", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop(runOver(path).options);
     const close = await fileJournal(path).open();
@@ -184,7 +184,7 @@ describe("two writers of one file", () => {
   });
 });
 
-it("a write that is under way is waited for before the lock is let go of", async () => {
+it("fileJournal: close() waits for a write that is under way", async () => {
   const path = join(makeFolder(), "run.jsonl");
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => (begin = resolve));

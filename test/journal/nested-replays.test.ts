@@ -1,4 +1,4 @@
-// A call that is a run of its own, made again over its journal: what is recorded of the call is what became of it.
+// Replays of nested runs: the recorded outcome of the outer call decides.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -16,10 +16,10 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { play, tool } from "../loop/play.ts";
 import { createLives, keepings, type OpenNext, playAgain } from "./keepings.ts";
 
-/** With one that cannot say whether a step is recorded. */
+/** Includes a journal that cannot report whether a step is recorded. */
 const all: readonly (readonly [name: string, make: () => OpenNext])[] = [
   ...keepings,
-  ["a journal of `step` and `all`", () => createDurableStore().open],
+  ["a journal with only `step` and `all`", () => createDurableStore().open],
 ];
 
 interface Service {
@@ -49,12 +49,12 @@ function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Pr
   return { agent, charged: () => charged, asked: () => asked };
 }
 
-describe.for(all)("a run inside a call over %s", ([, make]) => {
+describe.for(all)("nested run over %s", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>, Partial<LoopOptions>]>([
     ["prepare failed", () => Promise.reject(new Error("The settings service is down.")), {}],
-    ["its options were misuse", (own) => ({ ...own, limits: { maxIterations: -1 } }), {}],
-    ["it was too deep", (own) => own, { limits: { maxDepth: 1 } }],
-  ])("is never started by a replay, if %s", async ([, failing, more]) => {
+    ["its options were invalid", (own) => ({ ...own, limits: { maxIterations: -1 } }), {}],
+    ["it exceeded maxDepth", (own) => own, { limits: { maxDepth: 1 } }],
+  ])("is not started by a replay if %s", async ([, failing, more]) => {
     let isDown = true;
     const { agent, charged, asked } = openService((own) => (isDown ? failing(own) : own));
     const open = make();
@@ -68,7 +68,7 @@ describe.for(all)("a run inside a call over %s", ([, make]) => {
     expect([plain(replayed.result), charged(), asked()]).toEqual([plain(first.result), 0, 0]);
   });
 
-  it("is never started by a replay, if the outer run was stopped while it was prepared", async () => {
+  it("is not started by a replay if the outer run stopped during prepare", async () => {
     const control = createLoopControl();
     const { agent, charged, asked } = openService((own) => {
       control.stop();
@@ -82,11 +82,11 @@ describe.for(all)("a run inside a call over %s", ([, make]) => {
   });
 });
 
-describe.for(keepings)("a run inside a call whose outcome is recorded, over %s", ([, make]) => {
+describe.for(keepings)("nested run with a recorded outcome, over %s", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions]>([
-    ["has more iterations to make", (own) => ({ ...own, limits: { maxIterations: 9 } })],
-    ["is asked something else", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],
-  ])("does nothing new where it now %s", async ([, change]) => {
+    ["has a higher maxIterations", (own) => ({ ...own, limits: { maxIterations: 9 } })],
+    ["has other messages", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],
+  ])("does nothing new if it now %s", async ([, change]) => {
     let isChanged = false;
     const { agent, charged, asked } = openService((own) => (isChanged ? change(own) : { ...own, limits: { maxIterations: 1 } }));
     const live = createLives(make(), [agent]);
@@ -98,7 +98,7 @@ describe.for(keepings)("a run inside a call whose outcome is recorded, over %s",
   });
 });
 
-it("a run inside a call keeps what it spent, if the outer run is stopped before it goes on", async () => {
+it("nested run: keeps its recorded usage if the resumed outer run is stopped first", async () => {
   const clock = createTestClock();
   const { agent } = openService((own) => own);
   const first = play([toolCall("agent"), text("Done.")], { tools: [agent], clock });

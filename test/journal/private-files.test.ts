@@ -1,4 +1,4 @@
-// Files that hold the conversation: no other user can read them, and the library writes to no file that another user chose.
+// Files that hold the conversation: other users cannot read them or redirect them to another file.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, lchownSync, linkSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const writers: readonly (readonly [name: string, write: (path: string) => Promis
 ];
 
 describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
-  it.for([0o644, 0o666, 0o640, 0o604])("takes the rights of others from a file of mode %o", async (mode) => {
+  it.for(["644", "666", "640", "604"])("removes the access of other users from a file of mode %s", async (mode) => {
     const path = join(makeFolder(), "a.jsonl");
     writeFileSync(path, "");
     chmodSync(path, mode);
@@ -29,7 +29,7 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
     expect([statSync(path).mode & 0o777, readFileSync(path, "utf8") === ""]).toEqual([0o600, false]);
   });
 
-  it("follows links of the user's own, also to a file that is not there yet", async () => {
+  it("follows the user's own links, even to a file that does not exist yet", async () => {
     const folder = makeFolder();
     symlinkSync("second", join(folder, "first"));
     symlinkSync("a.jsonl", join(folder, "second"));
@@ -38,7 +38,7 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
   });
 
   it.skipIf(!isRoot).for(["first", "second"])(
-    "refuses a link of another user, here the %s of two, and writes nothing",
+    "refuses a link of another user and writes nothing (the %s link of two)",
     async (foreign) => {
       const folder = makeFolder();
       const target = join(folder, "target");
@@ -63,7 +63,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
     ["a symbolic link", symlinkSync],
     ["a hard link", linkSync],
     ["a pipe", (_, lock) => void execFileSync("mkfifo", [lock])],
-  ])("refuses %s in the place of its lock, and writes nothing to it", async ([, plant]) => {
+  ])("refuses %s as its lock file and writes nothing to it", async ([, plant]) => {
     const folder = makeFolder();
     const path = join(folder, "a.jsonl");
     const target = join(folder, "target");
@@ -82,7 +82,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
   });
 });
 
-it.skipIf(!hasUsers)("recordTo refuses a file with other names, and leaves it as it was", async () => {
+it.skipIf(!hasUsers)("recordTo: refuses a file with other hard links and leaves it unchanged", async () => {
   const folder = makeFolder();
   const path = join(folder, "a.jsonl");
   writeFileSync(join(folder, "other"), "as it was");

@@ -52,8 +52,8 @@ const turns: readonly MockMessage[] = [[toolCall("order", { id: "A1" })], text("
 const schemas: readonly Schema[] = ["sync", "async"];
 const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, after })));
 
-describe.for(keepings)("a call over %s", ([, make]) => {
-  it.for(changes)("that was let through keeps its outcome ($before, then $after)", async ({ before, after }) => {
+describe.for(keepings)("recorded schema verdicts in %s", ([, make]) => {
+  it.for(changes)("keep the outcome of a valid call ($before schema, then $after schema)", async ({ before, after }) => {
     for (const isAgent of [false, true]) {
       const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
       const open = make();
@@ -67,7 +67,7 @@ describe.for(keepings)("a call over %s", ([, make]) => {
     }
   });
 
-  it.for(changes)("that was refused stays refused ($before, then $after)", async ({ before, after }) => {
+  it.for(changes)("keep an invalid call invalid ($before schema, then $after schema)", async ({ before, after }) => {
     for (const isAgent of [false, true]) {
       const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
       const open = make();
@@ -81,7 +81,7 @@ describe.for(keepings)("a call over %s", ([, make]) => {
     }
   });
 
-  it.for(changes)("whose edit was let through or refused has that said of it again ($before, then $after)", async (schema) => {
+  it.for(changes)("keep the verdict on edited arguments ($before schema, then $after schema)", async (schema) => {
     for (const id of ["B2", "never"]) {
       const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
       const { tools, ran, mind } = openShop({ mind: { fits: true, schema: schema.before } });
@@ -100,7 +100,7 @@ describe.for(keepings)("a call over %s", ([, make]) => {
   });
 });
 
-describe("a call that was found fit and did not come to run", () => {
+describe("resumed run: a valid call that had not run", () => {
   const cutBefore = async (result: LoopResult, key: string): Promise<ReturnType<typeof memoryJournal>> => {
     const { steps }: SavedJournal = JSON.parse(JSON.stringify(result.journal));
     const kept = Object.entries(steps);
@@ -111,7 +111,7 @@ describe("a call that was found fit and did not come to run", () => {
   it.for([
     { isAgent: false, key: "i0/tool/0/order" },
     { isAgent: true, key: "i0/agent/0/order" },
-  ])("does not run if its arguments do not fit any more: $key", async ({ isAgent, key }) => {
+  ])("does not run if the schema now rejects its arguments ($key)", async ({ isAgent, key }) => {
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" }, isAgent });
     const live = createLives(memoryJournal, tools);
     const first = await live(turns);
@@ -121,7 +121,7 @@ describe("a call that was found fit and did not come to run", () => {
     expect([outcomesOf(again.result), ran.length]).toEqual([["call_i0_0: invalid-input"], 1]);
   });
 
-  it("is not asked about if its arguments do not fit any more", async () => {
+  it("is denied without calling approve if the schema now rejects its arguments", async () => {
     const asked: unknown[] = [];
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" } });
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => (asked.push(args), { kind: "approve" });
@@ -134,14 +134,14 @@ describe("a call that was found fit and did not come to run", () => {
   });
 });
 
-it("asks the schema of a call once in a run that nobody disturbs, and makes no step for its answer", async () => {
+it("schema verdicts: an invalid call adds no journal step", async () => {
   const { tools, mind } = openShop({ mind: { fits: false, schema: "sync" } });
   const journal = memoryJournal();
   await createLives(() => journal, tools)(turns);
   expect([journal.keys(), mind.fits]).toEqual([["run", "i0/inbox", "i0/model", "i1/inbox", "i1/model", "i1/inbox-end"], false]);
 });
 
-describe("a call that was refused, or let through, for another reason than its schema", () => {
+describe("recorded verdicts on blocked, unknown and malformed calls", () => {
   const jsonSchema = { input: () => ({ type: "object" }) };
   const validate = (): unknown => ({ issues: [{ message: "no", path: ["n"] }] });
   const strict = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } };
@@ -163,7 +163,7 @@ describe("a call that was refused, or let through, for another reason than its s
     return { tools: [make("look", { type: "object" }), make("strict", strict), make("other", { type: "object" })], ran };
   };
 
-  it("stands in the record of its stream, each with its outcome", async () => {
+  it("are stored in the record of the model stream, each with its kind", async () => {
     const journal = memoryJournal();
     await createLives(() => journal, openTools().tools, gated("look", "nope", "strict"))(asked);
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { [key: string]: { refusals?: unknown } } };
@@ -178,7 +178,7 @@ describe("a call that was refused, or let through, for another reason than its s
 
   const keysOf = (iteration: number): readonly string[] => [`i${iteration}/inbox`, `i${iteration}/model`];
 
-  it.for(keepings)("is judged by the gate as it was: over %s", async ([, make]) => {
+  it.for(keepings)("stay the same if the gate changes (%s)", async ([, make]) => {
     const { tools, ran } = openTools();
     const open = make();
     const live = createLives(open, tools);
@@ -190,7 +190,7 @@ describe("a call that was refused, or let through, for another reason than its s
     expect(ran).toEqual(["look"]);
   });
 
-  it("does not run, and is not asked about, if the gate shuts before it could run", async () => {
+  it("block a call that had not run, without calling approve, if the gate has closed", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };

@@ -90,7 +90,7 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
   ["memory", () => (last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal)))],
 ];
 
-/** Executions over one journal, the first one new: what the model says in each, and how each ends. */
+/** Executions over one journal: the status that each ends with, and the messages of the model. */
 type Execution = readonly [status: LoopStatus, turns: readonly MockMessage[]];
 const busy = fail({ status: 503, message: "busy" });
 const drained: readonly MockMessage[] = [[toolCall("work"), toolCall("drain")], text("Done.")];
@@ -100,23 +100,23 @@ const runs: readonly (readonly [what: string, executions: readonly Execution[]])
   ["answered", [["completed", [[toolCall("work", 1), toolCall("work", 2)], toolCall("work"), text("Done.")]]]],
   ["was drained", [["suspended", drained]]],
   [
-    "was drained, and went on",
+    "was drained and resumed",
     [
       ["suspended", drained],
       ["completed", drained],
     ],
   ],
   [
-    "was drained twice",
+    "was drained twice and resumed",
     [
       ["suspended", [toolCall("drain"), toolCall("drain"), text("Done.")]],
       ["suspended", [toolCall("drain"), toolCall("drain"), text("Done.")]],
       ["completed", [toolCall("drain"), toolCall("drain"), text("Done.")]],
     ],
   ],
-  ["was suspended inside a call", [["suspended", suspendedInside]]],
+  ["was suspended in a nested run", [["suspended", suspendedInside]]],
   [
-    "was suspended inside a call, and went on",
+    "was suspended in a nested run and resumed",
     [
       ["suspended", suspendedInside],
       ["completed", suspendedInside],
@@ -124,14 +124,14 @@ const runs: readonly (readonly [what: string, executions: readonly Execution[]])
   ],
   ["failed", [["error", [toolCall("work"), busy]]]],
   [
-    "failed, and was tried again",
+    "failed and was retried",
     [
       ["error", [toolCall("work"), busy]],
       ["completed", [toolCall("work"), text("Better.")]],
     ],
   ],
   [
-    "failed twice",
+    "failed twice and was retried",
     [
       ["error", [busy]],
       ["error", [busy]],
@@ -141,8 +141,8 @@ const runs: readonly (readonly [what: string, executions: readonly Execution[]])
   ["was stopped", [["stopped-by-user", [[toolCall("work"), toolCall("stop")], text("Done.")]]]],
 ];
 
-describe.for(stores)("a replay over %s", ([, make]) => {
-  it.for(runs)("of a run that %s calls nothing foreign, and ends as recorded", async ([, executions]) => {
+describe.for(stores)("replayJournal over %s", ([, make]) => {
+  it.for(runs)("replays a run that %s without calling user code", async ([, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
     for (const [status, turns] of executions) {
@@ -159,8 +159,8 @@ describe.for(stores)("a replay over %s", ([, make]) => {
   });
 });
 
-describe("a replay", () => {
-  it("of a file that a crash has cut off says where it ends, and leaves it as it is", async () => {
+describe("replayJournal", () => {
+  it("throws journal-incomplete with a missing key for a run that was cut off anywhere", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [[toolCall("work"), toolCall("agent")], text("Done.")];
     await runToolLoop({ ...cast(turns).options, journal: fileJournal(path, { fsync: false }) });
@@ -182,7 +182,7 @@ describe("a replay", () => {
     expect(readFileSync(path).equals(bytes)).toBe(true);
   });
 
-  it("of a call that may have run tells what was recorded of it: tokens do not count", async () => {
+  it("returns the recorded outcome of a call that may have run", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [toolCall("work"), text("Done.")];
     const crash = fileJournal(path, {
@@ -198,7 +198,7 @@ describe("a replay", () => {
     expect([replayed.text, plain(replayed)]).toEqual(["Done.", plain(resumed)]);
   });
 
-  it("of 1,000 iterations calls nothing, and asks each record once; the file grows with the iterations and not faster", async () => {
+  it("reads each record of 1,000 iterations once, from a file of linear size", async () => {
     const sizes: number[] = [];
     for (const count of [100, 1_000]) {
       const path = join(makeFolder(), "run.jsonl");
@@ -236,7 +236,7 @@ describe("a replay", () => {
     expect(long / short).toBeLessThan(10.5);
   });
 
-  it("of what was never recorded runs nothing", async () => {
+  it("refuses an empty or missing journal and runs nothing", async () => {
     const { options, calls } = cast([]);
     const over = (journal: Journal): Promise<LoopResult> => runToolLoop({ ...options, journal: replayJournal(journal) });
     await expect(over(memoryJournal())).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "run" } });
@@ -247,7 +247,7 @@ describe("a replay", () => {
     expect([calls, readFileSync(path, "utf8")]).toEqual([[], ""]);
   });
 
-  it("is refused of what is no journal", () => {
+  it("throws if the argument is not a journal", () => {
     expect(() => replayJournal({} as never)).toThrow('Option "journal" must be a journal, but is an object.');
     expect(() => replayJournal(undefined as never)).toThrow("but is undefined");
   });

@@ -1,4 +1,4 @@
-// `resume: "retry-last"`: the steps that it takes back, their keys, and what happens when the run is made again.
+// `resume: "retry-last"`: the steps that it takes back, their keys, and later replays of the run.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -19,8 +19,8 @@ import { createLives, keepings, plainOf, playAgain } from "./keepings.ts";
 
 const down = fail({ status: 503 });
 
-describe.for(keepings)("a retried run over %s", ([, make]) => {
-  it("asks about a call of the retried iteration, whatever was decided about another call in its place", async () => {
+describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
+  it("asks for approval of a new call although another call in its place was approved", async () => {
     const asked: unknown[] = [];
     const paid: unknown[] = [];
     let isDown = true;
@@ -46,7 +46,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect([last.result.text, paid]).toEqual(["Done.", [{ amount: 1 }, { amount: 1_000_000 }]]);
   });
 
-  it("runs a call of the retried iteration, whatever was cancelled in its place", async () => {
+  it("runs a new call although another call in its place was cancelled", async () => {
     const ran: unknown[] = [];
     let isDown = true;
     const pay = tool("pay", (args) => (ran.push(args), "ok"));
@@ -63,7 +63,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect([result.text, ran]).toEqual(["Done.", [{ n: 2 }]]);
   });
 
-  it("keeps the iterations after a retry apart from those that a higher limit leads to", async () => {
+  it("separates the iterations after a retry from those under a higher limit", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const live = createLives(make(), [bad, tool("note", () => 1)]);
     const strict = { limits: { maxConsecutiveToolErrors: 1 } };
@@ -77,7 +77,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect((await live([], lax)).result.text).toBe("Straight on.");
   });
 
-  it("iterations over a recorded retry of another ending", async () => {
+  it("retries a failed iteration that follows a recorded retry at maxIterations", async () => {
     const note = tool("note", () => 1);
     const live = createLives(make(), [note]);
     const low = { limits: { maxIterations: 1 } };
@@ -96,7 +96,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect((await live([], low)).result.reason.kind).toBe("max-iterations");
   });
 
-  it("tells two endings of one kind in one iteration apart", async () => {
+  it("distinguishes two max-tokens endings in the same iteration", async () => {
     const live = createLives(make(), []);
     const paused: MockMessage = [text("Half. "), finish("paused"), usage({ inputTokens: 9, outputTokens: 1 })];
     const low = { limits: { maxTokens: 10 } };
@@ -111,13 +111,13 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
   });
 
   it.for<[string, (control: LoopControl, abort: AbortController) => void]>([
-    ["a message that is to interrupt", (control) => control.interrupt("And now?")],
+    ["an interrupt", (control) => control.interrupt("And now?")],
     ["a steered message", (control) => control.steer("Quick.")],
     ["a stop", (control) => control.stop()],
     ["a kill", (control) => control.kill()],
     ["a drain", (control) => control.drain()],
     ["an aborted signal", (_, abort) => abort.abort("gone")],
-  ])("ends as it did with %s there", async ([, act]) => {
+  ])("replays the recorded result despite %s", async ([, act]) => {
     const open = make();
     let charged = 0;
     const live = createLives(open, [tool("charge", () => (charged += 1))]);
@@ -138,7 +138,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect(charged).toBe(1);
   });
 
-  it("is not retried while it is being ended", async () => {
+  it("does not retry a run that is already stopped", async () => {
     const live = createLives(make(), []);
     await live([down]);
     const control = createLoopControl();
@@ -148,7 +148,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect((await live([text("Done.")], { resume: "retry-last" })).result.text).toBe("Done.");
   });
 
-  it("takes a turn back as a whole", async () => {
+  it("removes the whole assistant message of the failed iteration", async () => {
     const live = createLives(make(), [tool("look", () => "found")]);
     const said: MockMessage = [reasoning("Hm."), text("Partial ans"), toolCall("look"), down];
     const first = await live([[text("Before. "), toolCall("look")], said]);
@@ -158,7 +158,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect(result.streamResults.map((iteration) => iteration.text)).toEqual(["Before. ", "Partial ans", ""]);
   });
 
-  it("keeps a turn whose call has run, with its result", async () => {
+  it("keeps an assistant message whose eager tool has run, with its result", async () => {
     const ran: unknown[] = [];
     const look: Tool = tool("look", () => (ran.push(1), "found"), { eager: true });
     const open = make();
@@ -173,7 +173,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
   });
 });
 
-it("keeps names of tools apart from what else stands in a key", async () => {
+it("journal keys: escape slashes and percent signs in tool names", async () => {
   const names = ["a/1", "a", "pay/decision1", "x/i0/model", "100%", "a%2F1"];
   const tools: ToolRegistry = {
     definitions: () => names.map((name) => ({ name, description: name, inputSchema: { type: "object" } })),
@@ -195,20 +195,23 @@ it("keeps names of tools apart from what else stands in a key", async () => {
   `);
 });
 
-it.for(["i0/tool/0/pay", "i0/agent/1/gone"])("refuses the outcome of another call: %s", async (key) => {
-  const gone = defineAgentTool({
-    name: "gone",
-    description: "gone",
-    inputSchema: { type: "object" },
-    prepare: () => {
-      throw new Error("gone");
-    },
-  });
-  const journal = memoryJournal();
-  const live = createLives(() => journal, [tool("pay", () => 1), gone]);
-  await live([[toolCall("pay", {}, { id: "c1" }), toolCall("gone", {}, { id: "c1b" })], text("Done.")]);
-  const saved: SavedJournal = JSON.parse(JSON.stringify(journal));
-  const step = JSON.stringify(saved.steps[key]).replace(/"c1b?"/, '"c2"');
-  const forged = memoryJournal({ steps: { ...saved.steps, [key]: JSON.parse(step) as Json } });
-  await expect(live([], { journal: forged })).rejects.toMatchObject({ code: "journal-mismatch", details: { field: "call" } });
-});
+it.for(["i0/tool/0/pay", "i0/agent/1/gone"])(
+  "resumed run: throws journal-mismatch for the recorded outcome of another call (%s)",
+  async (key) => {
+    const gone = defineAgentTool({
+      name: "gone",
+      description: "gone",
+      inputSchema: { type: "object" },
+      prepare: () => {
+        throw new Error("gone");
+      },
+    });
+    const journal = memoryJournal();
+    const live = createLives(() => journal, [tool("pay", () => 1), gone]);
+    await live([[toolCall("pay", {}, { id: "c1" }), toolCall("gone", {}, { id: "c1b" })], text("Done.")]);
+    const saved: SavedJournal = JSON.parse(JSON.stringify(journal));
+    const step = JSON.stringify(saved.steps[key]).replace(/"c1b?"/, '"c2"');
+    const forged = memoryJournal({ steps: { ...saved.steps, [key]: JSON.parse(step) as Json } });
+    await expect(live([], { journal: forged })).rejects.toMatchObject({ code: "journal-mismatch", details: { field: "call" } });
+  },
+);

@@ -8,9 +8,9 @@ import { build } from "esbuild";
 import { onTestFinished } from "vitest";
 import { makeFolder } from "./folder.ts";
 
-/** A process that opens journals when it is told to, and keeps them open. */
+/** A process that opens journals on request and keeps them open. */
 export interface WriterProcess {
-  /** As other processes see it. */
+  /** The process id as other processes see it. */
   readonly pid: number | undefined;
   /** "open", or the code of the error. */
   open(path: string): Promise<string>;
@@ -38,7 +38,7 @@ export const canUnshare: boolean = ((): boolean => {
   }
 })();
 
-/** Starts a process; resolves when it can be told to open journals. It is killed with the test at the latest. */
+/** Starts a process and resolves when it accepts requests. The process is killed when the test ends, at the latest. */
 export async function startWriter({ isContained = false }: { readonly isContained?: boolean } = {}): Promise<WriterProcess> {
   const program = join(makeFolder(), "writer.mjs");
   await build({ stdin: { contents, resolveDir: resolve(".") }, outfile: program, bundle: true, platform: "node", format: "esm" });

@@ -25,8 +25,8 @@ const place = {
   additionalProperties: false,
 } as const satisfies JsonSchema;
 
-describe("a value that fits", () => {
-  it("passes as it is", () => {
+describe("fromJsonSchema: a valid value", () => {
+  it("is returned unchanged", () => {
     const value = { city: "Oslo", days: [{ n: 1 }], "a/b~c d": 3, either: null };
     expect(check(place, value)).toEqual({ value });
     expect(Reflect.get(Object(check(place, value)), "value")).toBe(value);
@@ -38,7 +38,7 @@ describe("a value that fits", () => {
 });
 
 const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
-  ["no object", null, [': Instance type "null" is invalid. Expected "object"']],
+  ["a value that is not an object", null, [': Instance type "null" is invalid. Expected "object"']],
   ["a missing field", {}, [': Instance does not have required property "city"']],
   ["a field behind a $ref", { city: 1 }, ['"city": Instance type "number" is invalid. Expected "string"']],
   ["a short text", { city: "O" }, ['"city": String is too short (1 < 2)']],
@@ -51,10 +51,10 @@ const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
     ],
   ],
   ["a key with odd characters", { city: "Oslo", "a/b~c d": 1 }, ['"a/b~c d": 1 is less than 3']],
-  ["one of several", { city: "Oslo", unit: "K" }, ['"unit": Instance does not match any of ["C","F"]']],
-  ["a field too many", { city: "Oslo", more: 1 }, [': Property "more" does not match additional properties schema']],
+  ["a value outside an enum", { city: "Oslo", unit: "K" }, ['"unit": Instance does not match any of ["C","F"]']],
+  ["an additional field", { city: "Oslo", more: 1 }, [': Property "more" does not match additional properties schema']],
   [
-    "none of several",
+    "a value that matches no branch of anyOf",
     { city: "Oslo", either: 1 },
     [
       '"either": Instance does not match any subschemas',
@@ -63,12 +63,12 @@ const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
     ],
   ],
   [
-    "several at once",
+    "several fields at once",
     { city: 1, unit: 2 },
     ['"city": Instance type "number" is invalid. Expected "string"', '"unit": Instance does not match any of ["C","F"]'],
   ],
 ];
-it.for(misfits)("says where and what: %s", ([, value, lines]) => {
+it.for(misfits)("fromJsonSchema: reports path and problem of %s", ([, value, lines]) => {
   expect(linesOf(place, value)).toEqual(lines);
 });
 
@@ -89,7 +89,7 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     [': Instance has "a" but does not have "b"'],
   ],
   [
-    "dependencies beside another misfit",
+    "dependencies beside another problem",
     { dependencies: { a: ["b"] }, properties: { a: { type: "number" } } },
     { a: "x" },
     [': Instance has "a" but does not have "b"', '"a": Instance type "string" is invalid. Expected "number"'],
@@ -109,7 +109,12 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
   ],
   ["a false schema", { properties: { a: false } }, { a: 1 }, [': Property "a" does not match schema']],
   ["a format", { properties: { at: { format: "date" } } }, { at: "soon" }, ['"at": String does not match format "date"']],
-  ["a url, as a uri", { properties: { at: { format: "url" } } }, { at: "no url" }, ['"at": String does not match format "uri"']],
+  [
+    "the format url as uri",
+    { properties: { at: { format: "url" } } },
+    { at: "no url" },
+    ['"at": String does not match format "uri"'],
+  ],
   [
     "siblings of a $ref",
     { $defs: { a: {} }, $ref: "#/$defs/a", required: ["b"] },
@@ -117,11 +122,11 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     [': Instance does not have required property "b"'],
   ],
 ];
-it.for(keywords)("knows %s", ([, schema, value, lines]) => {
+it.for(keywords)("fromJsonSchema: checks %s", ([, schema, value, lines]) => {
   expect(linesOf(schema, value)).toEqual(lines);
 });
 
-it("goes by the draft that the schema names", () => {
+it("fromJsonSchema: follows the draft that $schema names", () => {
   const schema = { definitions: { a: {} }, $ref: "#/definitions/a", required: ["b"] };
   expect(linesOf({ ...schema, $schema: "http://json-schema.org/draft-07/schema#" }, {})).toEqual([]);
   expect(linesOf({ ...schema, $schema: "https://json-schema.org/draft/2019-09/schema" }, {})).toHaveLength(1);
@@ -129,7 +134,7 @@ it("goes by the draft that the schema names", () => {
   expect(linesOf(four, { n: 3 })).toHaveLength(1);
 });
 
-it("tells draft 4 by its words where no draft is named, as in what OpenAPI and MCP servers give", () => {
+it("fromJsonSchema: recognizes draft 4 by its keywords if $schema is absent", () => {
   const below = { type: "object", properties: { n: { minimum: 3, exclusiveMinimum: true } } };
   const above = { type: "object", properties: { n: { maximum: 3, exclusiveMaximum: false } } };
   expect([linesOf(below, { n: 3 }).length, linesOf(below, { n: 4 })]).toEqual([1, []]);
@@ -138,7 +143,7 @@ it("tells draft 4 by its words where no draft is named, as in what OpenAPI and M
   expect(linesOf({ ...below, $schema: "https://json-schema.org/draft/2020-12/schema" }, { n: 3 })).toEqual([]);
 });
 
-it("leaves the schema untouched, frozen or not", () => {
+it("fromJsonSchema: does not change the schema, frozen or not", () => {
   const schema = { type: "object", properties: { at: { type: "string", format: "url" } } };
   const before = JSON.stringify(schema);
   expect(linesOf(schema, { at: 1 })).toHaveLength(1);
@@ -147,7 +152,7 @@ it("leaves the schema untouched, frozen or not", () => {
   expect(linesOf(Object.freeze({ type: "object" } as const), 1)).toHaveLength(1);
 });
 
-/** The validator reads what is in an address twice for each address around it. */
+/** The validator reads the content of an `$id` twice for each `$id` around it. */
 function nestIds(levels: number): JsonSchema {
   let schema: JsonSchema = {};
   for (let level = 0; level < levels; level++) schema = { $id: `https://example.com/${level}`, not: schema };
@@ -155,30 +160,30 @@ function nestIds(levels: number): JsonSchema {
 }
 
 const bad: readonly (readonly [string, unknown, RegExp])[] = [
-  ["no schema", undefined, /must be a JSON Schema that can be checked, but is undefined/],
+  ["undefined", undefined, /must be a JSON Schema that can be checked, but is undefined/],
   ["a list", [], /but is an array of 0 items/],
   [
     "a remote $ref",
     { properties: { a: { $ref: "https://example.com/s.json" } } },
     /one that has the "\$ref" "https:\/\/example\.com\/s\.json", which is not inside it, and nothing is fetched/,
   ],
-  ["a $ref to nothing", { $ref: "#/$defs/gone" }, /has the "\$ref" "#\/\$defs\/gone", which is not inside it/],
-  ["a remote $ref in a corner", { dependencies: { a: { items: [{ $ref: "other.json" }] } } }, /"other\.json"/],
+  ["a dangling $ref", { $ref: "#/$defs/gone" }, /has the "\$ref" "#\/\$defs\/gone", which is not inside it/],
+  ["a remote $ref inside dependencies", { dependencies: { a: { items: [{ $ref: "other.json" }] } } }, /"other\.json"/],
   ["$dynamicRef", { $dynamicRef: "#node" }, /has a "\$dynamicRef", which is not followed: write "\$ref"/],
   ["$recursiveRef", { properties: { a: { $recursiveRef: "#" } } }, /has a "\$recursiveRef"/],
   ["a broken pattern", { properties: { a: { pattern: "(" } } }, /has the pattern "\(", which is no regular expression/],
   ["a broken name pattern", { patternProperties: { "[": {} } }, /has the pattern "\["/],
-  ["what is not JSON", { const: 1n }, /cannot be read: a BigInt/],
-  ["an address that is none", { $id: "http://[" }, /cannot be read/],
-  ["addresses inside of addresses", nestIds(24), /has more than 8 parts with a "\$id" inside of each other/],
-  ["a long address", { $id: `x:${"y".repeat(2_000)}` }, /has a "\$id" of more than 2000 characters/],
+  ["a value that is not JSON", { const: 1n }, /cannot be read: a BigInt/],
+  ["an invalid $id", { $id: "http://[" }, /cannot be read/],
+  ["deeply nested $ids", nestIds(24), /has more than 8 parts with a "\$id" inside of each other/],
+  ["a long $id", { $id: `x:${"y".repeat(2_000)}` }, /has a "\$id" of more than 2000 characters/],
   [
     "many parts with long addresses",
     { properties: { ["y".repeat(300_000)]: { allOf: Array.from({ length: 1_000 }, () => ({})) } } },
     /it would take too long/,
   ],
 ];
-it.for(bad)("refuses %s at once", ([, schema, message]) => {
+it.for(bad)("fromJsonSchema: refuses %s", ([, schema, message]) => {
   let thrown: unknown;
   try {
     fromJsonSchema(schema as JsonSchema);
@@ -196,13 +201,13 @@ it.for<[string, JsonSchema]>([
     { $defs: { a: { $id: "https://example.com/a", type: "string" } }, properties: { a: { $ref: "https://example.com/a" } } },
   ],
   ["a $ref by anchor", { $defs: { a: { $anchor: "here", type: "string" } }, properties: { a: { $ref: "#here" } } }],
-  ["a few addresses inside of addresses", { properties: { a: nestIds(6) } }],
-  ["a $ref to the whole", { type: "object", properties: { child: { $ref: "#" } } }],
-])("takes %s", ([, schema]) => {
+  ["a few nested $ids", { properties: { a: nestIds(6) } }],
+  ["a $ref to the root", { type: "object", properties: { child: { $ref: "#" } } }],
+])("fromJsonSchema: accepts %s", ([, schema]) => {
   expect(linesOf(schema, {})).toEqual([]);
 });
 
-describe("a tool with such a schema", () => {
+describe("fromJsonSchema: as the schema of a tool", () => {
   const tool = defineTool({
     name: "get",
     description: "Gets.",
@@ -210,7 +215,7 @@ describe("a tool with such a schema", () => {
     execute: ({ city }) => city.toUpperCase(),
   });
 
-  it("is shown the schema and has its arguments checked", async () => {
+  it("shows the schema to the model and validates the arguments", async () => {
     const provider = createMockProvider([[toolCall("get", { city: 7 }), toolCall("get", { city: "Oslo" })], text("Done.")]);
     const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
     expect(provider.requests[0]?.tools[0]?.inputSchema).toEqual(place);
@@ -223,7 +228,7 @@ describe("a tool with such a schema", () => {
     ]);
   });
 
-  it("counts as checked", async () => {
+  it("counts as validated", async () => {
     expect(createToolRegistry([tool]).validate("get", { city: "Oslo" })).toEqual({ value: { city: "Oslo" } });
     expect(await runTool(tool, {})).toMatchObject({ kind: "invalid-input" });
   });

@@ -1,4 +1,4 @@
-// Patterns of schemas: what they match, how they stand beside other keywords, and which are refused.
+// Patterns of schemas: their matches, their place beside other keywords, and their limits.
 
 import { expect, it } from "vitest";
 import type { JsonSchema } from "turnwright";
@@ -26,7 +26,7 @@ it.for<[pattern: string, text: string]>([
   ["b", "abc"],
   ["^(?:a|ab)(?:c|bcd)$", "abcd"],
   ["^a{2,3}?$", "aaaa"],
-])("matches the pattern %j in %j as JavaScript does", ([pattern, text]) => {
+])("fromJsonSchema: matches pattern %j against %j as JavaScript does", ([pattern, text]) => {
   expect(linesOf({ pattern }, text).length === 0).toBe(new RegExp(pattern, "u").test(text));
 });
 
@@ -69,12 +69,12 @@ it.for<readonly [what: string, schema: JsonSchema, value: unknown, lines: readon
     ['"n1" "m1": Instance type "string" is invalid. Expected "number"'],
   ],
   [
-    "unevaluatedProperties behind patterns",
+    "unevaluatedProperties after patterns",
     { patternProperties: { "^n": {} }, unevaluatedProperties: false },
     { n: 1, o: 1 },
     [': Property "o" does not match unevaluated properties schema'],
   ],
-])("checks %s", ([, schema, value, lines]) => {
+])("fromJsonSchema: checks %s", ([, schema, value, lines]) => {
   expect(linesOf(schema, value)).toEqual(lines);
 });
 
@@ -88,6 +88,6 @@ it.for<readonly [what: string, schema: JsonSchema, message: RegExp]>([
   ["repetitions of repetitions", { pattern: `^(?:${"a".repeat(99)}){900}$` }, /cannot be run in linear time/],
   ["very long patterns", { pattern: "\\p{L}".repeat(5_000) }, /has patterns of more than 20000 characters/],
   ["a pattern with many repetitions", { items: { pattern: "^a{1,2000}$" } }, /more than 1,000 repetitions/],
-])("refuses %s at once", ([, schema, message]) => {
+])("fromJsonSchema: refuses %s", ([, schema, message]) => {
   expect(() => fromJsonSchema(schema)).toThrow(message);
 });

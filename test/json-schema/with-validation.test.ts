@@ -1,4 +1,4 @@
-// Validation put around registries.
+// Validation around registries.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -31,13 +31,13 @@ const coercing = defineTool({
   execute: ({ n }) => n,
 });
 
-/** A registry of the caller's own that checks nothing. */
+/** A custom registry without validation. */
 function bare(...tools: readonly Tool[]): ToolRegistry {
   const { definitions, executeTool } = createToolRegistry(tools);
   return { definitions, executeTool };
 }
 
-it("does not check a pattern that cannot be run in linear time, if the schema may be a server's", () => {
+it("withValidation: skips a non-linear pattern of a registry, but refuses that of a tool", () => {
   const slow: JsonSchema = { type: "object", properties: { n: { type: "string", pattern: "^(?=a)b" } } };
   expect(withValidation(bare(plain("get", slow))).validate?.("get", { n: "b" })).toEqual({ value: { n: "b" } });
   expect(() => withValidation([plain("get", slow)])).toThrow(/cannot be run in linear time/);
@@ -48,11 +48,11 @@ const misfit = { issues: [{ message: 'Instance type "string" is invalid. Expecte
 describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
   ["an array of tools", (tools) => withValidation(tools)],
   ["a registry", (tools) => withValidation(createToolRegistry(tools))],
-  ["a registry that checks nothing", (tools) => withValidation(bare(...tools))],
-])("around %s", ([, make]) => {
+  ["a registry without validate", (tools) => withValidation(bare(...tools))],
+])("withValidation around %s", ([, make]) => {
   for (const { title, run } of registrySuite({ create: (tools) => ({ registry: make(tools) }) })) it(title, run);
 
-  it("checks what nobody has checked", () => {
+  it("validates unchecked values", () => {
     const registry = make([plain("get")]);
     expect(registry.validate?.("get", { n: "1" })).toEqual(misfit);
     const args = { n: 1 };
@@ -61,20 +61,20 @@ describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
   });
 });
 
-it("does not check again what a schema of the tool has checked", () => {
+it("withValidation: does not validate again after the schema of a tool", () => {
   const registry = withValidation([coercing, plain("get")]);
   expect(registry.validate?.("coercing", { n: "5" })).toEqual({ value: { n: 5 } });
   expect(registry.validate?.("get", { n: "5" })).toEqual(misfit);
 });
 
-it("waits for a registry that validates later", async () => {
+it("withValidation: awaits a registry that validates asynchronously", async () => {
   const registry: ToolRegistry = { ...bare(plain("get")), validate: async (_, value) => ({ value, unchecked: true }) };
   expect(await withValidation(registry).validate?.("get", { n: "1" })).toEqual(misfit);
   const refusing: ToolRegistry = { ...bare(plain("get")), validate: async () => ({ issues: [{ message: "no" }] }) };
   expect(await withValidation(refusing).validate?.("get", { n: 1 })).toEqual({ issues: [{ message: "no" }] });
 });
 
-it("checks around merged, renamed and filtered registries", () => {
+it("withValidation: validates merged, prefixed and filtered registries", () => {
   const merged = mergeRegistries(
     bare(plain("get")),
     withPrefix([plain("get")], "my_"),
@@ -87,7 +87,7 @@ it("checks around merged, renamed and filtered registries", () => {
   expect(registry.validate?.("gone", {})).toHaveProperty("issues");
 });
 
-it("keeps agents, and the array of definitions", () => {
+it("withValidation: keeps agents and the array of definitions", () => {
   const tool = defineAgentTool({ name: "get", description: "", inputSchema: {}, prepare: () => ({ messages: [] }) });
   const source = createToolRegistry([tool]);
   const registry = withValidation(source);
@@ -95,14 +95,14 @@ it("keeps agents, and the array of definitions", () => {
   expect(registry.definitions()).toBe(source.definitions());
 });
 
-it("sees tools that come later", () => {
+it("withValidation: validates tools that are added later", () => {
   const source = createToolRegistry();
   const registry = withValidation(source);
   source.register(plain("late"));
   expect(registry.validate?.("late", { n: "1" })).toEqual(misfit);
 });
 
-it("compiles each schema once", () => {
+it("withValidation: compiles each schema once", () => {
   let reads = 0;
   const schema = {
     type: "object",
@@ -118,14 +118,14 @@ it("compiles each schema once", () => {
   expect(reads - before).toBeLessThanOrEqual(1);
 });
 
-describe("a schema that cannot be checked", () => {
+describe("withValidation: a schema that cannot be checked", () => {
   const remote = plain("remote", { type: "object", properties: { a: { $ref: "https://example.com/a" } } });
   const said = /The input schema of tool "remote" has the "\$ref" "https:\/\/example\.com\/a", which is not inside it/;
 
   it.for<[string, () => unknown]>([
     ["an array", () => withValidation([coercing, remote])],
-    ["a registry that checks nothing", () => withValidation(bare(remote))],
-  ])("is refused at once in %s", ([, make]) => {
+    ["a registry without validate", () => withValidation(bare(remote))],
+  ])("throws invalid-schema at once in %s", ([, make]) => {
     let thrown: unknown;
     try {
       make();
@@ -135,7 +135,7 @@ describe("a schema that cannot be checked", () => {
     expect(isLoopError(thrown, "invalid-schema") && thrown.message).toMatch(said);
   });
 
-  it("is an issue where the registry may have checked by itself", () => {
+  it("becomes an issue if the registry may validate by itself", () => {
     const registry = withValidation(createToolRegistry([remote]));
     expect(registry.validate?.("remote", {})).toEqual({
       issues: [
@@ -147,12 +147,12 @@ describe("a schema that cannot be checked", () => {
     });
   });
 
-  it("does not matter where the tool checks by itself", () => {
+  it("is ignored if the tool validates by itself", () => {
     const own = { ...coercing, jsonSchema: { type: "object", $ref: "https://example.com/a" } };
     expect(withValidation([own]).validate?.("coercing", { n: "2" })).toEqual({ value: { n: 2 } });
   });
 
-  it("ends a run in which it turns up", async () => {
+  it("ends a run with hook-failed if it appears later", async () => {
     let definitions = createToolRegistry([plain("get")]).definitions();
     const source: ToolRegistry = {
       definitions: () => definitions,
@@ -167,12 +167,12 @@ describe("a schema that cannot be checked", () => {
   });
 });
 
-it("refuses what is neither tools nor a registry", () => {
+it("withValidation: refuses a value that is neither tools nor a registry", () => {
   expect(() => withValidation(undefined as never)).toThrow(/Option "withValidation" must be an array of tools, or a registry/);
 });
 
-describe.for(Object.entries(plainKinds))("an imported tool of %s with plain JSON Schema", ([, make]) => {
-  it("is checked before it runs", async () => {
+describe.for(Object.entries(plainKinds))("withValidation: an imported tool of %s with plain JSON Schema", ([, make]) => {
+  it("is validated before it runs", async () => {
     const ran: unknown[] = [];
     const tools = withValidation(importTools({ get: make({ name: "get", description: "", run: (args) => ran.push(args) }) }));
     const { provider, result } = play([[toolCall("get", { text: 1 }), toolCall("get", { text: "hi" })], text("Done.")], {

@@ -1,4 +1,4 @@
-// Calls that wait for a decision, and whose tools are others in the process that has it.
+// Calls that await approval, and tools that changed before the run is resumed.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -17,7 +17,7 @@ interface Stage {
   start(more: Partial<LoopOptions> & { readonly change?: Partial<Tool> }): Playing;
 }
 
-/** A run of one payment over one store, whose tool may be another one in each process. */
+/** Sets up a run with one payment over one store. Each process may define the tool differently. */
 function setUp(traits: Partial<Tool> = {}): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -40,23 +40,23 @@ const field = (change: object): Partial<Tool> => ({
   inputSchema: { type: "object", properties: { amount: { ...schema.properties.amount, ...change } } },
 });
 
-describe("a decision about a call", () => {
+describe("decisions", () => {
   it.for<[what: string, change: Partial<Tool>, kinds: readonly string[]]>([
     ["another description", { description: "Pays at once" }, ["description-changed"]],
-    ["another description of a field", field({ description: "in euros" }), ["description-changed"]],
-    ["another default", field({ default: 7 }), ["default-changed"]],
-    ["another type", field({ type: "string" }), ["type-changed"]],
-    ["a field less", { inputSchema: { type: "object" } }, ["field-removed"]],
-    ["a required field more", { inputSchema: { ...schema, required: ["to"] } }, ["required-field-added"]],
-    ["a call for more care", { needsApproval: true }, ["trait-changed"]],
+    ["another description of a parameter", field({ description: "in euros" }), ["description-changed"]],
+    ["another parameter default", field({ default: 7 }), ["default-changed"]],
+    ["another parameter type", field({ type: "string" }), ["type-changed"]],
+    ["one parameter removed", { inputSchema: { type: "object" } }, ["field-removed"]],
+    ["one more required parameter", { inputSchema: { ...schema, required: ["to"] } }, ["required-field-added"]],
+    ["needsApproval: true", { needsApproval: true }, ["trait-changed"]],
     ["another origin", { origin: "pay.now" }, ["source-changed"]],
-  ])("does not count for a tool with %s: it is asked about again", async ([, change, kinds]) => {
+  ])("lead to another approval request if the tool now has %s", async ([, change, kinds]) => {
     const { ran, start } = setUp();
     expect(await pendingOf(start({ policies: ask }))).toEqual([undefined]);
     const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
     expect((await pendingOf(again)).map((changes) => changes?.map(({ kind }) => kind))).toEqual([kinds]);
     expect([ran, again.recording.of("approval-asked").length]).toEqual([[], 1]);
-    // It still says so when it is asked about once more, and runs once somebody says yes to the tool as it is.
+    // Another resume reports the same changes, and a decision about the changed tool runs it.
     expect((await pendingOf(start({ policies: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
     const done = await start({ policies: ask, change, decisions: { "call_i0_0#2": approved } }).result;
     expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_i0_0: completed"], 1]);
@@ -65,19 +65,25 @@ describe("a decision about a call", () => {
   });
 
   it.for<[what: string, change: Partial<Tool>]>([
-    ["one more optional field", { inputSchema: { ...schema, properties: { ...schema.properties, note: { type: "string" } } } }],
-    ["keys in another order", { inputSchema: JSON.parse(`{"properties":${JSON.stringify(schema.properties)},"type":"object"}`) }],
-    ["other limits", { timeoutMs: 5, sequential: true }],
-    ["no more need of a decision", { needsApproval: false }],
-    ["a type that takes more", field({ type: ["number", "string"] })],
-  ])("counts for a tool with %s", async ([, change]) => {
+    [
+      "one more optional parameter",
+      { inputSchema: { ...schema, properties: { ...schema.properties, note: { type: "string" } } } },
+    ],
+    [
+      "schema keys in another order",
+      { inputSchema: JSON.parse(`{"properties":${JSON.stringify(schema.properties)},"type":"object"}`) },
+    ],
+    ["another timeoutMs and sequential: true", { timeoutMs: 5, sequential: true }],
+    ["needsApproval: false", { needsApproval: false }],
+    ["a wider parameter type", field({ type: ["number", "string"] })],
+  ])("still apply if the tool now has %s", async ([, change]) => {
     const { ran, start } = setUp({ needsApproval: true });
     await start({}).result;
     const done = await start({ change, decisions: { call_i0_0: approved } }).result;
     expect([done.text, ran.length]).toEqual(["Done.", 1]);
   });
 
-  it("about the tool as it is now is taken with arguments that fit it, or the model reads that they do not", async () => {
+  it("about a changed tool are validated against its new schema", async () => {
     for (const [decision, outcome, did] of [
       [approved, "invalid-input", []],
       [{ kind: "modify", args: { to: "Ann" } }, "completed", ['Sends {"to":"Ann"}']],
@@ -93,7 +99,7 @@ describe("a decision about a call", () => {
     }
   });
 
-  it("that was recorded before a crash does not count either once the tool is another one", async () => {
+  it("recorded before a crash do not apply to a changed tool", async () => {
     for (const policies of [ask, { approve: (): ApprovalDecision => approved }]) {
       const ran: string[] = [];
       const store = createDurableStore();
@@ -126,22 +132,22 @@ describe("a decision about a call", () => {
   });
 });
 
-describe("a call that is recorded as waiting goes on waiting until there is a decision", () => {
+describe("a call recorded as awaiting approval", () => {
   const none: Partial<LoopOptions> = {};
   it.for<
     [what: string, first: Partial<Tool>, before: Partial<LoopOptions>, after: Partial<LoopOptions> & { change?: Partial<Tool> }]
   >([
-    ["the policy is gone", {}, { policies: ask }, none],
-    ["the policy lets everything through", {}, { policies: ask }, { policies: { approve: () => approved } }],
-    ["the tool does not want one any more", { needsApproval: true }, none, { change: { needsApproval: false } }],
-    ["the tool's function says no by now", { needsApproval: () => true }, none, { change: { needsApproval: () => false } }],
+    ["policies.approve is removed", {}, { policies: ask }, none],
+    ["policies.approve now approves everything", {}, { policies: ask }, { policies: { approve: () => approved } }],
+    ["the tool no longer needs approval", { needsApproval: true }, none, { change: { needsApproval: false } }],
+    ["needsApproval() now returns false", { needsApproval: () => true }, none, { change: { needsApproval: () => false } }],
     [
-      "the policy came, and the tool does not want one any more",
+      "policies.approve is added and needsApproval is gone",
       { needsApproval: true },
       none,
       { change: { needsApproval: false }, policies: { approve: () => approved } },
     ],
-  ])("where %s", async ([, first, before, after]) => {
+  ])("keeps waiting when %s", async ([, first, before, after]) => {
     const { ran, start } = setUp(first);
     await start(before).result;
     for (let times = 0; times < 2; times += 1)
@@ -151,7 +157,7 @@ describe("a call that is recorded as waiting goes on waiting until there is a de
   });
 });
 
-it("a policy that came later is asked about calls that have not run, and not about those that have", async () => {
+it("policies.approve: if added on resume, is called only for calls that have not run", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const asked: string[] = [];

@@ -1,4 +1,4 @@
-// Calls that wait for a decision when their run is ended while the others of their batch run.
+// Calls that await approval when the run ends while other calls of the batch are running.
 
 import { describe, expect, it } from "vitest";
 import { type Approve, FatalToolError, isLoopError, type LoopOptions } from "turnwright";
@@ -21,12 +21,12 @@ function setUp(other: () => unknown): { ran: string[]; start: (more: Partial<Loo
   return { ran, start };
 }
 
-describe("a call that waits for a decision never runs", () => {
+describe("a call awaiting approval", () => {
   it.for<[verb: string, end: (playing: Playing) => void, kind: string]>([
     ["stopped", ({ control }) => control.stop(), "stopped"],
     ["killed", ({ control }) => control.kill(), "killed"],
     ["aborted", ({ abort }) => abort.abort(), "aborted"],
-  ])("where its run is %s while another call runs", async ([, end, kind]) => {
+  ])("never runs after the run is %s during another call", async ([, end, kind]) => {
     const { ran, start } = setUp(() => never);
     const store = createDurableStore();
     const playing = start({ journal: store.open() });
@@ -47,7 +47,7 @@ describe("a call that waits for a decision never runs", () => {
     expect((await start({ journal: store.open(), resume: "retry-last" }).result).text).toBe("Done.");
   });
 
-  it("where another one fails for good", async () => {
+  it("never runs after another call throws FatalToolError", async () => {
     const { ran, start } = setUp(() => {
       throw new FatalToolError("No.");
     });
@@ -59,7 +59,7 @@ describe("a call that waits for a decision never runs", () => {
   });
 });
 
-it("a call goes on waiting where its run was drained, or its time is up, while another call ran", async () => {
+it("a call awaiting approval: keeps waiting after a drain, with or without a wall-clock timeout", async () => {
   for (const limits of [{}, { wallClockMs: 1_000 }]) {
     const { ran, start } = setUp(() => never);
     const store = createDurableStore();

@@ -1,4 +1,4 @@
-// Calls that ran while one before them waited for a decision, and that one then fails for good.
+// Calls that ran while an earlier call awaited approval, which then fails with FatalToolError.
 
 import { describe, expect, it } from "vitest";
 import { type ApprovalDecision, type Approve, defineAgentTool, FatalToolError, type LoopOptions } from "turnwright";
@@ -16,7 +16,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** A run of one batch, one call at a time. */
+/** Sets up a run of one batch, one call at a time. */
 function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Stage {
   const ran: string[] = [];
   const note = (name: string): void => void ran.push(name);
@@ -37,7 +37,7 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
 
 const approved = { kind: "approve" } as const;
 
-/** The ending, and what became of each call; the same when it is told again. */
+/** Resolves to the reason and the outcome of each call. Checks that a replay gives the same. */
 async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
   const result = await start({ decisions }).result;
   for (const journal of [store.open(), replayJournal(store.open())]) {
@@ -47,8 +47,8 @@ async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"
   return [result.reason.kind, ...outcomesOf(result)];
 }
 
-describe("behind a call that is approved late and fails for good", () => {
-  it.for(["look", "agent"])("%s, which has run, is not lost", async (name) => {
+describe("a call approved on resume that throws FatalToolError", () => {
+  it.for(["look", "agent"])("keeps the result of a later %s call that has run", async (name) => {
     const stage = setUp([toolCall("gone"), toolCall(name)]);
     expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_i0_1: completed");
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -59,7 +59,7 @@ describe("behind a call that is approved late and fails for good", () => {
     expect(stage.ran).toEqual([name]);
   });
 
-  it("a call that was cut off is not known to have run", async () => {
+  it("reports a later call cut off by a crash as interrupted", async () => {
     const stage = setUp([toolCall("gone"), toolCall("look")]);
     await stage.start({ journal: stage.store.open({ within: "i0/tool/1/look" }) }).result.catch(() => undefined);
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -70,7 +70,7 @@ describe("behind a call that is approved late and fails for good", () => {
     expect(stage.ran).toEqual(["look"]);
   });
 
-  it("nothing begins, also what is approved with it", async () => {
+  it("keeps the calls after it from starting, even if approved together", async () => {
     const policies = { approve: (): ApprovalDecision => ({ kind: "ask" }) };
     const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("agent")], { policies });
     await stage.start().result;
@@ -85,7 +85,7 @@ describe("behind a call that is approved late and fails for good", () => {
   });
 });
 
-it("a call that nobody decides about any more keeps its place among those that fit the limit", async () => {
+it("limits.maxToolCalls: counts a call left undecided after a fatal error", async () => {
   const fatal = tool("look", () => Promise.reject(new FatalToolError("gone")));
   const pay = tool("pay", () => 1);
   const stage = setUp([toolCall("look"), toolCall("pay"), toolCall("pay")], { tools: [fatal, pay], limits: { maxToolCalls: 2 } });
@@ -97,7 +97,7 @@ it("a call that nobody decides about any more keeps its place among those that f
   ]);
 });
 
-it("whoever had a call wait on may say so again when its run is over", async () => {
+it("decisions: accept the same ask again after the run has ended", async () => {
   const { start } = setUp([toolCall("pay"), toolCall("gone")]);
   await start().result;
   const decisions = { call_i0_0: { kind: "ask" }, call_i0_1: approved } as const;

@@ -1,4 +1,4 @@
-// Decisions about calls that do not wait for one, and values that are not decisions.
+// Decisions about calls that are not waiting, and values that are not decisions.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -13,7 +13,7 @@ import { createMockProvider, fail } from "turnwright/testing";
 import { both, savedOf, setUp } from "./asking-stage.ts";
 import { type Playing, tool } from "./play.ts";
 
-describe("a decision is refused, before anything runs or is asked for,", () => {
+describe("decisions", () => {
   const refused = async (playing: Playing, code: "unknown-decision" | "invalid-option" | "tools-changed"): Promise<unknown> => {
     const thrown: unknown = await playing.result.catch((error: unknown) => error);
     expect([isLoopError(thrown, code), playing.provider.calls]).toEqual([true, 0]);
@@ -21,11 +21,11 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
   };
 
   it.for<[why: string, id: string]>([
-    ["about a call that nobody knows", "call_i9_9"],
-    ["about a call that has run", "call_i0_1"],
-    ["about a call inside one that has none", "call_i0_0/call_i0_0"],
-    ["about a key of every object", "__proto__"],
-  ])("%s", async ([, id]) => {
+    ["an unknown call", "call_i9_9"],
+    ["a call that has run", "call_i0_1"],
+    ["a nested call that does not exist", "call_i0_0/call_i0_0"],
+    ["the inherited key __proto__", "__proto__"],
+  ])("are refused before any request if one is about %s", async ([, id]) => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const decisions = JSON.parse(
@@ -38,7 +38,7 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
     expect(ran).toEqual(["call_i0_1"]);
   });
 
-  it("where a run that failed is to be tried again, which stays as it was", async () => {
+  it("are refused when a failed run is retried, and its journal stays unchanged", async () => {
     const { start } = setUp();
     const failed = start({ provider: createMockProvider([fail({ status: 400 })]) });
     expect((await failed.result).status).toBe("error");
@@ -48,7 +48,7 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
     expect(journal.keys()).toEqual(before);
   });
 
-  it("where results are left to be looked at, which costs nothing", async () => {
+  it("are refused before policies.results is called", async () => {
     const looked: string[] = [];
     const processor = (name: string): string => (looked.push(name), name);
     const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }), results: processResults({ processor }) } });
@@ -60,35 +60,35 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
     expect(looked).toEqual([]);
   });
 
-  it("where it is another one than before", async () => {
+  it("are refused if they differ from the recorded ones", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both("approve") });
     const journal = await savedOf(second);
     await refused(start({ journal, decisions: both("deny") }), "unknown-decision");
   });
 
-  it("where the run is a new one", async () => {
+  it("are refused by a new run", async () => {
     const { start } = setUp();
     await refused(start({ decisions: both("approve") }), "unknown-decision");
   });
 
   it.for<[what: string, decisions: unknown]>([
-    ["no object", [{ kind: "approve" }]],
-    ["true", { call_i0_0: true }],
-    ["of another kind", { call_i0_0: { kind: "yes" } }],
-    ["an edit without arguments", { call_i0_0: { kind: "modify" } }],
-    ["an edit that is no data", { call_i0_0: { kind: "modify", args: 7n } }],
-  ])("that is %s", async ([, decisions]) => {
+    ["an array", [{ kind: "approve" }]],
+    ["the value true", { call_i0_0: true }],
+    ["an unknown kind", { call_i0_0: { kind: "yes" } }],
+    ["a modification without arguments", { call_i0_0: { kind: "modify" } }],
+    ["a modification that JSON cannot represent", { call_i0_0: { kind: "modify", args: 7n } }],
+  ])("are refused if invalid: %s", async ([, decisions]) => {
     const { start } = setUp();
     await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
   });
 
-  it("where nobody is asked about anything", async () => {
+  it("are refused by a new run without an approval policy", async () => {
     const { start } = setUp();
     await refused(start({ decisions: both("approve"), policies: {} }), "unknown-decision");
   });
 
-  it("where the tool of a call that waits is gone: nothing that waits is answered or forgotten", async () => {
+  it("are refused if the tool of a waiting call is gone, and the call keeps waiting", async () => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const keys = journal.keys();
@@ -102,7 +102,7 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
   });
 });
 
-it("decisions that a run did not come to, because it was ended before, do not cost its result", async () => {
+it("decisions: do not reject a run that is aborted before it reads them", async () => {
   const { start } = setUp();
   const journal = await savedOf(start());
   const abort = new AbortController();

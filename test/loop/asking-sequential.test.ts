@@ -1,4 +1,4 @@
-// Batches with sequential calls and a call that waits for a decision: the calls after a sequential call start only when it is over.
+// Batches with sequential calls and a call that awaits approval: the calls after a sequential call start only when it is over.
 
 import { expect, it } from "vitest";
 import type { Approve, LoopOptions } from "turnwright";
@@ -11,12 +11,12 @@ const approve: Approve = ({ name }) => ({ kind: name.startsWith("ask") ? "ask" :
 const calls = (...names: readonly string[]): readonly MockPart[] => names.map((name) => toolCall(name));
 
 it.for<[what: string, names: readonly string[], before: readonly string[], waiting: readonly string[]]>([
-  ["a sequential call that waits is not overtaken", ["askAlone", "look", "alone"], [], ["0"]],
-  ["a sequential call does not overtake one that waits", ["look", "ask", "look", "alone", "look"], ["look", "look"], ["1"]],
-  ["parallel calls overtake one that waits", ["ask", "look", "look"], ["look", "look"], ["0"]],
-  ["what is before a sequential call does not wait for it", ["look", "alone", "askAlone", "look"], ["look", "alone"], ["2"]],
-  ["all that waits is named, in whatever order it can begin", ["askAlone", "ask", "look", "askAlone"], [], ["0", "1", "3"]],
-])("%s", async ([, names, before, waiting]) => {
+  ["no call overtakes a waiting sequential call", ["askAlone", "look", "alone"], [], ["0"]],
+  ["a sequential call does not overtake a waiting call", ["look", "ask", "look", "alone", "look"], ["look", "look"], ["1"]],
+  ["parallel calls overtake a waiting parallel call", ["ask", "look", "look"], ["look", "look"], ["0"]],
+  ["calls before a waiting sequential call run", ["look", "alone", "askAlone", "look"], ["look", "alone"], ["2"]],
+  ["pendingCalls lists every waiting call", ["askAlone", "ask", "look", "askAlone"], [], ["0", "1", "3"]],
+])("approval of sequential tools: %s", async ([, names, before, waiting]) => {
   const ran: string[] = [];
   const work = (name: string, sequential: boolean): ReturnType<typeof tool> =>
     tool(name, () => void ran.push(name), { sequential });
@@ -28,7 +28,7 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   const first = start({});
   const result = await first.result;
   expect([ran, result.pendingCalls.map(({ callId }) => callId)]).toEqual([before, waiting.map((index) => `call_i0_${index}`)]);
-  // Nothing is said of what has not begun.
+  // Calls that have not started send no tool-start.
   expect(first.recording.of("tool-start").map(({ name }) => name)).toEqual(before);
   expect((await start({ journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
 
@@ -43,7 +43,7 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   expect([...ran.slice(0, Math.max(0, alone))].sort()).toEqual([...names.slice(0, Math.max(0, firstAlone))].sort());
 });
 
-it("what waits behind a sequential call never runs where the run is ended meanwhile", async () => {
+it("approval of sequential tools: control.stop() leaves waiting calls and those after them not run", async () => {
   const ran: string[] = [];
   const tools = [
     tool("deaf", () => never),

@@ -1,4 +1,4 @@
-// Calls that cannot be decided at once: the run ends, and another process continues it with the decisions.
+// Calls without an immediate decision: the run is suspended, and another process resumes it with the decisions.
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Json, type LoopOptions, memoryJournal } from "turnwright";
@@ -7,8 +7,8 @@ import { both, savedOf, setUp } from "./asking-stage.ts";
 import { createDurableStore } from "./durable-store.ts";
 import { answersOf, outcomesOf, type Playing } from "./play.ts";
 
-describe("a call that nobody can decide about", () => {
-  it("ends the run, when all that needs no decision has run", async () => {
+describe("a call awaiting approval", () => {
+  it("suspends the run after the calls that need no decision", async () => {
     const { ran, start } = setUp();
     const playing = start();
     const result = await playing.result;
@@ -36,7 +36,7 @@ describe("a call that nobody can decide about", () => {
       ["call_i0_1", "call_i0_0 7"],
       ["completed", "completed", "invalid-input"],
     ],
-  ])("that is %s later goes on in another process, and what has run does not run again", async ([, decisions, did, outcomes]) => {
+  ])("is %s on resume, and finished calls do not run again", async ([, decisions, did, outcomes]) => {
     const { ran, asked, start } = setUp();
     const journal = await savedOf(start());
     const second = start({ journal, decisions });
@@ -49,12 +49,12 @@ describe("a call that nobody can decide about", () => {
       ["call_i0_1", true],
       ["call_i0_2", undefined],
     ]);
-    // The same call once more asks nothing, runs nothing, and takes the same decisions without complaint.
+    // A third start accepts the same decisions again. It sends no request and runs no tool.
     const third = start({ journal: await savedOf(second), decisions });
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
   });
 
-  it("that is denied later is told as new then, and as recalled after that", async () => {
+  it("is reported as replayed only after the resume that denies it", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both("deny") });
     const third = start({ journal: await savedOf(second) });
@@ -74,7 +74,7 @@ describe("a call that nobody can decide about", () => {
     ]);
   });
 
-  it("waits on where only others are decided, however often the run is resumed", async () => {
+  it("keeps waiting over several resumes until a decision about it", async () => {
     const { ran, start } = setUp();
     const without = start({ journal: await savedOf(start()) });
     expect((await without.result).pendingCalls).toHaveLength(2);
@@ -88,8 +88,8 @@ describe("a call that nobody can decide about", () => {
     expect(ran).toEqual(["call_i0_1", "call_i0_2 2", "call_i0_0 1"]);
   });
 
-  it.for<[what: string, afterRecords: number]>(Array.from({ length: 12 }, (_, index) => ["record", index + 1]))(
-    "goes on after a crash behind %s %d, and nothing runs twice",
+  it.for<[what: string, afterRecords: number]>(Array.from({ length: 12 }, (_, index) => ["journal record", index + 1]))(
+    "resumes after a crash at %s %d, and no tool runs twice",
     async ([, afterRecords]) => {
       const { ran, start } = setUp();
       const store = createDurableStore();
@@ -104,7 +104,7 @@ describe("a call that nobody can decide about", () => {
     },
   );
 
-  it("is replayed as far as it went: with what waits, or with what was decided", async () => {
+  it("is still pending in a replay without decisions, and decided in a replay with them", async () => {
     const { ran, start } = setUp();
     const first = start();
     const pending = await start({ journal: replayJournal(await savedOf(first)) }).result;
@@ -115,7 +115,7 @@ describe("a call that nobody can decide about", () => {
     expect(decided.recording.of("approval-decided").every(({ replayed }) => replayed)).toBe(true);
   });
 
-  it("keeps its place in the limit of calls", async () => {
+  it("counts toward limits.maxToolCalls", async () => {
     const { ran, start } = setUp({ limits: { maxToolCalls: 2 } });
     const first = start();
     expect(outcomesOf(await first.result)).toEqual(["call_i0_0: awaiting-approval", "call_i0_1: completed", "call_i0_2: limit"]);
@@ -124,7 +124,7 @@ describe("a call that nobody can decide about", () => {
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
 
-  it("is waited for by a journal that can wait", async () => {
+  it("takes its decision from journal.wait() if there is one", async () => {
     const { ran, start } = setUp();
     const asked: string[] = [];
     const wait = async (key: string): Promise<Json> => {
@@ -137,7 +137,7 @@ describe("a call that nobody can decide about", () => {
     expect(asked).toEqual(["i0/approval/0/pay/decision1", "i0/approval/2/pay/decision1"]);
   });
 
-  it.for(["kill", "stop"] as const)("is given up by a %s while a journal waits", async (verb) => {
+  it.for(["kill", "stop"] as const)("ends its journal.wait() on control.%s()", async (verb) => {
     const control = createLoopControl();
     const { ran, start } = setUp({ control });
     const playing = start({ journal: { ...memoryJournal(), wait: () => new Promise<Json>(() => {}) } });

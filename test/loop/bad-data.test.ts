@@ -64,7 +64,7 @@ async function findRefusal({ result, provider }: Playing): Promise<unknown> {
 const rowsOf = (places: { readonly [place: string]: unknown }): readonly (readonly [place: string, what: string])[] =>
   Object.keys(places).flatMap((place) => Object.keys(bad).map((what) => [place, what] as const));
 
-describe("an option", () => {
+describe("runToolLoop options", () => {
   it.for(rowsOf(fields))("%s with %s is refused before any request", async ([place, what]) => {
     expect(await findRefusal(play(usual, { tools: [t], ...fields[place]?.(bad[what] as never) }))).toBe("refused at once");
   });
@@ -85,7 +85,7 @@ const during: { readonly [place: string]: readonly [over: Place, ends: string] }
   "a tool's data": [(value) => called(() => toolResult({ data: { value } })), "failed"],
   "a tool's content": [(value) => called(() => toolResult({ data: 1, content: [{ type: "text", text: value }] })), "failed"],
   "a tool's error": [(error) => called(() => toolResult({ success: false, error })), "failed"],
-  "a tool's throw": [
+  "a tool's thrown value": [
     (value) =>
       called(() => {
         throw value;
@@ -94,11 +94,11 @@ const during: { readonly [place: string]: readonly [over: Place, ends: string] }
   ],
   "a tool's metadata": [(metadata) => called(() => toolResult({ data: 1, metadata })), "completed"],
   "a tool's progress": [(value) => ({ tools: [tool("t", (_, { progress }) => progress({ value }))] }), "completed"],
-  "context of a restart": [
+  "a context restart's item": [
     (value) => called(() => contextRestart({ type: "context_restart_more", enhanced_context_item: { value } })),
     "failed",
   ],
-  "context in a stash": [
+  "a stashed context item": [
     (value) => ({
       ...called(() => contextRestart({ type: "context_restart_more", pending_context_key: "k" })),
       policies: { restarts: { stash: { take: () => ({ value }) } } },
@@ -113,8 +113,8 @@ const during: { readonly [place: string]: readonly [over: Place, ends: string] }
   "a processed result": [(value) => ({ policies: { results: processResults({ processor: () => value }) } }), "completed"],
 };
 
-describe("what comes in during a run", () => {
-  it.for(rowsOf(during))("%s with %s is found where it comes in", async ([place, what]) => {
+describe("data received during a run", () => {
+  it.for(rowsOf(during))("%s with %s leaves a result that JSON can represent", async ([place, what]) => {
     const [over, outcome] = during[place] ?? [];
     const playing = play([toolCall("t"), text("Done.")], { tools: [t], ...over?.(bad[what] as never) });
     const result = await playing.result;

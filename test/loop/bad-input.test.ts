@@ -7,7 +7,7 @@ import { text } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";
 
-describe("an option", () => {
+describe("runToolLoop options", () => {
   const limits = [
     "maxIterations",
     "softWarnIteration",
@@ -24,7 +24,7 @@ describe("an option", () => {
   const isTimed = (name: string): boolean => name.endsWith("Ms");
   const numbers = [...limits.map((name) => ["limits", name] as const), ...timeouts.map((name) => ["timeouts", name] as const)];
 
-  it.for(numbers)("%s.%s is a whole number in range, or Infinity", async ([group, name]) => {
+  it.for(numbers)("%s.%s accepts only whole numbers in range, and Infinity", async ([group, name]) => {
     const bad: unknown[] = [Number.NaN, -1, 1.5, "5", null, true, [], 5n, Number.NEGATIVE_INFINITY];
     if (!mayBeZero.includes(name)) bad.push(0);
     bad.push(isTimed(name) ? 2 ** 31 : 2 ** 53);
@@ -78,7 +78,7 @@ describe("an option", () => {
     ["clock", [{}, Date]],
     ["session", [7, [], "me"]],
     ["session.responseTarget", [null, "default", {}, { kind: 7 }, { kind: "persona", name: 7 }]],
-  ])("%s is refused where it is of another kind", async ([option, values]) => {
+  ])("%s is refused if its value has the wrong type", async ([option, values]) => {
     const path = option.split(".");
     for (const value of values) {
       const bad = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
@@ -101,43 +101,43 @@ describe("an option", () => {
     [JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
     [{ limits: { toString: 5 } }, "limits.toString", undefined],
     [{ something: undefined }, "something", undefined],
-  ])("that does not exist is refused, with a hint: %j", async ([bad, option, nearest]) => {
+  ])("are refused if unknown, with the nearest known name: %j", async ([bad, option, nearest]) => {
     expect(await refusal(bad)).toMatchObject({ code: "unknown-option", details: { option, nearest } });
   });
 
   it.for<[what: string, bad: object, message: string]>([
     [
-      "a schema in place of a policy",
+      "a schema as policies.output",
       { policies: { output: z.string() } },
       'Option "policies.output" must be made by structuredOutput, but is an object.',
     ],
     [
-      "a cacher whose tool is not there",
+      "a cacher without its tool",
       { policies: { results: processResults({ cacher: createResultCache().cacher }) } },
       'Option "tools" must be an array with the tool "result_cache"',
     ],
     ["a saved journal", { journal: { steps: {} } }, "memoryJournal(saved)"],
     [
-      "options in place of a policy",
+      "plain options as policies.loopDetection",
       { policies: { loopDetection: { threshold: 3 } } },
       "must be made by detectLoops, but is an object.",
     ],
-  ])("is told by what is missing: %s", async ([, bad, message]) => {
+  ])("are refused with a message about the fix: %s", async ([, bad, message]) => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
-  it("processResults refuses a whole cache in place of its cacher", () => {
+  it("reject a result cache in place of its cacher, in processResults()", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
       'Option "policies.results.cacher.store" must be a function, but is undefined.',
     );
   });
 
-  it("may have a cacher whose tool comes later, in a registry", async () => {
+  it("accept a cacher whose tool may be registered later", async () => {
     const policies = { results: processResults({ cacher: createResultCache().cacher }) };
     expect((await play([text("Hi.")], { tools: createToolRegistry(), policies }).result).text).toBe("Hi.");
   });
 
-  it("says what was wanted and what came, and never what a text said", async () => {
+  it("are refused with the length of a wrong string, not its text", async () => {
     const { message } = await refusal({ limits: { maxIterations: "sk-abc123def456ghi789" } });
     expect(message).toBe(
       'Option "limits.maxIterations" must be a whole number of at least 1, or Infinity, but is a string of 21 characters.',
@@ -145,24 +145,24 @@ describe("an option", () => {
   });
 });
 
-describe("tools", () => {
+describe("the tools option", () => {
   const ok = tool("ok", () => 1);
   it.for<[what: string, tools: unknown, code: string]>([
-    ["two of one name", [ok, ok], "duplicate-tool"],
-    ["one without a name", [{ ...ok, name: "" }], "invalid-tool"],
-    ["one of a name with blanks", [{ ...ok, name: "get weather" }], "invalid-tool"],
-    ["one that cannot be executed", [{ name: "a", description: "", inputSchema: {} }], "invalid-tool"],
-    ["something else", [7], "invalid-tool"],
-    ["a mistyped field", [{ ...ok, timeoutMS: 5 }], "invalid-tool"],
-    ["a limit of no time", [{ ...ok, timeoutMs: 0 }], "invalid-tool"],
-    ["a retry that is not idempotent", [{ ...ok, retry: { maxAttempts: 2 } }], "invalid-tool"],
-    ["a schema that cannot be shown", [{ ...ok, inputSchema: z.object({ at: z.date() }) }], "invalid-schema"],
-    ["a schema of no object", [{ ...ok, inputSchema: { type: "string" } }], "invalid-schema"],
-  ])("are refused with %s", async ([, tools, code]) => {
+    ["two tools of the same name", [ok, ok], "duplicate-tool"],
+    ["a tool without a name", [{ ...ok, name: "" }], "invalid-tool"],
+    ["a space in a tool's name", [{ ...ok, name: "get weather" }], "invalid-tool"],
+    ["a tool without execute", [{ name: "a", description: "", inputSchema: {} }], "invalid-tool"],
+    ["a number in place of a tool", [7], "invalid-tool"],
+    ["a misspelled field", [{ ...ok, timeoutMS: 5 }], "invalid-tool"],
+    ["a timeoutMs of 0", [{ ...ok, timeoutMs: 0 }], "invalid-tool"],
+    ["a retry without idempotent", [{ ...ok, retry: { maxAttempts: 2 } }], "invalid-tool"],
+    ["a schema without a JSON Schema form", [{ ...ok, inputSchema: z.object({ at: z.date() }) }], "invalid-schema"],
+    ["a schema of type string", [{ ...ok, inputSchema: { type: "string" } }], "invalid-schema"],
+  ])("is refused with %s", async ([, tools, code]) => {
     expect(await refusal({ tools })).toMatchObject({ code });
   });
 
-  it("may be none, or a registry without any", async () => {
+  it("may be absent, empty or an empty registry", async () => {
     for (const tools of [undefined, [], createToolRegistry()]) {
       expect((await play([text("Hi.")], { tools }).result).text).toBe("Hi.");
     }

@@ -14,19 +14,19 @@ const answers = (...ids: readonly string[]): Message => ({
   results: ids.map((callId) => ({ callId, name: "t", outcome: "completed", result: callId })),
 });
 
-/** Arguments with so many levels. */
+/** Returns an object nested to the given number of levels. */
 function deep(levels: number): object {
   let value: object = {};
   for (let level = 0; level < levels; level += 1) value = { a: value };
   return value;
 }
 
-describe("messages", () => {
+describe("the messages option", () => {
   const bad: readonly (readonly [what: string, messages: readonly unknown[], index: number])[] = [
-    ["no message", [user("a"), 7], 1],
-    ["nothing", [null], 0],
+    ["a number in place of a message", [user("a"), 7], 1],
+    ["null in place of a message", [null], 0],
     [
-      "arguments that are nested too deeply",
+      "arguments nested too deeply",
       [
         user("a"),
         { role: "assistant", content: [{ type: "tool-call", callId: "x", name: "t", args: deep(1_100) }] },
@@ -35,16 +35,16 @@ describe("messages", () => {
       1,
     ],
     ["an unknown role", [{ role: "system", content: "Be brief." }], 0],
-    ["a user without content", [{ role: "user" }], 0],
-    ["a picture without a type", [{ role: "user", content: [{ type: "image", data: "aGk=" }] }], 0],
-    ["a turn that is a text", [user("a"), { role: "assistant", content: "Hi." }], 1],
+    ["a user message without content", [{ role: "user" }], 0],
+    ["an image without a media type", [{ role: "user", content: [{ type: "image", data: "aGk=" }] }], 0],
+    ["an assistant message whose content is a string", [user("a"), { role: "assistant", content: "Hi." }], 1],
     [
-      "a call without an id",
+      "a call with an empty id",
       [user("a"), { role: "assistant", content: [{ type: "tool-call", callId: "", name: "t", args: {} }] }],
       1,
     ],
     [
-      "a picture of a tool without data",
+      "an image without data in a tool result",
       [
         user("a"),
         asks("x"),
@@ -57,21 +57,21 @@ describe("messages", () => {
       ],
       2,
     ],
-    ["results that are none", [user("a"), asks("x"), { role: "tool", results: [{ callId: "x" }] }], 2],
+    ["an incomplete tool result", [user("a"), asks("x"), { role: "tool", results: [{ callId: "x" }] }], 2],
     ["an unanswered call at the end", [user("a"), asks("x")], 1],
-    ["an unanswered call in between", [user("a"), asks("x"), user("b")], 1],
-    ["an unanswered call before another turn", [user("a"), asks("x"), asks("y"), answers("y")], 1],
-    ["one of two calls unanswered", [user("a"), asks("x", "y"), answers("x")], 2],
-    ["an orphan result", [user("a"), answers("x")], 1],
-    ["a result of another call", [user("a"), asks("x"), answers("y")], 2],
-    ["a result too many", [user("a"), asks("x"), answers("x", "y")], 2],
-    ["a call that is answered twice", [user("a"), asks("x"), answers("x", "x")], 2],
-    ["a call that is answered twice, later", [user("a"), asks("x"), answers("x"), answers("x")], 3],
-    ["an id that was used before", [user("a"), asks("x"), answers("x"), asks("x"), answers("x")], 3],
-    ["an id that is used twice", [user("a"), asks("x", "x"), answers("x")], 1],
+    ["an unanswered call before a user message", [user("a"), asks("x"), user("b")], 1],
+    ["an unanswered call before another assistant message", [user("a"), asks("x"), asks("y"), answers("y")], 1],
+    ["an unanswered call beside an answered one", [user("a"), asks("x", "y"), answers("x")], 2],
+    ["a result without a call", [user("a"), answers("x")], 1],
+    ["a result with the id of another call", [user("a"), asks("x"), answers("y")], 2],
+    ["one result too many", [user("a"), asks("x"), answers("x", "y")], 2],
+    ["a call answered twice in one message", [user("a"), asks("x"), answers("x", "x")], 2],
+    ["a call answered again in a later message", [user("a"), asks("x"), answers("x"), answers("x")], 3],
+    ["a call id reused in a later message", [user("a"), asks("x"), answers("x"), asks("x"), answers("x")], 3],
+    ["a call id used twice in one message", [user("a"), asks("x", "x"), answers("x")], 1],
   ];
 
-  it.for(bad)("are refused with the place of %s", async ([, messages, index]) => {
+  it.for(bad)("is refused with the index of %s", async ([, messages, index]) => {
     expect(await refusal({ messages })).toMatchObject({
       code: "invalid-messages",
       details: { index },
@@ -82,20 +82,25 @@ describe("messages", () => {
   const outcome = (callId: string): string => `${callId}: not-run`;
   it.for<[what: string, messages: readonly Message[], roles: string, notRun: readonly string[]]>([
     ["an unanswered call at the end", [user("a"), asks("x")], "user assistant tool", [outcome("x")]],
-    ["an unanswered call in between", [user("a"), asks("x"), user("b")], "user assistant tool user", [outcome("x")]],
+    ["an unanswered call before a user message", [user("a"), asks("x"), user("b")], "user assistant tool user", [outcome("x")]],
     [
-      "an unanswered call before another turn",
+      "an unanswered call before another assistant message",
       [user("a"), asks("x"), asks("y"), answers("y")],
       "user assistant tool assistant tool",
       [outcome("x")],
     ],
-    ["one of two calls unanswered", [user("a"), asks("x", "y"), answers("y")], "user assistant tool", [outcome("x")]],
-    ["an orphan result", [user("a"), answers("x"), user("b")], "user user", []],
-    ["a result of another call", [user("a"), asks("x"), answers("y")], "user assistant tool", [outcome("x")]],
-    ["a result too many", [user("a"), asks("x"), answers("x", "y")], "user assistant tool", []],
-    ["a call that is answered twice", [user("a"), asks("x"), answers("x", "x")], "user assistant tool", []],
-    ["nothing wrong", [user("a"), asks("x"), answers("x"), user("b")], "user assistant tool user", []],
-  ])("are repaired: %s", async ([, messages, roles, notRun]) => {
+    [
+      "an unanswered call beside an answered one",
+      [user("a"), asks("x", "y"), answers("y")],
+      "user assistant tool",
+      [outcome("x")],
+    ],
+    ["a result without a call", [user("a"), answers("x"), user("b")], "user user", []],
+    ["a result with the id of another call", [user("a"), asks("x"), answers("y")], "user assistant tool", [outcome("x")]],
+    ["one result too many", [user("a"), asks("x"), answers("x", "y")], "user assistant tool", []],
+    ["a call answered twice in one message", [user("a"), asks("x"), answers("x", "x")], "user assistant tool", []],
+    ["valid messages", [user("a"), asks("x"), answers("x"), user("b")], "user assistant tool user", []],
+  ])("with repair: true, accepts %s", async ([, messages, roles, notRun]) => {
     const playing = play([text("Hi.")], { messages, repair: true });
     await playing.result;
     const sent = playing.provider.requests[0]?.messages ?? [];
@@ -106,16 +111,16 @@ describe("messages", () => {
     expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
   });
 
-  it.for(bad.slice(0, 9))("are refused all the same where a repair cannot help: %s", async ([, messages, index]) => {
+  it.for(bad.slice(0, 9))("with repair: true, still refuses %s", async ([, messages, index]) => {
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 
-  it("are refused with the place that they have in the caller's list, also behind what was repaired", async () => {
+  it("with repair: true, is refused with the index in the caller's list", async () => {
     const messages = [user("a"), asks("x", "y"), answers("x"), answers("y"), user("b"), 7];
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index: 5 } });
   });
 
-  it("stay as the caller gave them", async () => {
+  it("is not modified by the run", async () => {
     const messages = [user("a"), asks("x"), answers("x"), user("b")];
     const before = structuredClone(messages);
     const result = await play([toolCall("t"), text("Hi.")], { messages, tools: [tool("t", () => 1)] }).result;

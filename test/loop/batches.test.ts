@@ -3,7 +3,7 @@ import { type Clock, createLoopEvents, FatalToolError, type Journal, memoryJourn
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
 
-/** Tools that take as long as they are told, and what ran beside what. */
+/** Tools that take as long as their arguments say, and a log of their starts and ends. */
 function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log: string[]; peak(): number } {
   const log: string[] = [];
   let running = 0;
@@ -35,14 +35,14 @@ async function run(
   return { ...playing, ...shop };
 }
 
-describe("the calls of a batch", () => {
+describe("a batch of tool calls", () => {
   it.for<[count: number, limit: number | undefined, peak: number]>([
     [50, undefined, 10],
     [50, 1, 1],
     [50, 7, 7],
     [50, Number.POSITIVE_INFINITY, 50],
     [3, undefined, 3],
-  ])("%d of them, with a concurrency of %s, are at most %d at once", async ([count, limit, expected]) => {
+  ])("runs %d calls with toolConcurrency %s at most %d at a time", async ([count, limit, expected]) => {
     const batch = Array.from({ length: count }, (_, index) => call("work", `${index}`, 1 + ((index * 7) % 5)));
     const { peak, result } = await run(batch, limit);
     expect([peak(), answersOf(await result).map((part) => part.result)]).toEqual([expected, batch.map((_, index) => `${index}`)]);
@@ -50,14 +50,14 @@ describe("the calls of a batch", () => {
 
   const fourCalls = [call("work", "slow", 30), ...Array.from({ length: 3 }, (_, index) => call("work", `${index}`, 12))];
 
-  it("start when one before them ends, as soon as fewer than toolConcurrency run", async () => {
+  it("starts the next call as soon as fewer than toolConcurrency calls run", async () => {
     const { log, result } = await run([...fourCalls, call("work", "last", 10)], 2);
     expect(log).toEqual(["+slow", "+0", "-0", "+1", "-1", "+2", "-slow", "+last", "-2", "-last"]);
     expect(answersOf(await result).map((part) => part.result)).toEqual(["slow", "0", "1", "2", "last"]);
     expect((await result).durationMs).toBe(40);
   });
 
-  it("start in waves on a journal that knows steps by their order", async () => {
+  it("starts calls in waves if the journal is ordered", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const journal: Journal = { ...memoryJournal(), ordered: true };
@@ -66,12 +66,12 @@ describe("the calls of a batch", () => {
     expect(shop.log).toEqual(["+slow", "+0", "-0", "-slow", "+1", "+2", "-1", "-2"]);
   });
 
-  it("run one at a time around a sequential one, however many may run at once", async () => {
+  it("runs a sequential call alone with toolConcurrency 2", async () => {
     const { log } = await run([call("work", "a", 30), call("work", "b", 10), call("alone", "c", 5), call("work", "d", 5)], 2);
     expect(log).toEqual(["+a", "+b", "-b", "-a", "+c", "-c", "+d", "-d"]);
   });
 
-  it("do not start after a fatal failure, though calls before it still run", async () => {
+  it("starts no call after a FatalToolError, while running calls finish", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const fatal = tool("fatal", () => {
@@ -89,7 +89,7 @@ describe("the calls of a batch", () => {
     ]);
   });
 
-  it("of a crashed window run again only if they had not ended", async () => {
+  it("runs only unfinished calls again after a crash", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const journal = memoryJournal();
@@ -107,7 +107,7 @@ describe("the calls of a batch", () => {
     expect(answersOf(await second.result).map((part) => part.result)).toEqual(["slow", "0", "1", "2"]);
   });
 
-  it("are answered in the order of the calls, and told in the order of their ends", async () => {
+  it("keeps results in call order and sends tool-end in completion order", async () => {
     const playing = await run([call("work", "a", 30), call("work", "b", 10), call("work", "c", 20)]);
     const result = await playing.result;
     expect(answersOf(result).map((part) => part.result)).toEqual(["a", "b", "c"]);
@@ -121,7 +121,7 @@ describe("the calls of a batch", () => {
     expect(playing.provider.requests[1]?.messages.at(-1)).toBe(result.messages[2]);
   });
 
-  it("wait for a sequential one, and it for them, and nobody else", async () => {
+  it("runs sequential calls alone and the others between them in parallel", async () => {
     const batch = [
       call("work", "a", 20),
       call("work", "b", 10),
@@ -135,7 +135,7 @@ describe("the calls of a batch", () => {
     expect(log.join(" ")).toBe("+a +b -b -a +c -c +d +e -e -d +f -f +g -g");
   });
 
-  it("are all run where one of them throws", async () => {
+  it("runs every call even if some of them throw", async () => {
     const tools = [
       tool("fine", () => "fine"),
       tool("broken", () => {
@@ -158,10 +158,10 @@ describe("the calls of a batch", () => {
   });
 
   it.for<[verb: string, act: (playing: Playing) => unknown, endedAt: number]>([
-    ["a stop", ({ control }) => control.stop(), 5_100],
-    ["a kill", ({ control }) => control.kill(), 100],
-    ["an abort", ({ abort }) => abort.abort(), 100],
-  ])("that are finished survive %s, beside one that stalls", async ([, act, endedAt]) => {
+    ["control.stop()", ({ control }) => control.stop(), 5_100],
+    ["control.kill()", ({ control }) => control.kill(), 100],
+    ["an aborted signal", ({ abort }) => abort.abort(), 100],
+  ])("keeps finished results after %s while another call stalls", async ([, act, endedAt]) => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const tools = [...shop.tools, tool("stalls", () => never)];
@@ -185,7 +185,7 @@ describe("the calls of a batch", () => {
     expect([result.toolCallsExecuted, playing.provider.calls]).toEqual([4, 1]);
   });
 
-  it("stop where one of them stops the run: what comes after it does not run, and its own value is dropped", async () => {
+  it("starts no call after a tool that stops the run, and drops that tool's result", async () => {
     let ran = 0;
     const playing = play([[toolCall("count"), toolCall("stopper"), toolCall("count")]], ({ control }) => ({
       tools: [tool("count", () => (ran += 1)), tool("stopper", () => (control.stop(), "dropped"))],
@@ -199,7 +199,7 @@ describe("the calls of a batch", () => {
     ["tool-start", ["call_i0_0: not-run", "call_i0_1: not-run"], 1],
     ["iteration-start", [], 0],
     ["run-start", [], 0],
-  ])("are not started where a listener stops the run: on %s", async ([event, outcomes, requests]) => {
+  ])("starts no call if a listener stops the run on %s", async ([event, outcomes, requests]) => {
     let ran = 0;
     const playing = play([[toolCall("count"), toolCall("count")]], ({ control }) => {
       const events = createLoopEvents();

@@ -1,4 +1,4 @@
-// The tools that ship with the package take the arguments that they name, and no others.
+// The built-in tools accept only the arguments in their schemas.
 
 import { expect, it } from "vitest";
 import { createContextRelease, createToolRegistry, type Tool } from "turnwright";
@@ -11,7 +11,7 @@ const builtIn: readonly (readonly [name: string, tool: Tool, args: object, missp
 ];
 
 it.for(builtIn)(
-  "%s says so in its schema, and refuses a field that it does not know",
+  "built-in tool %s: forbids additional properties in its schema and refuses unknown fields",
   async ([name, tool, args, misspelt, meant]) => {
     const [definition] = createToolRegistry([tool]).definitions();
     expect([definition?.name, definition?.inputSchema]).toMatchObject([name, { type: "object", additionalProperties: false }]);

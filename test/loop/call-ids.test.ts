@@ -16,16 +16,16 @@ async function idsOf(
     .slice(messages?.length ?? 1)
     .filter((message): message is AssistantMessage => message.role === "assistant");
   const calls = turnsOf.flatMap(({ content }) => content.flatMap((part) => (part.type === "tool-call" ? [part] : [])));
-  // Each call has its own answer, whatever its id.
+  // Each call has its own result, whatever its id.
   const answers = answersOf({ messages: ended.messages.slice(messages?.length ?? 1) });
   expect(answers.map(({ callId, result: data }) => [callId, data])).toEqual(calls.map(({ callId, args }) => [callId, args]));
   return calls.map(({ callId, providerCallId }) => [callId, providerCallId]);
 }
 
-describe("the id of a call", () => {
+describe("callId", () => {
   it.for<[case_: string, turns: readonly (readonly MockPart[])[], ids: readonly (readonly [string, string | undefined])[]]>([
     [
-      "is the provider's own",
+      "is the provider's id if that is unique",
       [[said(1, "x"), said(2, "y")]],
       [
         ["x", "x"],
@@ -33,7 +33,7 @@ describe("the id of a call", () => {
       ],
     ],
     [
-      "comes from its place where there is none",
+      "is built from iteration and index if the provider gives none",
       [[said(1), said(2)], [said(3)]],
       [
         ["call_i0_0", undefined],
@@ -41,9 +41,9 @@ describe("the id of a call", () => {
         ["call_i1_0", undefined],
       ],
     ],
-    ["comes from its place where it is empty", [[said(1, "")]], [["call_i0_0", ""]]],
+    ["is built from iteration and index if the provider's is empty", [[said(1, "")]], [["call_i0_0", ""]]],
     [
-      "is new for a duplicate in the turn",
+      "is generated for a duplicate in the same message",
       [[said(1, "x"), said(2, "x"), said(3, "x")]],
       [
         ["x", "x"],
@@ -52,7 +52,7 @@ describe("the id of a call", () => {
       ],
     ],
     [
-      "is new for one of an earlier turn",
+      "is generated for a duplicate of an earlier message",
       [[said(1, "x")], [said(2, "x")]],
       [
         ["x", "x"],
@@ -60,7 +60,7 @@ describe("the id of a call", () => {
       ],
     ],
     [
-      "gives way to the provider's where it looks like a made one",
+      "gets a suffix if the provider used the generated id before",
       [[said(1, "call_i0_1"), said(2)]],
       [
         ["call_i0_1", "call_i0_1"],
@@ -68,7 +68,7 @@ describe("the id of a call", () => {
       ],
     ],
     [
-      "is not given twice where the provider comes later with a made one",
+      "is generated if the provider repeats a generated id",
       [[said(1), said(2, "call_i0_0")]],
       [
         ["call_i0_0", undefined],
@@ -76,7 +76,7 @@ describe("the id of a call", () => {
       ],
     ],
     [
-      "is given where the provider's reads as the path to a call inside another one",
+      "is generated if the provider's contains a slash, as ids of nested calls do",
       [[said(1, "call_7/call_i0_0"), said(2, "/")]],
       [
         ["call_i0_0", "call_7/call_i0_0"],
@@ -84,7 +84,7 @@ describe("the id of a call", () => {
       ],
     ],
     [
-      "counts on over the continuations of a turn",
+      "keeps counting over the continuations of an iteration",
       [
         [said(1), finish("paused")],
         [said(2), finish("tool-calls")],
@@ -95,7 +95,7 @@ describe("the id of a call", () => {
       ],
     ],
     [
-      "is any text",
+      "may be any other text, such as __proto__",
       [[said(1, "__proto__"), said(2, "constructor"), said(3, " ")]],
       [
         ["__proto__", "__proto__"],
@@ -107,7 +107,7 @@ describe("the id of a call", () => {
     expect(await idsOf(turns)).toEqual(ids);
   });
 
-  it("is not one that the conversation holds already", async () => {
+  it("differs from the ids in the given messages", async () => {
     const before: readonly Message[] = [
       { role: "user", content: "Go." },
       {
@@ -126,7 +126,7 @@ describe("the id of a call", () => {
     ]);
   });
 
-  it("goes on being unique over many runs", async () => {
+  it("stays unique over several runs of a conversation", async () => {
     let messages: readonly Message[] = [{ role: "user", content: "Go." }];
     for (let round = 0; round < 3; round += 1) {
       const { result } = play([[said(round), said(round, "x")], text("Done.")], { tools: [echo], messages });
@@ -136,7 +136,7 @@ describe("the id of a call", () => {
     expect(ids).toEqual(["call_i0_0", "x", "call_i0_0_1", "call_i0_1", "call_i0_0_2", "call_i0_1_1"]);
   });
 
-  it("ties a call's pieces together by its key, not by its id: arguments are never joined", async () => {
+  it("does not mix the argument fragments of two calls with the same id", async () => {
     const fragments = (n: number): MockPart => toolCall("echo", { n, long: "x".repeat(20) }, { id: "same", fragments: 5 });
     const { result } = play([[fragments(1), fragments(2)], text("Done.")], { tools: [echo] });
     expect(answersOf(await result).map((part) => part.result)).toEqual([1, 2].map((n) => ({ n, long: "x".repeat(20) })));

@@ -1,4 +1,4 @@
-// The end of an iteration lists the outcomes of its calls. It is marked as replayed if its start is.
+// `iteration-end` lists the outcomes of the calls of its iteration. It is marked as replayed if `iteration-start` is.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
@@ -15,7 +15,7 @@ interface Row {
   readonly script: readonly MockMessage[];
   readonly more?: Partial<LoopOptions>;
   readonly act?: (playing: Playing) => void;
-  /** Of each end: the outcomes of its calls. */
+  /** The outcomes in each `iteration-end`. */
   readonly ends: readonly (readonly string[])[];
 }
 
@@ -28,19 +28,22 @@ const tools = [
   tool("fails", () => Promise.reject(new Error("no"))),
 ];
 
-describe("iteration-end lists the calls of its iteration", () => {
+describe("iteration-end", () => {
   it.for<[what: string, row: Row]>([
     [
-      "that ended in several ways",
+      "with different outcomes",
       { script: [[call("ok"), call("fails"), call("none")], text("Done.")], ends: [["completed", "failed", "unknown-tool"], []] },
     ],
     [
-      "of which some started early",
+      "that started eagerly or with the batch",
       { script: [[call("early"), call("ok")], text("Done.")], ends: [["completed", "completed"], []] },
     ],
-    ["whose stream failed", { script: [[call("early"), call("ok"), fail({ status: 500 })]], ends: [["completed", "not-run"]] }],
     [
-      "whose stream was stopped",
+      "of a stream that failed",
+      { script: [[call("early"), call("ok"), fail({ status: 500 })]], ends: [["completed", "not-run"]] },
+    ],
+    [
+      "of a stream cut off by control.stop()",
       {
         script: [[call("early"), call("ok"), stall()]],
         act: ({ control }) => void control.stop(),
@@ -48,16 +51,19 @@ describe("iteration-end lists the calls of its iteration", () => {
       },
     ],
     [
-      "whose stream was interrupted",
+      "of a stream cut off by control.interrupt()",
       { script: [[call("ok"), stall()]], act: ({ control }) => void control.interrupt("Wait."), ends: [["not-run"]] },
     ],
     [
-      "of which one was stopped",
+      "of a batch cut off by control.kill()",
       { script: [[call("ok"), call("hangs")]], act: ({ control }) => void control.kill(), ends: [["completed", "interrupted"]] },
     ],
-    ["after which the run stops", { script: [call("ok")], more: { policies: { stopWhen: () => true } }, ends: [["not-run"]] }],
     [
-      "that wait for a decision, or for one that does",
+      "left out by policies.stopWhen",
+      { script: [call("ok")], more: { policies: { stopWhen: () => true } }, ends: [["not-run"]] },
+    ],
+    [
+      "awaiting approval, or waiting for a call that does",
       {
         script: [[call("ok"), call("ask"), call("alone")]],
         more: { policies: approve },
@@ -65,7 +71,7 @@ describe("iteration-end lists the calls of its iteration", () => {
       },
     ],
     [
-      "that are past a limit",
+      "past limits.maxToolCalls",
       {
         script: [[call("ok"), call("ok")], text("Done.")],
         more: { limits: { maxToolCalls: 1 } },
@@ -73,11 +79,11 @@ describe("iteration-end lists the calls of its iteration", () => {
       },
     ],
     [
-      "with its last stream, if the service paused",
+      "with the last continuation if the provider paused",
       { script: [[call("ok"), finish("paused")], [call("fails")], text("Done.")], ends: [[], ["completed", "failed"], []] },
     ],
     [
-      "if the service paused too often",
+      "if the provider paused more often than maxPauses",
       {
         script: [
           [call("ok"), finish("paused")],
@@ -88,7 +94,7 @@ describe("iteration-end lists the calls of its iteration", () => {
       },
     ],
     [
-      "if the stream after a pause fails",
+      "if the continuation after a pause fails",
       {
         script: [
           [call("ok"), finish("paused")],
@@ -97,7 +103,7 @@ describe("iteration-end lists the calls of its iteration", () => {
         ends: [[], ["not-run", "not-run"]],
       },
     ],
-  ])("%s", async ([, { script, more, act, ends }]) => {
+  ])("lists calls %s", async ([, { script, more, act, ends }]) => {
     const playing = play(script, { tools, ...more });
     await playing.clock.advance(1);
     act?.(playing);
@@ -110,10 +116,10 @@ describe("iteration-end lists the calls of its iteration", () => {
   });
 });
 
-describe("an iteration that goes on in another execution", () => {
+describe("an iteration resumed in another process", () => {
   const script = [[call("ok", "a"), call("ask", "b")], text("Done.")];
 
-  it("is marked as recalled at both ends, and what happens anew in it is not", async () => {
+  it("marks its start and end as replayed, but not its new events", async () => {
     const first = play(script, { tools, policies: approve });
     const { journal } = await first.result;
     const saved = JSON.parse(JSON.stringify(journal)) as SavedJournal;

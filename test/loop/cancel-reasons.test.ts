@@ -3,7 +3,7 @@ import type { LoopOptions, ModelChunk, Provider } from "turnwright";
 import { type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 
-/** A field of a signal, as far as this page says what it is. */
+/** Matches the reason of a signal: errors, strings and arrays as they are, others by the given fields. */
 const like = (said: unknown): unknown =>
   said instanceof Error || typeof said === "string" || Array.isArray(said) ? said : expect.objectContaining(Object(said));
 
@@ -11,23 +11,28 @@ const disconnect = new Error("socket closed", { cause: "tab closed" });
 const cyclic: unknown[] = [];
 cyclic.push(cyclic);
 
-/** Ends a run 500 ms in: what its signals say, and what its result says. */
+/** Actions that end a run after 500 ms, the reason of its signals and the reason in its result. */
 const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknown, signal: unknown, reason: unknown])[] = [
   [
-    "a stop",
+    "control.stop()",
     ({ control }) => control.stop({ requester: "Ada" }),
     { name: "AbortError", message: "The run was stopped." },
     { kind: "stopped", requester: "Ada" },
   ],
-  ["a kill", ({ control }) => control.kill(), { name: "AbortError", message: "The run was killed." }, { kind: "killed" }],
+  ["control.kill()", ({ control }) => control.kill(), { name: "AbortError", message: "The run was killed." }, { kind: "killed" }],
   [
     "an abort with an error",
     ({ abort }) => abort.abort(disconnect),
     disconnect,
     { kind: "aborted", reason: { name: "Error", message: "socket closed", cause: { message: "tab closed" } } },
   ],
-  ["an abort with a word", ({ abort }) => abort.abort("user cancel"), "user cancel", { kind: "aborted", reason: "user cancel" }],
-  ["an abort with data", ({ abort }) => abort.abort({ code: 7 }), { code: 7 }, { kind: "aborted", reason: { code: 7 } }],
+  [
+    "an abort with a string",
+    ({ abort }) => abort.abort("user cancel"),
+    "user cancel",
+    { kind: "aborted", reason: "user cancel" },
+  ],
+  ["an abort with an object", ({ abort }) => abort.abort({ code: 7 }), { code: 7 }, { kind: "aborted", reason: { code: 7 } }],
   [
     "an abort without a reason",
     ({ abort }) => abort.abort(),
@@ -35,19 +40,19 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
     { kind: "aborted", reason: { name: "AbortError" } },
   ],
   [
-    "an abort with what is no data",
+    "an abort with a cyclic value",
     ({ abort }) => abort.abort(cyclic),
     cyclic,
     { kind: "aborted", reason: { message: "a cyclic value" } },
   ],
   [
-    "an abort by somebody's timer",
+    "an abort with a TimeoutError",
     ({ abort }) => abort.abort(new DOMException("too slow", "TimeoutError")),
     { name: "TimeoutError", message: "too slow" },
     { kind: "aborted", reason: { name: "TimeoutError", message: "too slow" } },
   ],
   [
-    "the wall clock",
+    "limits.wallClockMs",
     () => {},
     { name: "TimeoutError", message: "The run took longer than 500 ms." },
     { kind: "wall-clock", limitMs: 500 },
@@ -62,8 +67,8 @@ async function endedBy(act: (playing: Playing) => unknown, script: MockScript, o
   return playing;
 }
 
-describe("who ended a run", () => {
-  it.for(verbs)("is told to a tool, a provider, an approval and the caller: %s", async ([, act, said, reason]) => {
+describe("the cancel reason", () => {
+  it.for(verbs)("reaches tools, providers, approvals and the result: %s", async ([, act, said, reason]) => {
     let signal: AbortSignal | undefined;
     const keep = (held: { readonly signal: AbortSignal }): Promise<never> => ((signal = held.signal), never);
     const called = [toolCall("work")];
@@ -89,7 +94,7 @@ describe("who ended a run", () => {
     expect(signal?.reason, "approval").toEqual(like(said));
   });
 
-  it("hands the caller's own reason through, the very object", async () => {
+  it("is the same object that the caller aborted with", async () => {
     let signal: AbortSignal | undefined;
     const work = tool("work", (_, context) => ((signal = context.signal), never));
     const playing = play([toolCall("work")], { tools: [work] });
@@ -99,7 +104,7 @@ describe("who ended a run", () => {
     expect(signal?.reason).toBe(disconnect);
   });
 
-  it("is told apart from silence: the stream is cut for taking too long", async () => {
+  it("is a TimeoutError if the model is silent for too long", async () => {
     let signal: AbortSignal | undefined;
     const provider: Provider = {
       id: "p",
@@ -112,7 +117,7 @@ describe("who ended a run", () => {
     expect(signal?.reason.message).toBe("The model was silent for 300000 ms.");
   });
 
-  it("is the first one, unless somebody of higher rank comes", async () => {
+  it("is the first one, unless a kill or an abort follows a stop", async () => {
     const end = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<unknown> => {
       const playing = play([[text("Hm."), toolCall("work")]], { tools: [tool("work", () => never)] });
       await playing.clock.flush();
@@ -137,14 +142,14 @@ describe("who ended a run", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("outranks an answer that is just finished: %s", async ([, act, kind]) => {
+  ])("replaces a finished answer if the run ends on iteration-end: %s", async ([, act, kind]) => {
     const playing = play([text("Hello.")]);
     playing.recording.emitter.on("iteration-end", () => void act(playing));
     const result = await playing.result;
     expect([result.reason.kind, result.text, result.messages.length]).toEqual([kind, "Hello.", 2]);
   });
 
-  it("outranks no other ending", async () => {
+  it("does not replace a timeout if the run is stopped on iteration-end", async () => {
     const playing = play([stall()]);
     playing.recording.emitter.on("iteration-end", () => void playing.control.stop());
     await playing.clock.runAll();

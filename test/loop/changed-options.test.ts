@@ -7,7 +7,7 @@ import { tool } from "./play.ts";
 
 type Fields = { [field: string]: unknown };
 
-/** Every option that is data or a group; functions and ports among them are the caller's own. */
+/** Returns every option that holds data or a group of options. The run uses the functions among them as they are. */
 function createOptions(): Fields {
   return {
     system: "Be brief.",
@@ -49,14 +49,14 @@ function pathsIn(value: unknown, path: readonly string[] = []): readonly (readon
 }
 
 const wrong: { readonly [how: string]: (holder: Fields, key: string) => void } = {
-  "null in its place": (holder, key) => (holder[key] = null),
-  "a number in its place": (holder, key) => (holder[key] = 5),
-  "an empty object in its place": (holder, key) => (holder[key] = {}),
-  "a symbol in its place": (holder, key) => (holder[key] = Symbol("no")),
-  "it being gone": (holder, key) => void delete holder[key],
+  "set to null": (holder, key) => (holder[key] = null),
+  "set to a number": (holder, key) => (holder[key] = 5),
+  "set to an empty object": (holder, key) => (holder[key] = {}),
+  "set to a symbol": (holder, key) => (holder[key] = Symbol("no")),
+  deleted: (holder, key) => void delete holder[key],
 };
 
-/** Runs, and changes the options at the first request and at the first call. */
+/** Runs the loop and changes the options at each request and at each call of the tool `t`. */
 async function run(change: (options: Fields) => void): Promise<unknown> {
   const options = createOptions();
   const mock = createMockProvider([[text("Let me see. "), toolCall("t"), toolCall("context")], toolCall("t"), text("Done.")]);
@@ -81,21 +81,21 @@ async function run(change: (options: Fields) => void): Promise<unknown> {
   return JSON.parse(JSON.stringify({ ...result, journal: undefined, requests }));
 }
 
-it("values of policies are frozen, with the data that they hold", () => {
+it("detectLoops, processResults and maskResults: return frozen values", () => {
   const { loopDetection, results, masking } = createOptions()["policies"] as Fields;
   const data = Object.values(loopDetection as Fields).filter((value) => typeof value === "object");
   const made = [loopDetection, results, masking, ...data];
   expect([made.length, made.filter((value) => !Object.isFrozen(value))]).toEqual([4, []]);
 });
 
-describe("an option that is changed while the run goes on", () => {
+describe("options changed during a run", () => {
   const rows = pathsIn(createOptions()).flatMap((path) => Object.keys(wrong).map((how) => [path.join("."), how] as const));
 
-  it("is looked at everywhere", () => {
+  it("are tested in more than 250 ways", () => {
     expect(rows.length).toBeGreaterThan(250);
   });
 
-  it.for(rows)("changes nothing: %s, by %s", async ([path, how]) => {
+  it.for(rows)("have no effect: %s %s", async ([path, how]) => {
     const keys = path.split(".");
     const last = keys.pop() ?? "";
     const changed = await run((options) => {
@@ -106,7 +106,7 @@ describe("an option that is changed while the run goes on", () => {
     expect(changed).toEqual(await run(() => {}));
   });
 
-  it("changes nothing where its lists and maps are emptied", async () => {
+  it("have no effect if lists and maps are emptied", async () => {
     const changed = await run((options) => {
       const policies = options["policies"] as { gate: { triggerMatchByToolName: Map<string, unknown>; allowedNames: string[] } };
       policies.gate.triggerMatchByToolName.clear();

@@ -1,4 +1,4 @@
-// Tools that change while a run goes on: a call runs the tool that was shown, or it does not run.
+// Tools that change during a run: a call runs the tool that the model saw, or it does not run.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -26,9 +26,9 @@ interface Shop {
 const changes: { readonly [what: string]: Partial<Tool> } = {
   "another description": { description: "REAL" },
   "another schema": { inputSchema: { type: "object", required: ["to"] } },
-  "one more optional field": { inputSchema: { type: "object", properties: { note: { type: "string" } } } },
-  "a trait that asks": { needsApproval: true },
-  "a trait that is gone": { idempotent: false },
+  "one more optional parameter": { inputSchema: { type: "object", properties: { note: { type: "string" } } } },
+  "needsApproval: true": { needsApproval: true },
+  "idempotent: false": { idempotent: false },
   "another origin": { origin: "pay-now" },
 };
 
@@ -44,22 +44,22 @@ function setUp(change: Partial<Tool>, wrap: (registry: ToolRegistry) => ToolRegi
   return { ran, registry: wrap(own), swap };
 }
 
-/** A registry that makes its definitions anew each time it is asked. */
+/** Wraps a registry so that it creates new definition objects on each call. */
 const unkept = (registry: ToolRegistry): ToolRegistry => ({
   definitions: () => registry.definitions().map((definition) => ({ ...definition })),
   executeTool: (name, args, context) => registry.executeTool(name, args, context),
 });
 
 const wraps: { readonly [what: string]: (registry: ToolRegistry) => ToolRegistry } = {
-  "its own": (registry) => registry,
+  plain: (registry) => registry,
   merged: (registry) => mergeRegistries(registry, [tool("other", () => 1)]),
   filtered: (registry) => withFilter(registry, ["pay", "look"]),
-  unkept,
+  uncached: unkept,
 };
 
-describe("a call whose tool has changed since it was shown", () => {
+describe("a call whose tool has changed since the model saw it", () => {
   it.for(Object.keys(changes).flatMap((what) => Object.keys(wraps).map((how) => [what, how] as const)))(
-    "does not run: %s, in a registry that is %s",
+    "does not run if the tool has %s (%s registry)",
     async ([what, how]) => {
       const { ran, registry, swap } = setUp(changes[what] ?? {}, wraps[how]);
       const tools = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
@@ -75,14 +75,14 @@ describe("a call whose tool has changed since it was shown", () => {
     },
   );
 
-  it("runs where the registry has the same tool under the same name, however it came there", async () => {
+  it("runs if the registry holds an equal tool under the same name", async () => {
     const { ran, registry, swap } = setUp({});
     const tools = withPrefix(mergeRegistries(registry, [tool("swap", swap, { sequential: true })]), "a_");
     const result = await play([[toolCall("a_swap"), toolCall("a_pay")], text("Done.")], { tools }).result;
     expect([outcomesOf(result)[1], ran]).toEqual(["call_i0_1: completed", ["changed"]]);
   });
 
-  it("is not tried again as another tool", async () => {
+  it("is not retried with the changed tool", async () => {
     const registry = createToolRegistry();
     const traits = { idempotent: true, retry: { maxAttempts: 3 } };
     const ran: string[] = [];
@@ -98,7 +98,7 @@ describe("a call whose tool has changed since it was shown", () => {
     expect([outcomesOf(result), ran]).toEqual([["call_i0_0: failed"], ["shown"]]);
   });
 
-  it("does not start early, nor in the moment in which listeners hear of it", async () => {
+  it("does not run if a tool-start listener changes the tool, eager or not", async () => {
     for (const eager of [true, false]) {
       const { ran, registry, swap } = setUp({ eager, description: "changed" });
       const playing = play([[toolCall("pay"), toolCall("look")], text("Done.")], { tools: registry });
@@ -107,7 +107,7 @@ describe("a call whose tool has changed since it was shown", () => {
     }
   });
 
-  it("does not become a run of its own", async () => {
+  it("does not start a nested run if the tool is an agent tool", async () => {
     const { ran, registry, swap } = setUp({ description: "changed" });
     const agent = (description: string): Tool =>
       defineAgentTool({
@@ -138,14 +138,14 @@ describe("a call whose tool has changed since it was shown", () => {
   });
 });
 
-describe("an approved call whose tool has changed before it ran", () => {
+describe("an approved call whose tool changes before it runs", () => {
   interface Approved {
     readonly asked: string[];
     readonly ran: string[];
     play(options?: Partial<LoopOptions>): Playing;
   }
 
-  /** The tool changes while the first question about it is answered. */
+  /** The tool changes during the first call of `approve` about it. */
   function approving(change: Partial<Tool>, decide: (description: string) => "approve" | "deny" | "ask"): Approved {
     const { ran, registry, swap } = setUp(change);
     const asked: string[] = [];
@@ -171,7 +171,7 @@ describe("an approved call whose tool has changed before it ran", () => {
   it.for<[answer: "approve" | "deny", outcome: string, ran: readonly string[]]>([
     ["approve", "call_i0_0: completed", ["look", "changed"]],
     ["deny", "call_i0_0: denied", ["look"]],
-  ])("is asked about again, and then %s counts for the new one", async ([answer, outcome, did]) => {
+  ])("needs another approval, and the new decision counts: %s", async ([answer, outcome, did]) => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? answer : "approve"));
     const store = createDurableStore();
     const playing = stage.play({ journal: store.open() });
@@ -179,18 +179,18 @@ describe("an approved call whose tool has changed before it ran", () => {
     expect([stage.asked, stage.ran, outcomesOf(result)[0]]).toEqual([["pay", "REAL"], did, outcome]);
     const starts = playing.recording.of("tool-start").filter(({ callId }) => callId === "call_i0_0");
     expect([starts.length, playing.recording.of("approval-asked").length]).toEqual([1, 3]);
-    // Told again, it is as it was.
+    // A replay gives the same result.
     const again = await stage.play({ journal: store.open(), provider: createMockProvider([]) }).result;
     expect([again.messages, stage.asked.length, stage.ran]).toEqual([result.messages, 2, did]);
   });
 
-  it("is refused where it does not fit the new one, and nobody is asked", async () => {
+  it("is invalid without another approval if its arguments no longer fit", async () => {
     const { asked, ran, play: start } = approving({ inputSchema: z.object({ to: z.string() }) }, () => "approve");
     const result = await start().result;
     expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_i0_0: invalid-input"]);
   });
 
-  it("waits where nobody can say of the new one, and goes on with a decision about it", async () => {
+  it("awaits approval if the new decision is ask, and runs after a resume", async () => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? "ask" : "approve"));
     const store = createDurableStore();
     const first = await stage.play({ journal: store.open() }).result;
@@ -200,7 +200,7 @@ describe("an approved call whose tool has changed before it ran", () => {
     expect([second.text, stage.ran]).toEqual(["Done.", ["look", "changed"]]);
   });
 
-  it("that changes each time is asked about three times more, and then refused", async () => {
+  it("is refused after four approvals if the tool changes each time", async () => {
     let version = 0;
     const asked: string[] = [];
     const own = tool("pay", () => asked.push("RAN"));
@@ -218,7 +218,7 @@ describe("an approved call whose tool has changed before it ran", () => {
     expect([outcomesOf(result), asked.length, asked.includes("RAN")]).toEqual([["call_i0_0: invalid-input"], 4, false]);
   });
 
-  it("in a later wave, or while others are decided about, is asked about again too", async () => {
+  it("needs another approval if an earlier call of the batch changes the tool", async () => {
     const { ran, registry, swap } = setUp({ description: "REAL" });
     const asked: string[] = [];
     const policies: LoopOptions["policies"] = {

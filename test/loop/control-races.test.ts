@@ -16,7 +16,7 @@ function placesOf(said: string, { messages, undelivered, reason }: LoopResult): 
   return places.flatMap(([content, place]) => (content === said ? [place] : [])).join(" and ");
 }
 
-/** A stage on which the scheduler decides when chunks, tools and journal answers come. */
+/** Lets the scheduler decide when chunks, tool results and journal answers arrive. */
 interface Odds {
   readonly s: Scheduler;
   /** Resolves at its turn. */
@@ -82,7 +82,7 @@ interface Race {
   readonly leg: (result: LoopResult) => string;
 }
 
-/** Runs a race in every order that the scheduler thinks of; gives the legs that were run. */
+/** Runs a race in many orders that the scheduler chooses. Returns the distinct legs. */
 async function legsOf({ script, options, acts, leg }: Race): Promise<readonly string[]> {
   const legs = new Set<string>();
   const once = async (s: Scheduler, patience: readonly number[]): Promise<void> => {
@@ -98,7 +98,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
       ...options?.(odds),
     });
     const answers = acts.map(async (act, index) => {
-      // As many turns as it lets go by, so that it does not come first nearly always.
+      // Lets some turns pass first. Otherwise the action would nearly always come first.
       for (let passed = 0; passed <= (patience[index] ?? 0); passed += 1) await odds.turn(`act ${index}`);
       return act(playing);
     });
@@ -114,8 +114,8 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
 
 const endOf = (result: LoopResult): string => `${result.reason.kind} ${outcomesOf(result).join(", ")}`;
 
-describe("whoever comes first", () => {
-  it("a stop, or the end of a tool", async () => {
+describe("control races", () => {
+  it("stop() races the end of a tool", async () => {
     const legs = await legsOf({ script: [toolCall("work"), text("Done.")], acts: [({ control }) => control.stop()], leg: endOf });
     expect(legs).toMatchInlineSnapshot(`
       [
@@ -128,7 +128,7 @@ describe("whoever comes first", () => {
     `);
   });
 
-  it("a kill, or a tool's time limit", async () => {
+  it("kill() races a tool's timeout", async () => {
     const legs = await legsOf({
       script: [toolCall("deaf"), text("Done.")],
       options: (odds) => ({ clock: odds.clock() }),
@@ -146,7 +146,7 @@ describe("whoever comes first", () => {
     `);
   });
 
-  it("a steered message, or the end of the last iteration", async () => {
+  it("steer() races the end of the last iteration", async () => {
     const legs = await legsOf({
       script: [[text("Do"), text("ne.")], text("More.")],
       acts: [({ control }) => control.steer("Hey.")],
@@ -160,7 +160,7 @@ describe("whoever comes first", () => {
     `);
   });
 
-  it.for(["memory", "durable"] as const)("an interrupt, or the first call, over a journal that is %s", async (kind) => {
+  it.for(["memory", "durable"] as const)("interrupt() races the first tool call (%s journal)", async (kind) => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work"), toolCall("alone")], text("Done.")],
       options: (odds) => (kind === "durable" ? { journal: odds.journal() } : {}),
@@ -174,7 +174,7 @@ describe("whoever comes first", () => {
     ]);
   });
 
-  it("a stop and an interrupt, and the end of the first stream", async () => {
+  it("interrupt() and stop() race the end of the first stream", async () => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work")], text("Done.")],
       acts: [({ control }) => control.interrupt("Hey."), ({ control }) => void control.stop()],
@@ -195,7 +195,7 @@ describe("whoever comes first", () => {
     `);
   });
 
-  it("a drain, or the end of a batch: the run goes on behind it, and nothing runs twice", async () => {
+  it("drain() races the end of a batch, and the resumed run repeats no call", async () => {
     const resumed: Promise<LoopResult>[] = [];
     const legs = await legsOf({
       script: [[toolCall("work"), toolCall("work"), toolCall("alone")], text("Done.")],
@@ -218,7 +218,7 @@ describe("whoever comes first", () => {
     for (const result of await Promise.all(resumed)) expect([result.text, result.reason.kind]).toEqual(["Done.", "answered"]);
   });
 
-  it("a second run on the same control, or the end of the first: nothing of the first is lost", async () => {
+  it("a second run on the control races the end of the first, and no message is lost", async () => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work")], text("Done."), text("More."), text("More.")],
       acts: [

@@ -13,7 +13,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Runs the script once for each verb, which comes 50 ms in; all that the verbs are to tell apart. */
+/** Runs the script once for each verb, which is called after 50 ms. Describes everything that depends on the verb. */
 async function tellApart(script: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {
@@ -44,7 +44,7 @@ async function tellApart(script: readonly MockMessage[]): Promise<string> {
   return rows.join("\n");
 }
 
-it("each verb while the first iteration streams", async () => {
+it("loop control: each method has its own effect while the first iteration streams", async () => {
   expect(await tellApart([[text("Let me "), wait(100), text("see.")]])).toMatchInlineSnapshot(`
     "steer -> completed {"kind":"answered"} at 100 ms
       user: Go.
@@ -86,7 +86,7 @@ it("each verb while the first iteration streams", async () => {
   `);
 });
 
-it("each verb while tools run, some are done, and some have not started", async () => {
+it("loop control: each method has its own effect while tools run or have not started", async () => {
   const script = [[text("On it. "), toolCall("quick"), toolCall("slow"), toolCall("alone")]];
   expect(await tellApart(script)).toMatchInlineSnapshot(`
     "steer -> completed {"kind":"answered"} at 100 ms
@@ -137,7 +137,7 @@ it("each verb while tools run, some are done, and some have not started", async 
   `);
 });
 
-it("each verb while a later iteration streams", async () => {
+it("loop control: each method has its own effect while a later iteration streams", async () => {
   expect(await tellApart([toolCall("quick"), [text("Let me "), wait(100), text("see.")]])).toMatchInlineSnapshot(`
     "steer -> completed {"kind":"answered"} at 100 ms
       user: Go.

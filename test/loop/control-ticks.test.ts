@@ -7,10 +7,10 @@ import { textsOf } from "./transcript-lines.ts";
 
 const scripts: { readonly [name: string]: readonly MockMessage[] } = {
   "an answer": [[text("Hello", { chunks: 3 })]],
-  "calls that answer at once": [[text("Hm. "), toolCall("quick"), toolCall("quick")], text("Done.")],
-  "calls that take their time": [[toolCall("later"), toolCall("alone")], text("Done.")],
-  "nothing at all": [finish("stop")],
-  "a turn that is cut": [[text("Hm. "), toolCall("quick"), finish("length")], text("Done.")],
+  "synchronous tools": [[text("Hm. "), toolCall("quick"), toolCall("quick")], text("Done.")],
+  "asynchronous tools": [[toolCall("later"), toolCall("alone")], text("Done.")],
+  "an empty response": [finish("stop")],
+  "a truncated message": [[text("Hm. "), toolCall("quick"), finish("length")], text("Done.")],
 };
 
 const verbs: { readonly [name: string]: (control: LoopControl) => readonly string[] } = {
@@ -24,7 +24,7 @@ const verbs: { readonly [name: string]: (control: LoopControl) => readonly strin
 
 const endings: { readonly [verb: string]: string } = { "interrupt and stop": "stopped", "steer and kill": "killed" };
 
-/** Plays the turn of each request, and an answer after the last turn. */
+/** Plays the message of each iteration, and an answer after the last message. */
 const playOn = (script: readonly MockMessage[], more: Partial<LoopOptions>, ran: string[]): ReturnType<typeof play> => {
   const note = (_: unknown, { callId }: { readonly callId: string }): number => ran.push(callId);
   const tools = [
@@ -43,7 +43,7 @@ const rows = Object.entries(scripts).flatMap(([name, script]) =>
   ),
 );
 
-/** A journal, and another one over its records. */
+/** Returns a journal, and a function that opens another one over its records. */
 function openJournals(
   kind: "memory" | "a store",
 ): readonly [LoopOptions["journal"], (result: LoopResult) => LoopOptions["journal"]] {
@@ -52,7 +52,7 @@ function openJournals(
   return [undefined, ({ journal }) => memoryJournal(JSON.parse(JSON.stringify(journal)))];
 }
 
-/** Runs the script, lets the verb come after so many ticks, and checks what became of both. True once the run is over by then. */
+/** Runs the script, calls the verb after the given ticks and checks the result. Resolves to true if the run was over by then. */
 async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tick: number): Promise<boolean> {
   const ran: string[] = [];
   const [journal, reopen] = openJournals(kind);
@@ -63,7 +63,7 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
 
   expect([tick, ...saidIn(result)]).toEqual([tick, "Go.", ...(verb === "drain" || isOver ? [] : ["Hey."])]);
   expect([tick, playing.clock.pending]).toEqual([tick, 0]);
-  // Nothing outranks an ending but a completed one; a store takes its time to write the last look.
+  // A stop or kill replaces only a completed ending. A store may still be writing the last inbox step.
   const isObeyed = kind === "memory" && !isOver && result.status !== "empty-response";
   if (isObeyed && verb in endings) expect([tick, result.reason.kind]).toEqual([tick, endings[verb]]);
 
@@ -83,7 +83,7 @@ function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[
   return [...sent, ...textsOf(undelivered), ...(reason.kind === "interrupted" ? textsOf([reason.message]) : [])];
 }
 
-it.for(rows)("%s at any tick of a run loses nothing and does nothing twice: %s, over a journal in %s", async (row) => {
+it.for(rows)("loop control: %s at any tick loses no message and repeats no call: %s, journal in %s", async (row) => {
   let tick = 0;
   while (!(await checkTick(row, tick))) tick += 1;
   expect(tick).toBeGreaterThan(10);

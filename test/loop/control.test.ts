@@ -13,8 +13,8 @@ const verbs: readonly (readonly [verb: string, ask: (control: LoopControl) => st
   ["kill", (control) => control.kill(), "killed"],
 ];
 
-describe("a control", () => {
-  it("queues before its first run, and is finished after each", async () => {
+describe("createLoopControl()", () => {
+  it("queues a stop before its first run and answers finished after each run", async () => {
     const control = createLoopControl();
     expect([control.hasStopRequest(), control.isToolChainActive()]).toEqual([false, false]);
     expect([control.stop({ note: "early" }), control.hasStopRequest()]).toEqual(["accepted", true]);
@@ -26,14 +26,14 @@ describe("a control", () => {
     expect((await second.result).text).toBe("Hi.");
   });
 
-  it("obeys the highest of what was queued", async () => {
+  it("obeys the strongest of several queued requests", async () => {
     const control = createLoopControl();
     control.stop();
     control.kill();
     expect((await play([], { control }).result).reason.kind).toBe("killed");
   });
 
-  it("obeys a kill also behind a stop that has cut the model off", async () => {
+  it("obeys a kill after a stop that has cut off the stream", async () => {
     const playing = play([[text("Let me "), stall()]]);
     await playing.clock.flush();
     playing.control.stop();
@@ -42,7 +42,7 @@ describe("a control", () => {
     expect([result.reason.kind, result.text]).toEqual(["killed", "Let me"]);
   });
 
-  it("does not take the wall clock for a request to stop", async () => {
+  it("reports no stop request when the wall clock ends the run", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], limits: { wallClockMs: 50 } });
     await playing.clock.advance(60);
     expect([playing.control.hasStopRequest(), playing.endedAt()]).toEqual([false, undefined]);
@@ -50,7 +50,7 @@ describe("a control", () => {
     expect((await playing.result).reason.kind).toBe("wall-clock");
   });
 
-  it("says whether tools are being run: from the first call to the end of the run", async () => {
+  it("reports an active tool chain from the first call to the end of the run", async () => {
     const seen: boolean[] = [];
     const playing = play([toolCall("look"), [text("Hm."), toolCall("look")], text("Done.")], ({ control }) => ({
       tools: [tool("look", () => seen.push(control.isToolChainActive()))],
@@ -60,24 +60,21 @@ describe("a control", () => {
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
   });
 
-  it.for(verbs)(
-    "queues what it is asked before its first run, and nothing of it is left for the next: %s",
-    async ([, ask, kind]) => {
-      const control = createLoopControl();
-      expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
-      const first = await play([text("Hi.")], { control }).result;
-      expect(first.reason.kind).toBe(kind);
-      expect(ask(control)).toBe("finished");
-      const second = await play([text("Hi.")], { control }).result;
-      expect([second.reason.kind, linesOf(second.messages), second.undelivered]).toEqual([
-        "answered",
-        ["user: Go.", "assistant: Hi."],
-        [],
-      ]);
-    },
-  );
+  it.for(verbs)("applies a request made before the first run to that run only: %s", async ([, ask, kind]) => {
+    const control = createLoopControl();
+    expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
+    const first = await play([text("Hi.")], { control }).result;
+    expect(first.reason.kind).toBe(kind);
+    expect(ask(control)).toBe("finished");
+    const second = await play([text("Hi.")], { control }).result;
+    expect([second.reason.kind, linesOf(second.messages), second.undelivered]).toEqual([
+      "answered",
+      ["user: Go.", "assistant: Hi."],
+      [],
+    ]);
+  });
 
-  it.for(verbs)("forgets what came too late for its run: %s", async ([, ask]) => {
+  it.for(verbs)("drops a request made after an abort: %s", async ([, ask]) => {
     const control = createLoopControl();
     const first = play([stall()], { control });
     await first.clock.flush();
@@ -88,7 +85,7 @@ describe("a control", () => {
     expect([second.reason.kind, second.iterations, second.undelivered]).toEqual(["answered", 1, []]);
   });
 
-  it.for(verbs)("is free when a run says that it has ended: %s", async ([, ask, kind]) => {
+  it.for(verbs)("can start another run in a run-end listener: %s", async ([, ask, kind]) => {
     const control = createLoopControl();
     const first = play([text("Hi.")], { control });
     const heard: unknown[] = [];
@@ -103,9 +100,9 @@ describe("a control", () => {
   });
 
   it.for<[why: string, start: (control: LoopControl) => Promise<unknown>, refusal: string]>([
-    ["a bad option", (control) => play([], { control, limits: { maxIterations: 0 } }).result, "limits.maxIterations"],
+    ["an invalid option", (control) => play([], { control, limits: { maxIterations: 0 } }).result, "limits.maxIterations"],
     [
-      "a run id that is taken",
+      "a run id in use",
       async (control) => {
         const live = play([stall()]);
         try {
@@ -126,7 +123,7 @@ describe("a control", () => {
       },
       "another run",
     ],
-  ])("keeps what was asked of it when its run is refused for %s", async ([, start, refusal]) => {
+  ])("keeps steered messages if its run is refused for %s", async ([, start, refusal]) => {
     const control = createLoopControl();
     control.steer("Hey.");
     await expect(start(control)).rejects.toThrow(refusal);
@@ -134,7 +131,7 @@ describe("a control", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "user: Hey.", "assistant: Hi."]);
   });
 
-  it("is not lost to a run that it is not handed to", async () => {
+  it("still steers its run after a second run on it is refused", async () => {
     const first = play([[wait(10), text("Hi.")], text("Yes?")]);
     const { control } = first;
     await first.clock.flush();
@@ -146,7 +143,7 @@ describe("a control", () => {
   });
 });
 
-describe("runs that are interrupted one after the other", () => {
+describe("limits.maxInterrupts", () => {
   const interrupt = async (control: LoopControl, limits?: LoopOptions["limits"]): Promise<LoopResult> => {
     const playing = play([[wait(10), text("Hi.")]], { control, limits });
     await playing.clock.flush();
@@ -159,40 +156,40 @@ describe("runs that are interrupted one after the other", () => {
     [undefined, 3],
     [{ maxInterrupts: 1 }, 1],
     [{ maxInterrupts: 0 }, 0],
-  ])("are at most %j: past it the message comes back", async ([limits, count]) => {
+  ])("returns the message after the last allowed interrupt, with limits %j", async ([limits, count]) => {
     const control = createLoopControl();
     for (let round = 0; round < 2; round += 1) {
       for (let index = 0; index < count; index += 1) {
         expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
       }
       const past = await interrupt(control, limits);
-      // Another ending: the count begins anew.
+      // Another ending resets the count.
       expect([past.reason.kind, past.text, textsOf(past.undelivered)]).toEqual(["answered", "Hi.", ["Wait."]]);
     }
   });
 
-  it("are none where none is allowed, also when the message was queued", async () => {
+  it("returns a queued message if it is 0", async () => {
     const control = createLoopControl();
     control.interrupt("Wait.");
     const result = await play([text("Hi.")], { control, limits: { maxInterrupts: 0 } }).result;
     expect([result.reason.kind, textsOf(result.undelivered)]).toEqual(["answered", ["Wait."]]);
   });
 
-  it("are counted on the control, not on the process", async () => {
+  it("counts the interrupts of each control separately", async () => {
     const [one, other] = [createLoopControl(), createLoopControl()];
     const limits = { maxInterrupts: 1 };
     for (const control of [one, other]) expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
     expect((await interrupt(one, limits)).reason.kind).toBe("answered");
   });
 
-  it("are as many as anybody asks for, where nothing limits them", async () => {
+  it("allows any number of interrupts if it is Infinity", async () => {
     const control = createLoopControl();
     const limits = { maxInterrupts: Number.POSITIVE_INFINITY };
     for (let index = 0; index < 10; index += 1) expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
   });
 });
 
-describe("what was said and not sent", () => {
+describe("result.undelivered", () => {
   const nothing = (): void => {};
   it.for<[kind: string, act: (playing: Playing) => unknown, options?: Partial<LoopOptions>]>([
     ["stopped", ({ control }) => control.stop()],
@@ -203,7 +200,7 @@ describe("what was said and not sent", () => {
     ["tool-error-cap", nothing, { limits: { maxConsecutiveToolErrors: 1 } }],
     ["max-iterations", nothing, { limits: { maxIterations: 1 } }],
     ["iteration-abort", nothing, { hooks: { onIteration: () => ({ abort: true }) } }],
-  ])("comes back in its order, once: %s", async ([kind, act, options]) => {
+  ])("holds unsent messages in order if the run ends as %s", async ([kind, act, options]) => {
     const playing = play([toolCall("work")], { tools: [tool("work", () => never, { timeoutMs: 100 })], ...options });
     await playing.clock.flush();
     const { control, clock } = playing;

@@ -1,4 +1,4 @@
-// Two copies of the package in one process, as an ES module and a CommonJS module are: what one makes, the other knows.
+// Two copies of the package in one process, such as the ES module and the CommonJS module, accept the objects of each other.
 
 import { expect, it, vi } from "vitest";
 import * as first from "turnwright";
@@ -11,7 +11,7 @@ const second = await import("turnwright");
 it.for<readonly [one: typeof first, other: typeof first]>([
   [first, second],
   [second, first],
-])("a run obeys a control of the other copy", async ([one, other]) => {
+])("two copies of the package: a run of copy %$ obeys a control of the other", async ([one, other]) => {
   const control = other.createLoopControl();
   const tools = [
     one.defineTool({
@@ -30,15 +30,18 @@ it.for<readonly [one: typeof first, other: typeof first]>([
   expect(control.stop()).toBe("finished");
 });
 
-it.for([first, second])("an object with the methods of a control is refused", async ({ createLoopControl, runToolLoop }) => {
-  const real = createLoopControl();
-  for (const control of [{ ...real }, Object.create(real), new Proxy(real, {})]) {
-    const run = runToolLoop({ provider: createMockProvider([]), messages, control });
-    await expect(run).rejects.toMatchObject({ code: "invalid-option", details: { option: "control" } });
-  }
-});
+it.for([first, second])(
+  "two copies of the package: copy %$ refuses an object with a control's methods",
+  async ({ createLoopControl, runToolLoop }) => {
+    const real = createLoopControl();
+    for (const control of [{ ...real }, Object.create(real), new Proxy(real, {})]) {
+      const run = runToolLoop({ provider: createMockProvider([]), messages, control });
+      await expect(run).rejects.toMatchObject({ code: "invalid-option", details: { option: "control" } });
+    }
+  },
+);
 
-it("a plain run of the other copy inside a tool counts as one level deeper", async () => {
+it("two copies of the package: a run inside a tool of the other counts toward maxDepth", async () => {
   const refused: unknown[] = [];
   const execute = async (_: unknown, context: first.ToolContext): Promise<void> => {
     for (const more of [{ signal: context.signal }, { context }]) {

@@ -42,10 +42,10 @@ async function run(script: readonly MockMessage[], more: Partial<LoopOptions>): 
   return { reason, requests: playing.provider.calls, costUSD, exceeded: budgetExceeded };
 }
 
-describe("a run with a limit of cost", () => {
+describe("limits.maxCostUSD", () => {
   it.for<[what: string, limits: LoopLimits, script: readonly MockMessage[], ended: Ended]>([
     [
-      "goes on while one more stream like the last would reach the limit, and not cross it",
+      "allows one more stream that would just reach it",
       { maxCostUSD: 0.75 },
       [work(1), work(1), work(1)],
       {
@@ -56,7 +56,7 @@ describe("a run with a limit of cost", () => {
       },
     ],
     [
-      "ends before a stream like the last would cross it",
+      "ends the run before a stream like the last would cross it",
       { maxCostUSD: 0.74 },
       [work(1), work(1)],
       {
@@ -67,7 +67,7 @@ describe("a run with a limit of cost", () => {
       },
     ],
     [
-      "goes by the last stream, not by the dearest",
+      "expects the cost of the last stream, not of the most expensive one",
       { maxCostUSD: 2 },
       [work(4), work(1), work(1), [text("Done."), spend(99)]],
       { reason: { kind: "answered" }, requests: 4, costUSD: undefined, exceeded: false },
@@ -79,13 +79,13 @@ describe("a run with a limit of cost", () => {
       { reason: { kind: "answered" }, requests: 1, costUSD: 1, exceeded: true },
     ],
     [
-      "runs the calls of an iteration that crosses it, and asks no more",
+      "runs the calls of an iteration that crosses it, then sends no request",
       { maxCostUSD: 0.5 },
       [work(4)],
       { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 1, expectedUSD: 1 }, requests: 1, costUSD: 1, exceeded: true },
     ],
     [
-      "asks once where it is 0",
+      "allows one request if it is 0",
       { maxCostUSD: 0 },
       [work(1)],
       {
@@ -96,7 +96,7 @@ describe("a run with a limit of cost", () => {
       },
     ],
     [
-      "ends where a cost is not known",
+      "ends the run if a cost is unknown",
       { maxCostUSD: 5 },
       [work(1), work(99)],
       {
@@ -107,13 +107,13 @@ describe("a run with a limit of cost", () => {
       },
     ],
     [
-      "keeps an answer whose cost is not known",
+      "keeps an answer whose cost is unknown",
       { maxCostUSD: 5 },
       [[text("Hi."), spend(99)]],
       { reason: { kind: "answered" }, requests: 1, costUSD: undefined, exceeded: false },
     ],
     [
-      "goes by the known costs where it is told to",
+      "counts only known costs with onUnknownCost: continue",
       { maxCostUSD: 0.5, onUnknownCost: "continue" },
       [work(1), work(99), work(1)],
       {
@@ -124,7 +124,7 @@ describe("a run with a limit of cost", () => {
       },
     ],
     [
-      "looks at it before each resend of a paused turn",
+      "is checked before each continuation of a paused message",
       { maxCostUSD: 0.5 },
       [
         [text("a"), spend(1), finish("paused")],
@@ -138,13 +138,13 @@ describe("a run with a limit of cost", () => {
       },
     ],
     [
-      "is ended by its iterations first",
+      "is checked after maxIterations",
       { maxCostUSD: 0.25, maxIterations: 1 },
       [work(1)],
       { reason: { kind: "max-iterations", limit: 1 }, requests: 1, costUSD: 0.25, exceeded: false },
     ],
     [
-      "is ended by it before its tokens",
+      "is checked before maxTokens",
       { maxCostUSD: 0.25, maxTokens: 1 },
       [work(1)],
       {
@@ -158,7 +158,7 @@ describe("a run with a limit of cost", () => {
     expect(await run(script, { limits })).toEqual(ended);
   });
 
-  it.for([-1, Number.NaN, "a lot"])("takes a price of %s for none", async (price) => {
+  it.for([-1, Number.NaN, "a lot"])("treats a price of %s as unknown", async (price) => {
     const ended = await run([work(1)], { limits: { maxCostUSD: 1 }, pricing: () => price as number });
     expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0, why: "pricing-failed" });
   });
@@ -170,7 +170,7 @@ describe("a run with a limit of cost", () => {
     [true, { maxIterations: 1, maxTokens: 2 }],
     [false, { maxCostUSD: 0.25 }],
     [false, { maxTokens: 1 }],
-  ])("is granted a last word: %s, with %j", async ([granted, limits]) => {
+  ])("leaves room for a final answer: %s, with %j", async ([granted, limits]) => {
     const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
     const result = await playing.result;
     expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
@@ -180,8 +180,8 @@ describe("a run with a limit of cost", () => {
   });
 });
 
-describe("a run inside a call", () => {
-  it.for(kinds)("of an %s spends what the run around it has left", async (kind) => {
+describe("limits.maxCostUSD with nested runs", () => {
+  it.for(kinds)("limits the run of an %s to the rest of its parent's budget", async (kind) => {
     const budgets: ToolBudget[] = [];
     const inner = createMockProvider([work(1), work(1), work(1)]);
     const agent = nesting(kind, "agent", (_, { budget }) => {
@@ -199,14 +199,14 @@ describe("a run inside a call", () => {
     expect(JSON.stringify(result.messages)).toContain("error: max-cost");
   });
 
-  it.for(kinds)("of an %s ends where its cost is not known, and with it the run around it", async (kind) => {
+  it.for(kinds)("ends the run of an %s and its parent if a cost is unknown", async (kind) => {
     const inner = createMockProvider([work(99)]);
     const agent = nesting(kind, "agent", () => ({ messages: question, provider: inner, tools }));
     const result = await play([[toolCall("agent"), spend(1)]], { tools: [agent], pricing, limits: { maxCostUSD: 9 } }).result;
     expect([result.reason, inner.calls]).toEqual([{ kind: "cost-unknown" }, 1]);
   });
 
-  it.for(kinds)("of an %s counts with the known part of its cost", async (kind) => {
+  it.for(kinds)("counts the known cost of the run of an %s", async (kind) => {
     const inner = createMockProvider([work(99), work(2)]);
     const agent = nesting(kind, "agent", () => ({ messages: question, provider: inner, tools }));
     const limits: LoopLimits = { maxCostUSD: 1, onUnknownCost: "continue" };
@@ -224,20 +224,20 @@ it.for<[options: Partial<LoopOptions>, option: string]>([
   [{ limits: { maxCostUSD: Number.NaN }, pricing }, "limits.maxCostUSD"],
   [{ limits: { maxCostUSD: "1" as never }, pricing }, "limits.maxCostUSD"],
   [{ limits: { onUnknownCost: "stop" as never } }, "limits.onUnknownCost"],
-])("%j is refused for %s", async ([options, option]) => {
+])("cost options: %j is refused because of %s", async ([options, option]) => {
   const { result, provider } = play([], options);
   const thrown: unknown = await result.catch((error: unknown) => error);
   expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);
 });
 
-it("an attempt that was taken back is named as what has no price", async () => {
+it("cost-unknown: names the discarded attempt that reported no usage", async () => {
   const first = createMockProvider([[text("half"), fail({ status: 500 })]], { id: "a", model: "large" });
   const second = createMockProvider([work(1)], { id: "b", model: "small" });
   const ended = await run([], { provider: withFallback([first, second]), limits: { maxCostUSD: 5 } });
   expect(ended.reason).toEqual({ kind: "cost-unknown", provider: "a", model: "large", iteration: 0, why: "no-usage" });
 });
 
-it("a provider that says nothing of its usage has a cost that is not known", async () => {
+it("cost-unknown: ends a run whose provider reports no usage", async () => {
   const provider: Provider = {
     id: "p",
     model: "m",
@@ -250,7 +250,7 @@ it("a provider that says nothing of its usage has a cost that is not known", asy
   expect([result.reason.kind, result.costUSD]).toEqual(["cost-unknown", undefined]);
 });
 
-it("no limit of cost needs no prices", async () => {
+it("limits.maxCostUSD: needs no pricing if it is Infinity", async () => {
   const limits = { maxCostUSD: Number.POSITIVE_INFINITY };
   expect((await play([work(1), text("Hi.")], { tools, limits }).result).reason.kind).toBe("answered");
 });

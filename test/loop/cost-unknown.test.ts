@@ -1,4 +1,4 @@
-// A limit of cost that ends a run says why, in the reason and in the error of the result.
+// If a cost limit ends a run, the reason and the error of the result say why.
 
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, Pricing } from "turnwright";
@@ -9,22 +9,34 @@ const pricing: Pricing = ({ totalTokens }) => totalTokens / 4;
 const mock = { provider: "mock", model: "mock-model" };
 const tools = [tool("t", () => 1)];
 
-describe("a run whose cost is not known", () => {
+describe("a run ended by limits.maxCostUSD", () => {
   const wrong = (gave: string): RegExp => new RegExp(`but gave ${gave}\\.$`);
   it.for<[what: string, why: string, words: string, told: RegExp | undefined, more: Partial<LoopOptions>]>([
     ["no usage", "no-usage", "because the provider reported no usage", undefined, {}],
-    ["no price", "no-price", 'because "pricing" gave undefined', undefined, { pricing: () => undefined }],
-    ["NaN", "pricing-failed", 'because "pricing" threw or gave no number', wrong("NaN"), { pricing: () => Number.NaN }],
-    ["a negative price", "pricing-failed", 'because "pricing" threw or gave no number', wrong("-1"), { pricing: () => -1 }],
+    ["pricing returns undefined", "no-price", 'because "pricing" gave undefined', undefined, { pricing: () => undefined }],
     [
-      "a string",
+      "pricing returns NaN",
+      "pricing-failed",
+      'because "pricing" threw or gave no number',
+      wrong("NaN"),
+      { pricing: () => Number.NaN },
+    ],
+    [
+      "pricing returns a negative number",
+      "pricing-failed",
+      'because "pricing" threw or gave no number',
+      wrong("-1"),
+      { pricing: () => -1 },
+    ],
+    [
+      "pricing returns a string",
       "pricing-failed",
       'because "pricing" threw or gave no number',
       wrong('"0.1"'),
       { pricing: () => "0.1" as unknown as number },
     ],
     [
-      "a throw",
+      "pricing throws",
       "pricing-failed",
       'because "pricing" threw or gave no number',
       /^No list\.$/,
@@ -34,7 +46,7 @@ describe("a run whose cost is not known", () => {
         },
       },
     ],
-  ])("says why: %s", async ([what, why, words, told, more]) => {
+  ])("reports why a cost is unknown: %s", async ([what, why, words, told, more]) => {
     const provider = createMockProvider([[toolCall("t")]], { usage: what !== "no usage" });
     const playing = play([], { tools, pricing, provider, limits: { maxCostUSD: 1 }, ...more });
     const { reason, error } = await playing.result;
@@ -45,7 +57,7 @@ describe("a run whose cost is not known", () => {
     if (told !== undefined) expect(heard[0]?.error.message).toMatch(told);
   });
 
-  it("has an error too where the limit is reached", async () => {
+  it("reports the spent cost, the expected cost and the limit", async () => {
     const { error } = await play([[toolCall("t"), usage({ inputTokens: 4, outputTokens: 0 })]], {
       tools,
       pricing,

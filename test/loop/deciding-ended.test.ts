@@ -1,4 +1,4 @@
-// Decisions that come together with something that ends the run: the run ends as that says, and the decisions count when they come again.
+// Decisions passed together with something that ends the run. If it ends before they are read, they apply when passed again.
 
 import { describe, expect, it } from "vitest";
 import { type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
@@ -14,21 +14,21 @@ type Ends = (playing: { readonly control: Playing["control"]; readonly abort: Ab
 
 const nothing = {};
 const cutting: readonly (readonly [what: string, ends: Ends, reason: string])[] = [
-  ["a stop", ({ control }) => (control.stop(), nothing), "stopped"],
-  ["a kill", ({ control }) => (control.kill(), nothing), "killed"],
-  ["a signal that has fired", ({ abort }) => (abort.abort(), nothing), "aborted"],
+  ["control.stop()", ({ control }) => (control.stop(), nothing), "stopped"],
+  ["control.kill()", ({ control }) => (control.kill(), nothing), "killed"],
+  ["an aborted signal", ({ abort }) => (abort.abort(), nothing), "aborted"],
   ["a stop and a drain", ({ control }) => (control.drain(), control.stop(), nothing), "stopped"],
-  ["a stop and a message", ({ control }) => (control.interrupt("Wait."), control.stop(), nothing), "stopped"],
-  ["a stop, to be tried again", ({ control }) => (control.stop(), { resume: "retry-last" }), "stopped"],
-  ["a stop, where a hook is there", ({ control }) => (control.stop(), { hooks: { onIteration: () => undefined } }), "stopped"],
+  ["a stop and an interrupt", ({ control }) => (control.interrupt("Wait."), control.stop(), nothing), "stopped"],
+  ["a stop and resume: retry-last", ({ control }) => (control.stop(), { resume: "retry-last" }), "stopped"],
+  ["a stop and an onIteration hook", ({ control }) => (control.stop(), { hooks: { onIteration: () => undefined } }), "stopped"],
 ];
 const later: readonly (readonly [what: string, ends: Ends, reason: string])[] = [
-  ["a drain", ({ control }) => (control.drain(), nothing), "drained"],
-  ["a message that interrupts", ({ control }) => (control.interrupt("Wait."), nothing), "answered"],
-  ["a message that steers", ({ control }) => (control.steer("Hurry."), nothing), "answered"],
-  ["a limit of iterations", () => ({ limits: { maxIterations: 1 } }), "max-iterations"],
-  ["a limit of tokens", () => ({ limits: { maxTokens: 10 } }), "max-tokens"],
-  ["a limit of cost", () => ({ limits: { maxCostUSD: 1 } }), "max-cost"],
+  ["control.drain()", ({ control }) => (control.drain(), nothing), "drained"],
+  ["control.interrupt()", ({ control }) => (control.interrupt("Wait."), nothing), "answered"],
+  ["control.steer()", ({ control }) => (control.steer("Hurry."), nothing), "answered"],
+  ["maxIterations: 1", () => ({ limits: { maxIterations: 1 } }), "max-iterations"],
+  ["maxTokens: 10", () => ({ limits: { maxTokens: 10 } }), "max-tokens"],
+  ["maxCostUSD: 1", () => ({ limits: { maxCostUSD: 1 } }), "max-cost"],
 ];
 
 interface Stage {
@@ -36,7 +36,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>, ends?: Ends): Playing;
 }
 
-/** A run with one payment that waits, of its own or inside a call. */
+/** Sets up a run with one payment that awaits approval, in the run itself or in a nested run. */
 function setUp(isNested: boolean, open: () => Journal): Stage {
   const ran: string[] = [];
   const pay = tool("pay", () => void ran.push("pay"), { needsApproval: true });
@@ -67,7 +67,7 @@ function durable(): () => Journal {
   return () => store.open();
 }
 
-/** Each run goes on from what the one before has saved. */
+/** Each run continues from the steps that the one before has saved. */
 function inMemory(): () => Journal {
   const steps: { [key: string]: SavedJournal["steps"][string] } = {};
   return () => {
@@ -91,17 +91,17 @@ const decisionOf = (kind: (typeof kinds)[number]): NonNullable<LoopOptions["deci
 const stages = [true, false].flatMap((isNested) =>
   (
     [
-      ["durable records", durable],
-      ["records in memory", inMemory],
+      ["durable journal", durable],
+      ["memory journal", inMemory],
     ] as const
-  ).map(([what, open]) => ({ where: `${isNested ? "inside a call" : "of its own"}, over ${what}`, isNested, open })),
+  ).map(([what, open]) => ({ where: `${isNested ? "nested run" : "run itself"}, ${what}`, isNested, open })),
 );
 
-describe.for(stages)("decisions about a call $where", ({ isNested, open }) => {
+describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
-    "that come with %s are not taken: it ends so, and they count the next time (%s, %s)",
+    "do not apply with %s until passed again: $3",
     async ([, ends, reason, kind]) => {
       const { ran, start } = setUp(isNested, open());
       expect((await start().result).reason.kind).toBe("approval-required");
@@ -118,9 +118,9 @@ describe.for(stages)("decisions about a call $where", ({ isNested, open }) => {
     },
   );
 
-  // A limit of tokens or cost holds inside the call as well, and ends the run there.
+  // A token or cost limit also applies to the nested run, and ends it.
   it.for(later.filter(([, , reason]) => !isNested || !/tokens|cost/.test(reason)))(
-    "that come with %s are taken, once",
+    "apply once with %s",
     async ([, ends, reason]) => {
       const { ran, start } = setUp(isNested, open());
       await start().result;

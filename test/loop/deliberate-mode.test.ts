@@ -1,4 +1,4 @@
-// Whole conversations under deliberate mode: what the user says decides which tools run, in this turn and the next ones.
+// Whole conversations in deliberate mode: the user's text decides which tools run, in this turn and the next ones.
 
 import { describe, expect, it } from "vitest";
 import { memoryJournal } from "turnwright";
@@ -22,7 +22,7 @@ interface Circumstances {
   readonly recent?: readonly string[];
 }
 
-/** One turn: what the user says goes to the mode, and the model calls a tool. */
+/** Plays one turn: the mode gets the user's text, and the model calls a tool. */
 function say(mode: DeliberateMode, said: string, { call = toolCall("set_reminder"), recent = [] }: Circumstances = {}): Playing {
   const gate = mode.forTurn({ conversationId: "room", text: said, recent });
   const messages = [{ role: "user", content: said }] as const;
@@ -33,8 +33,8 @@ async function outcome(playing: Playing): Promise<string | undefined> {
   return outcomesOf(await playing.result)[0]?.split(" ")[1];
 }
 
-describe("deliberate mode", () => {
-  it("lets a tool run in the turn in which it is asked for, and in the next four after it succeeded", async () => {
+describe("createDeliberateMode()", () => {
+  it("lets a tool run when triggered, and for four turns after it succeeded", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
     // A blocked call and a call that is not made do not count as successes. A successful call would start the four turns again.
@@ -56,12 +56,12 @@ describe("deliberate mode", () => {
   it.for<[said: string, allowedToolNames: readonly string[]]>([
     ["hello", []],
     ["Remind me to look it up", ["set_reminder", "search"]],
-  ])("tells the model, asked %j, what it may call", async ([said, allowedToolNames]) => {
+  ])("lists the allowed tools in the result of a blocked call, after %j", async ([said, allowedToolNames]) => {
     const playing = say(createDeliberateMode({ triggers }), said, broken);
     const result = await playing.result;
     const answer = { status: "blocked_by_deliberate_tool_mode", functionName: "broken", allowedToolNames };
     expect(answersOf(result)).toMatchObject([{ outcome: "blocked", result: answer }]);
-    // The same words are in the request that the model gets next.
+    // The next request contains the same result.
     expect(playing.provider.requests[1]?.messages.at(-1)).toMatchObject({ role: "tool", results: [{ result: answer }] });
     expect(result.status).toBe("completed");
   });
@@ -70,7 +70,7 @@ describe("deliberate mode", () => {
     ["my reminders", [], { trigger: "reminder*", match: "reminders", source: "stem" }],
     ["again", ["remind me"], { trigger: "remind me", match: "remind me", source: "follow-up" }],
     ["hm", [], { trigger: "remind me", match: "Remind me", source: "retained" }],
-  ])("says to a thought log why a tool was there: %j", async ([said, recent, trigger]) => {
+  ])("reports the trigger of an allowed tool in hidden-notice, after %j", async ([said, recent, trigger]) => {
     const mode = createDeliberateMode({ triggers });
     if (recent.length === 0) await say(mode, "Remind me").result;
     const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });
@@ -80,7 +80,7 @@ describe("deliberate mode", () => {
     expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_0", name: "set_reminder", trigger, args }]);
   });
 
-  it("counts a run that is replayed once", async () => {
+  it("counts a replayed run once", async () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 1 });
     const gate = mode.forTurn({ conversationId: "room", text: "remind me" });
     const { journal } = await play([toolCall("set_reminder"), text("Done.")], { tools, policies: { gate } }).result;
@@ -90,7 +90,7 @@ describe("deliberate mode", () => {
     expect(await outcome(say(mode, "hm"))).toBe("blocked");
   });
 
-  it("may also hide what it would block", async () => {
+  it("gives allowedNames, with which prepareIteration can hide blocked tools", async () => {
     const gate = createDeliberateMode({ triggers }).forTurn({ text: "remind me" });
     const playing = play([text("Done.")], {
       tools,

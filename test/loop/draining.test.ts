@@ -30,7 +30,7 @@ function keepInStore(store: DurableStore = createDurableStore()): Keeping {
 
 const keepings: readonly (readonly [where: string, make: () => Keeping])[] = [
   ["a saved journal", () => keepInMemory(saved)],
-  ["the journal itself", () => keepInMemory(({ journal }) => journal)],
+  ["the same journal object", () => keepInMemory(({ journal }) => journal)],
   ["a durable journal", () => keepInStore()],
 ];
 
@@ -45,7 +45,7 @@ interface Life {
   readonly result: LoopResult;
 }
 
-/** Returns a function that continues the kept run in one more life, which its callback may drain. */
+/** Returns a function that continues the kept run in another process, which its callback may drain. */
 function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
   return async (drains: (playing: Playing) => void): Promise<Life> => {
     const work =
@@ -77,7 +77,7 @@ const drainIn =
 const everything = ["iteration 0", "work call_i0_0", "alone call_i0_1", "iteration 1", "work call_i1_0", "iteration 2"];
 
 describe("a drained run", () => {
-  it("finishes its iteration: siblings, later waves and the hook still run, and nothing more is asked", async () => {
+  it("finishes the calls and the hook of its iteration, and sends no further request", async () => {
     const asked: number[] = [];
     const turn = [toolCall("drains"), toolCall("slow"), toolCall("alone"), toolCall("alone")];
     const playing = play([[text("On it. "), ...turn]], ({ clock, control }) => ({
@@ -98,7 +98,7 @@ describe("a drained run", () => {
     expect([playing.clock.pending, playing.control.stop(), playing.recording.types().at(-1)]).toEqual([0, "finished", "run-end"]);
   });
 
-  it.for(keepings)("goes on over %s, and nothing is asked or run twice", async ([, make]) => {
+  it.for(keepings)("resumes over %s without repeating a request or a call", async ([, make]) => {
     const ran: string[] = [];
     const live = createLives(make(), ran);
     const first = await live(drainIn(0));
@@ -114,7 +114,7 @@ describe("a drained run", () => {
     expect([plain(again.result), ran]).toEqual([plain(third.result), everything]);
   });
 
-  it.for(keepings)("can be drained again and again in the same place, over %s", async ([, make]) => {
+  it.for(keepings)("can be drained several times at the same point, over %s", async ([, make]) => {
     const ran: string[] = [];
     const keeping = make();
     const live = createLives(keeping, ran);
@@ -147,7 +147,7 @@ describe("a drained run", () => {
     ]);
   });
 
-  it("pins the keys of what is read again", async () => {
+  it("writes one more inbox step to the journal when resumed", async () => {
     const keeping = keepInStore();
     const live = createLives(keeping, []);
     await live(drainIn(0));
@@ -171,7 +171,7 @@ describe("a drained run", () => {
     `);
   });
 
-  it("does not count the time in which nobody ran it", async () => {
+  it("does not count suspended time toward wallClockMs", async () => {
     const limits = { wallClockMs: 1_000 };
     const turns = [
       [toolCall("none"), wait(400)],
@@ -190,12 +190,12 @@ describe("a drained run", () => {
   });
 });
 
-describe("a drain", () => {
+describe("control.drain()", () => {
   it.for<[what: string, turn: MockMessage, status: string]>([
     ["an answer", [text("Hi."), wait(10)], "completed"],
-    ["nothing at all", wait(10), "empty-response"],
-    ["a model that falls silent", stall(), "timeout"],
-  ])("changes nothing where the run ends of itself: %s", async ([, turn, status]) => {
+    ["an empty response", wait(10), "empty-response"],
+    ["a silent model", stall(), "timeout"],
+  ])("has no effect if the run ends by itself with %s", async ([, turn, status]) => {
     const playing = play([turn]);
     await playing.clock.flush();
     expect(playing.control.drain()).toBe("accepted");
@@ -203,7 +203,7 @@ describe("a drain", () => {
     expect([(await playing.result).status, playing.control.drain()]).toEqual([status, "finished"]);
   });
 
-  it("suspends where a message was steered into the last iteration; the message comes back, and is not sent on", async () => {
+  it("suspends the last iteration if a message was steered, and returns that message", async () => {
     for (const [, make] of keepings) {
       const keeping = make();
       const live = createLives(keeping, []);
@@ -225,7 +225,7 @@ describe("a drain", () => {
     }
   });
 
-  it("gives back what was steered before it, in order, and what is steered on resuming is sent", async () => {
+  it("returns steered messages in order, and a resumed run sends only new ones", async () => {
     const live = createLives(keepInMemory(saved), []);
     const first = await live(({ control }) => {
       control.steer("a");
@@ -238,7 +238,7 @@ describe("a drain", () => {
     expect([second.result.text, second.result.undelivered]).toEqual(["Done.", []]);
   });
 
-  it("is outranked by whatever ends the run, and outranks what limits it", async () => {
+  it("yields to stop, kill, abort and interrupt, but not to maxIterations", async () => {
     const end = async (act: (playing: Playing) => unknown): Promise<string> => {
       const playing = play([]);
       playing.control.drain();
@@ -256,7 +256,7 @@ describe("a drain", () => {
     expect((await behind.result).reason.kind).toBe("max-iterations");
   });
 
-  it("leaves a stop its say while the iteration finishes", async () => {
+  it("yields to a stop while the iteration finishes", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)] });
     await playing.clock.flush();
     playing.control.drain();

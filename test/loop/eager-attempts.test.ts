@@ -1,4 +1,4 @@
-// Calls that were started for an attempt that was taken back.
+// Eager calls that started in an attempt that was then discarded.
 
 import { describe, expect, it } from "vitest";
 import { providerError } from "turnwright";
@@ -11,17 +11,12 @@ const began = (attempt: number): readonly MockPart[] =>
   said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
 const tookBack = said({ type: "attempt-discarded", attempt: 1, error: providerError("overloaded", "Busy.") });
 
-describe("an eager call of an attempt that is taken back", () => {
+describe("an eager call of a discarded attempt", () => {
   it.for<[what: string, again: readonly MockPart[], ran: number, answers: number]>([
-    ["is not run again where the next attempt asks for the same", [toolCall("look", { b: 2, a: 1 })], 1, 1],
-    ["is left where the next one asks for something else", [toolCall("look", { a: 2 })], 2, 1],
-    ["is left where the next one asks for nothing", [text("Hi.")], 1, 0],
-    [
-      "is run once more for each time more that the next one asks",
-      [toolCall("look", { a: 1, b: 2 }), toolCall("look", { a: 1, b: 2 })],
-      2,
-      2,
-    ],
+    ["does not run again if the next attempt makes the same call", [toolCall("look", { b: 2, a: 1 })], 1, 1],
+    ["is left out if the next attempt makes a different call", [toolCall("look", { a: 2 })], 2, 1],
+    ["is left out if the next attempt makes no call", [text("Hi.")], 1, 0],
+    ["runs once more for each additional equal call", [toolCall("look", { a: 1, b: 2 }), toolCall("look", { a: 1, b: 2 })], 2, 2],
   ])("%s", async ([, next, ranTimes, answers]) => {
     const { ran, start } = setUp();
     const turn = [...began(1), toolCall("look", { a: 1, b: 2 }), wait(20), ...tookBack, ...began(2), ...next];
@@ -37,7 +32,7 @@ describe("an eager call of an attempt that is taken back", () => {
     expect(ran).toHaveLength(ranTimes);
   });
 
-  it("is told at its place in the turn that it became part of", async () => {
+  it("is reported again at its index in the next attempt", async () => {
     const { start } = setUp();
     const turn = [...began(1), toolCall("look"), ...tookBack, ...began(2), toolCall("act"), toolCall("look")];
     const playing = start([turn, text("Done.")]);
@@ -49,7 +44,7 @@ describe("an eager call of an attempt that is taken back", () => {
     ]);
   });
 
-  it("is paid for, also where nobody asks for it in the end", async () => {
+  it("counts toward usage and cost even if the next attempt makes no call", async () => {
     const inner = createMockProvider([[text("In."), usage({ inputTokens: 100, outputTokens: 0 })]]);
     const run = tool("run", async (_, { runToolLoop }) => (await runToolLoop({ messages: question, provider: inner })).text, {
       eager: true,
@@ -64,8 +59,8 @@ describe("an eager call of an attempt that is taken back", () => {
   });
 });
 
-describe("what an eager call has given is not given to a call whose arguments are broken", () => {
-  it("before it", async () => {
+describe("the result of an eager call", () => {
+  it("is not used for a malformed call before it", async () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("look", {}, { rawArgs: "{" }), toolCall("look")], text("Done.")]);
     const result = await finished(playing);
@@ -74,7 +69,7 @@ describe("what an eager call has given is not given to a call whose arguments ar
     await replayed(playing, result);
   });
 
-  it("in the next attempt", async () => {
+  it("is not used for a malformed call in the next attempt", async () => {
     const { ran, start } = setUp();
     const broken = toolCall("look", {}, { rawArgs: "{" });
     const turn = [...began(1), toolCall("look"), wait(20), ...tookBack, ...began(2), broken, toolCall("look")];

@@ -1,4 +1,4 @@
-// Calls that start while the model still speaks: each runs once, and its outcome is kept however the stream ends.
+// Calls that start while the model is still streaming: each runs once, and its outcome is kept however the stream ends.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions, type Tool } from "turnwright";
@@ -8,7 +8,7 @@ import { nesting, question } from "./nested/nesting.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
 describe("an eager call", () => {
-  it("starts when it is complete, and what is not eager with its batch", async () => {
+  it("starts when its arguments are complete, other calls with their batch", async () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("act", { n: 1 }), toolCall("look", { n: 2 }), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(5);
@@ -40,13 +40,13 @@ describe("an eager call", () => {
     expect(ran).toHaveLength(2);
   });
 
-  it("is waited for where it takes longer than the model", async () => {
+  it("delays the next request if it outlasts the stream", async () => {
     const { ran, start } = setUp();
     const result = await finished(start([[toolCall("look"), toolCall("look")], text("Done.")]));
     expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_i0_0: completed", "call_i0_1: completed"]]);
   });
 
-  it("waits for the calls before it, whose names come first", async () => {
+  it("waits for an earlier call whose arguments are still streaming", async () => {
     const { ran, start } = setUp();
     const args = { n: 1 };
     const stream = [
@@ -68,7 +68,7 @@ describe("an eager call", () => {
     ["an error", [fail({ status: 500 })], "provider-error"],
     ["a refusal", [text("No."), finish("refusal")], "refusal"],
     ["silence", [stall()], "stream-idle"],
-  ])("keeps its outcome where its stream ends with %s", async ([, end, kind]) => {
+  ])("keeps its outcome if its stream ends with %s", async ([, end, kind]) => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("look"), toolCall("act"), ...end]], { timeouts: { streamIdleMs: 100, settleMs: 0 } });
     const result = await finished(playing);
@@ -82,13 +82,13 @@ describe("an eager call", () => {
     expect([ran.length, again.provider.calls]).toEqual([1, 0]);
   });
 
-  it("keeps its outcome where the turn behind it is cut off", async () => {
+  it("keeps its outcome if the message is truncated after it", async () => {
     const { ran, start } = setUp();
     const result = await finished(start([[toolCall("look"), toolCall("act"), finish("length")], text("Done.")]));
     expect([outcomesOf(result), ran.length]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], 1]);
   });
 
-  it("of a paused turn runs once, when the turn has gone on", async () => {
+  it("runs once if its message is paused and continued", async () => {
     const { ran, start } = setUp();
     const script = [[toolCall("look"), finish("paused")], [toolCall("act"), finish("tool-calls")], text("Done.")];
     const result = await finished(start(script));
@@ -96,10 +96,10 @@ describe("an eager call", () => {
   });
 
   it.for<[what: string, call: MockPart, outcome: string]>([
-    ["unknown", toolCall("none"), "unknown-tool"],
+    ["of an unknown tool", toolCall("none"), "unknown-tool"],
     ["malformed", chunk({ type: "call-ready", key: "k", name: "look", args: {}, problem: "malformed" }), "malformed"],
     ["invalid", toolCall("strict", { n: "x" }), "invalid-input"],
-  ])("that is %s does not start", async ([, call, outcome]) => {
+  ])("does not run if it is %s", async ([, call, outcome]) => {
     const strict = defineTool({
       name: "strict",
       description: "",
@@ -119,9 +119,9 @@ describe("an eager call", () => {
   });
 
   it.for<[what: string, more: Partial<LoopOptions>]>([
-    ["an approval", { policies: { approve: () => ({ kind: "approve" }) } }],
-    ["a limit of calls", { limits: { maxToolCalls: 5 } }],
-  ])("waits for its batch where %s could forbid it", async ([, more]) => {
+    ["policies.approve", { policies: { approve: () => ({ kind: "approve" }) } }],
+    ["limits.maxToolCalls", { limits: { maxToolCalls: 5 } }],
+  ])("waits for its batch if %s could forbid it", async ([, more]) => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("look"), wait(50)], text("Done.")], more);
     await playing.clock.advance(40);
@@ -130,7 +130,7 @@ describe("an eager call", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("waits for its batch where a run around it has a limit of calls", async () => {
+  it("waits for its batch if the parent run has limits.maxToolCalls", async () => {
     const ran: number[] = [];
     const look = tool("look", () => ran.push(1), { eager: true });
     const inner = createMockProvider([[toolCall("look"), wait(50)], text("Inside.")]);
@@ -142,7 +142,7 @@ describe("an eager call", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("starts beside as many others as may run at once", async () => {
+  it("respects limits.toolConcurrency", async () => {
     const { ran, start } = setUp();
     const turn = [toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), toolCall("look", { n: 3 }), wait(5), text("Hm.")];
     const playing = start([turn, text("Done.")], { limits: { toolConcurrency: 2 } });
@@ -155,7 +155,7 @@ describe("an eager call", () => {
     ]);
   });
 
-  it.for(["kill", "stop"] as const)("is ended by a %s, and holds nothing", async (verb) => {
+  it.for(["kill", "stop"] as const)("is interrupted by control.%s() and leaves no timer", async (verb) => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("look"), wait(50)]]);
     await playing.clock.advance(2);
@@ -165,7 +165,7 @@ describe("an eager call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("begins the chain of tools: what comes then interrupts nothing", async () => {
+  it("starts the tool chain, so that a later interrupt is undelivered", async () => {
     const { start } = setUp();
     const playing = start([[toolCall("look"), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(2);
@@ -174,7 +174,7 @@ describe("an eager call", () => {
     expect([result.text, result.undelivered.length]).toEqual(["Done.", 1]);
   });
 
-  it("knows what a run inside it has used, also where the run around it is replayed", async () => {
+  it("includes the usage of a nested run, also in a replay", async () => {
     const inner = createMockProvider([text("Inside.")]);
     const look = tool("look", async (_, { runToolLoop }) => (await runToolLoop({ messages: question, provider: inner })).text, {
       eager: true,
@@ -191,6 +191,6 @@ it.for<[traits: Partial<Tool>, problem: string]>([
   [{ eager: true, replay: "never" }, "replay: never"],
   [{ eager: true, sequential: true }, "sequential: true"],
   [{ eager: "yes" as never }, '"eager"'],
-])("%j are no traits of one tool", ([traits, problem]) => {
+])("eager tools: refuse the traits %j", ([traits, problem]) => {
   expect(() => tool("look", () => 1, traits)).toThrow(problem);
 });

@@ -1,4 +1,4 @@
-// Events say which call they belong to.
+// Events of a tool call carry its id and index.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, type LoopEvent, type ModelChunk, providerError } from "turnwright";
@@ -13,42 +13,42 @@ const start = (key: string, name: string, id?: string): ModelChunk => ({ type: "
 const delta = (key: string, piece: string): ModelChunk => ({ type: "call-args-delta", key, text: piece });
 const ready = (key: string, name: string, id?: string): ModelChunk => ({ type: "call-ready", key, id, name, args: {} });
 
-/** The events of all calls: type, id and index. */
+/** Returns the events of all calls as type, id and index. */
 const told = (events: readonly LoopEvent[]): readonly string[] =>
   events.flatMap((event) => ("callId" in event ? [`${event.type} ${event.callId} ${event.index}`] : []));
 
-/** A call that begins and ends. */
+/** The events of a call from its complete arguments to its end. */
 const whole = (id: string, index: number): readonly string[] =>
   ["tool-args-end", "tool-start", "tool-end"].map((type) => `${type} ${id} ${index}`);
 
-describe("the events of a call name it by the same id and index", () => {
+describe("callId and index in events", () => {
   it.for<[what: string, turn: MockMessage, lines: readonly string[], ids: readonly (string | undefined)[]]>([
     [
-      "if the wire gives the id at once",
+      "if the provider sends the id at once",
       said(start("a", "ok", "x"), delta("a", "{}"), ready("a", "ok", "x")),
       ["tool-args-delta x 0", ...whole("x", 0)],
       ["x"],
     ],
     [
-      "if the wire gives the id after the arguments have begun",
+      "if the provider sends the id after the first arguments",
       said(start("a", "ok"), delta("a", "{"), delta("a", "}"), ready("a", "ok", "x")),
       ["tool-args-delta call_i0_0 0", "tool-args-delta call_i0_0 0", ...whole("call_i0_0", 0)],
       ["x"],
     ],
     [
-      "if the wire gives the id before the arguments have begun",
+      "if the provider sends the id late, but before the arguments",
       said(start("a", "ok"), start("a", "ok", "x"), delta("a", "{}"), ready("a", "ok", "x")),
       ["tool-args-delta x 0", ...whole("x", 0)],
       ["x"],
     ],
     [
-      "if the wire changes the id",
+      "if the provider changes the id",
       said(start("a", "ok", "x"), delta("a", "{}"), ready("a", "ok", "y")),
       ["tool-args-delta x 0", ...whole("x", 0)],
       ["y"],
     ],
     [
-      "if two calls have one id, whose arguments come in turns",
+      "if the arguments of two calls with the same id interleave",
       said(start("a", "ok", "x"), start("b", "ok", "x"), delta("b", "{}"), delta("a", "{}"), ready("b", "ok"), ready("a", "ok")),
       [
         "tool-args-delta call_i0_1 1",
@@ -59,7 +59,7 @@ describe("the events of a call name it by the same id and index", () => {
       ["x", "x"],
     ],
     [
-      "if the wire names the tool late: no piece is told before that",
+      "if the provider names the tool after the first arguments",
       said(delta("a", "{"), start("b", "ok"), ready("b", "ok"), start("a", "ok"), delta("a", "}"), ready("a", "ok")),
       [
         ...[
@@ -73,13 +73,13 @@ describe("the events of a call name it by the same id and index", () => {
       [undefined, undefined],
     ],
     [
-      "if one that is cut off before it has a name comes first",
+      "if a call cut off before its name comes first",
       [...said(delta("a", "{"), ready("b", "ok")), finish("tool-calls")],
       whole("call_i0_0", 0),
       [undefined],
     ],
     [
-      "if an attempt that was taken back had the same id",
+      "if a discarded attempt had the same id",
       said(
         { type: "attempt-start", attempt: 1, provider: "p", model: "m" },
         ...[start("a", "ok", "x"), delta("a", "{")],
@@ -90,7 +90,7 @@ describe("the events of a call name it by the same id and index", () => {
       ["tool-args-delta x 0", ...whole("call_i0_0", 0)],
       ["x"],
     ],
-  ])("%s", async ([, turn, lines, ids]) => {
+  ])("stay the same %s", async ([, turn, lines, ids]) => {
     const playing = play([turn, text("Done.")], { tools: [ok] });
     const { messages, streamResults } = await playing.result;
     expect(told(playing.recording.events)).toEqual(lines);
@@ -102,7 +102,7 @@ describe("the events of a call name it by the same id and index", () => {
     expect((await quiet.result).messages).toEqual(messages);
   });
 
-  it("if an attempt of the stream before a pause was taken back", async () => {
+  it("stay the same if an attempt before a pause was discarded", async () => {
     const taken = said({ type: "attempt-start", attempt: 1, provider: "p", model: "m" }, ...[start("a", "ok"), delta("a", "{")], {
       type: "attempt-discarded",
       attempt: 1,
@@ -113,7 +113,7 @@ describe("the events of a call name it by the same id and index", () => {
     expect(told(playing.recording.events)).toEqual(["tool-args-delta call_i0_0 0", ...whole("call_i0_0_1", 0)]);
   });
 
-  it("if it restarts the context, and a gate let it through", async () => {
+  it("are in the restart and hidden-notice events", async () => {
     const enrich = tool("enrich", () => contextRestart({ type: "context_restart_profile" }));
     const triggerMatchByToolName = new Map([["enrich", { trigger: "who*", match: "who", source: "stem" as const }]]);
     const gate = { active: true, allowedNames: ["enrich", "ok"], triggerMatchByToolName };
@@ -123,7 +123,7 @@ describe("the events of a call name it by the same id and index", () => {
     expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_1", index: 1 }]);
   });
 
-  it("if it ends iterations later, after its tool was left behind", async () => {
+  it("are in a late-result event of an earlier iteration", async () => {
     const clock = createTestClock();
     const late = tool("late", () => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 50)), { timeoutMs: 10 });
     const playing = play([[call("ok"), call("late")], call("ok"), [wait(100), text("Done.")]], { clock, tools: [ok, late] });
@@ -135,17 +135,25 @@ describe("the events of a call name it by the same id and index", () => {
 
 describe("tool-args-end", () => {
   it.for<[what: string, turn: MockMessage, ends: readonly unknown[]]>([
-    ["whole ones", toolCall("ok", { a: 1 }), [{ args: { a: 1 }, problem: undefined }]],
-    ["what is not JSON", toolCall("ok", {}, { rawArgs: "{" }), [{ args: {}, problem: "malformed" }]],
+    ["complete arguments", toolCall("ok", { a: 1 }), [{ args: { a: 1 }, problem: undefined }]],
+    ["arguments that are not JSON", toolCall("ok", {}, { rawArgs: "{" }), [{ args: {}, problem: "malformed" }]],
     [
-      "what its provider says is cut",
+      "arguments that the provider marks as truncated",
       said({ ...ready("a", "ok"), problem: "truncated" } as ModelChunk),
       [{ problem: "truncated" }],
     ],
-    ["what the stream ends within", [...said(start("a", "ok"), delta("a", '{"a"'))], [{ args: {}, problem: "truncated" }]],
-    ["what an error ends", [...said(start("a", "ok"), delta("a", '{"a":1}')), fail({ status: 500 })], [{ args: { a: 1 } }]],
-    ["those that are whole in a turn that is cut", [toolCall("ok"), finish("length")], [{ args: {}, problem: undefined }]],
-  ])("comes once for each call and marks %s", async ([, turn, ends]) => {
+    [
+      "arguments cut off by the end of the stream",
+      [...said(start("a", "ok"), delta("a", '{"a"'))],
+      [{ args: {}, problem: "truncated" }],
+    ],
+    [
+      "arguments followed by a provider error",
+      [...said(start("a", "ok"), delta("a", '{"a":1}')), fail({ status: 500 })],
+      [{ args: { a: 1 } }],
+    ],
+    ["complete arguments in a truncated message", [toolCall("ok"), finish("length")], [{ args: {}, problem: undefined }]],
+  ])("is sent once for %s", async ([, turn, ends]) => {
     const playing = play([turn, text("Done.")], { tools: [ok] });
     await playing.result;
     expect(playing.recording.of("tool-args-end")).toMatchObject(ends);

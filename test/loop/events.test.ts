@@ -5,8 +5,8 @@ import { play, tool } from "./play.ts";
 
 const call = (name: string, args: object = {}): MockPart => toolCall(name, JSON.parse(JSON.stringify(args)), { fragments: 0 });
 
-describe("the events of a run", () => {
-  it("are a tree of iterations, text and calls", async () => {
+describe("loop events", () => {
+  it("form a tree of iterations, text and tool calls", async () => {
     const clock = createTestClock();
     const work = tool("work", async (args, { progress }) => {
       const { ms } = args as { readonly ms: number };
@@ -78,7 +78,7 @@ describe("the events of a run", () => {
     `);
   });
 
-  it("tell how a call's arguments came in", async () => {
+  it("include each fragment of a call's arguments", async () => {
     const playing = play([
       [toolCall("t", { city: "Oslo" }, { fragments: 3 }), toolCall("t", { city: "Rome" }, { fragments: 2 })],
       text("Done."),
@@ -94,7 +94,7 @@ describe("the events of a run", () => {
     ]);
   });
 
-  it("tell of resent turns, restarts, deliberate tools and a broken stream", async () => {
+  it("include continuations, context restarts, gated tools and a broken stream", async () => {
     const playing = play(
       [
         [text("One "), finish("paused")],
@@ -139,7 +139,7 @@ describe("the events of a run", () => {
     `);
   });
 
-  it("say where they belong", async () => {
+  it("carry the run id, and iteration-end carries its calls and model", async () => {
     const playing = play([[call("t")], text("Done.")], { runId: "named", tools: [tool("t", () => 1)] });
     await playing.result;
     expect(new Set(playing.recording.events.map((event) => event.runId))).toEqual(new Set(["named"]));
@@ -160,7 +160,7 @@ describe("the events of a run", () => {
     ]);
   });
 
-  it("end with one that says what the result says", async () => {
+  it("end with a run-end that repeats the result", async () => {
     const playing = play([[call("t")], text("Done.")], { tools: [tool("t", () => 1)], pricing: () => 0.25 });
     const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = await playing.result;
     expect(playing.recording.of("run-end")).toEqual([
@@ -180,7 +180,7 @@ describe("the events of a run", () => {
     expect([costUSD, iterations, toolCallsExecuted]).toEqual([0.5, 2, 1]);
   });
 
-  it("come to as many listeners as there are, and cost nothing where there is none", async () => {
+  it("are sent to every listener", async () => {
     const heard: string[] = [];
     const events = createLoopEvents();
     events
@@ -191,7 +191,7 @@ describe("the events of a run", () => {
   });
 });
 
-describe("notices", () => {
+describe("notice events", () => {
   const noticesOf = async (count: number, options: Partial<LoopOptions> = {}): Promise<readonly string[]> => {
     let ran = 0;
     const tools = [tool("t", () => (ran += 1))];
@@ -211,11 +211,11 @@ describe("notices", () => {
     [45, { limits: { softWarnIteration: Number.POSITIVE_INFINITY } }, []],
     [5, { limits: { maxIterations: 3 } }, ["max-iterations 3"]],
     [5, { limits: { maxIterations: 3 }, session: { surfaceUserErrors: false } }, []],
-  ])("of %d iterations with tools and %j are %j", async ([count, options, notices]) => {
+  ])("for %d iterations with tools and options %j are %j", async ([count, options, notices]) => {
     expect(await noticesOf(count, options)).toEqual(notices);
   });
 
-  it("come before the 21st iteration, once, also where its turn is resent", async () => {
+  it("come once before the 21st iteration, even if it has continuations", async () => {
     let ran = 0;
     const playing = play((_, index) => (index < 20 ? call("t") : index < 23 ? [text("."), finish("paused")] : text("Done.")), {
       tools: [tool("t", () => (ran += 1))],
@@ -231,8 +231,8 @@ describe("notices", () => {
   });
 });
 
-describe("what is not an event of this run", () => {
-  it("is said by a tool of an earlier iteration: its late end is told while the run lives", async () => {
+describe("late-result events", () => {
+  it("are sent if a tool of an earlier iteration ends during the run", async () => {
     const clock = createTestClock();
     const late = tool("late", () => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 50)), { timeoutMs: 10 });
     const playing = play([call("late"), [text("On."), stall()]], {

@@ -17,13 +17,13 @@ function summaryOf(result: LoopResult, { provider }: Playing): string {
   return [...outcomes, `${status} ${code}`, provider.calls].join(", ");
 }
 
-/** The last message that a request carried, in a word. */
+/** Returns the last message of a request, in a word. */
 function lastOf(request: ModelRequest | undefined): string {
   const last = request?.messages.at(-1);
   return last?.role === "user" ? `user: ${JSON.stringify(last.content)}` : (last?.role ?? "");
 }
 
-describe("a finish reason", () => {
+describe("finish reason", () => {
   it.for<[how: Ends, withText: string, withNothing: string, withCalls: string]>([
     ["stop", "completed answered, 1", "empty-response empty, 1", "not-run, error finish-unknown, 1"],
     ["tool-calls", "completed answered, 1", "error no-output, 1", "completed, completed answered, 2"],
@@ -32,13 +32,13 @@ describe("a finish reason", () => {
     ["refusal", "completed refusal, 1", "completed refusal, 1", "not-run, completed refusal, 1"],
     ["content-filter", "completed content-filter, 1", "completed content-filter, 1", "not-run, completed content-filter, 1"],
     ["malformed-call", "completed answered, 2", "completed answered, 2", "malformed, completed answered, 2"],
-    // The answer that comes next says "stop" of a turn that still holds the calls of its first continuation.
+    // The next answer finishes with "stop", but the message still holds the calls of its first continuation.
     ["paused", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["continue", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["error", "error finish-error, 1", "error finish-error, 1", "not-run, error finish-error, 1"],
     ["unknown", "error finish-unknown, 1", "error finish-unknown, 1", "not-run, error finish-unknown, 1"],
     ["nothing", "error stream-ended-early, 1", "error stream-ended-early, 1", "not-run, error stream-ended-early, 1"],
-  ])("%s means what the table says", async ([how, withText, withNothing, withCalls]) => {
+  ])('a message that ends with "%s" has the listed result', async ([how, withText, withNothing, withCalls]) => {
     const summarise = async (...said: MockPart[]): Promise<string> => {
       const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
       return summaryOf(await playing.result, playing);
@@ -61,7 +61,7 @@ describe("a finish reason", () => {
     ],
     ["paused", 'user: "Go."', "assistant"],
     ["continue", 'user: "Go."', 'user: "Go."'],
-  ])("%s makes the next request end as it has to", async ([how, withNothing, withCalls]) => {
+  ])('a message that ends with "%s" decides the last message of the next request', async ([how, withNothing, withCalls]) => {
     const lastSent = async (...said: MockPart[]): Promise<string> => {
       const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
       await playing.result;
@@ -77,7 +77,7 @@ describe("a finish reason", () => {
     ["malformed-call", [], 1],
     ["malformed-call", [text("So.")], 1],
     ["malformed-call", calls, 2],
-  ])("%s counts one error for each call, and one where there is none (%#)", async ([how, said, errors]) => {
+  ])('"%s" counts one error per call, and one error if there is no call (row %#)', async ([how, said, errors]) => {
     const end = async (maxConsecutiveToolErrors: number): Promise<string> => {
       const { result } = play([[...said, finish(how)], text("Good.")], { tools: [note], limits: { maxConsecutiveToolErrors } });
       return (await result).reason.kind;
@@ -86,7 +86,7 @@ describe("a finish reason", () => {
   });
 });
 
-describe("a paused turn with calls", () => {
+describe('finish reason "paused" with calls', () => {
   it.for<[next: Ends, outcome: string, ending: string]>([
     ["tool-calls", "completed", "answered"],
     ["stop", "not-run", "provider-error"],
@@ -97,7 +97,7 @@ describe("a paused turn with calls", () => {
     ["content-filter", "not-run", "content-filter"],
     ["error", "not-run", "provider-error"],
     ["nothing", "not-run", "provider-error"],
-  ])("whose next continuation says %s: its calls become %s", async ([next, outcome, ending]) => {
+  ])('if the next continuation ends with "%s", all calls are %s', async ([next, outcome, ending]) => {
     let ran = 0;
     const count = tool("note", () => (ran += 1));
     const turns = [
@@ -113,8 +113,8 @@ describe("a paused turn with calls", () => {
   });
 });
 
-describe("resent turns", () => {
-  it("send the turn back as it is, or the token, and join the texts of all continuations", async () => {
+describe("continuations", () => {
+  it("resend the message or the token, and join the texts of all continuations", async () => {
     const playing = play([
       [text("One "), finish("paused")],
       [text("two "), finish("continue", { token: "t1" })],
@@ -134,7 +134,7 @@ describe("resent turns", () => {
     expect([result.text, result.iterations, result.streamResults.length]).toEqual(["One two three four.", 1, 4]);
   });
 
-  it("end at the limit of pauses, which is counted over the run and apart from iterations", async () => {
+  it("end at limits.maxPauses, which counts over the whole run, separately from iterations", async () => {
     const paused = [text("."), finish("paused")];
     const turns = [paused, paused, toolCall("note"), paused, paused, text("never asked for")];
     const playing = play(turns, { tools: [note], limits: { maxPauses: 3, maxIterations: 2 } });
@@ -148,7 +148,7 @@ describe("resent turns", () => {
     ["continue", "paused"],
     ["continue", "continue"],
     ["paused", "paused"],
-  ])("keep all that was said where the run ends between two continuations: %s, %s", async ([first, second]) => {
+  ])('keep all text and calls if the run ends between two of them ("%s", then "%s")', async ([first, second]) => {
     const continuation = (said: string, how: FinishReason): readonly MockPart[] => [text(said), toolCall("note"), finish(how)];
     const playing = play([continuation("One ", first), continuation("two", second)], { tools: [note], limits: { maxPauses: 1 } });
     const result = await playing.result;
@@ -158,7 +158,7 @@ describe("resent turns", () => {
     expect([result.reason.kind, outcomesOf(result)]).toEqual(["max-pauses", ["call_i0_0: not-run", "call_i0_1: not-run"]]);
   });
 
-  it("resend nothing where no pause is allowed", async () => {
+  it("end at the first pause if limits.maxPauses is 0", async () => {
     const playing = play([[text("."), finish("paused")]], { limits: { maxPauses: 0 } });
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["max-pauses", 1]);
   });

@@ -1,4 +1,4 @@
-// Registries and journals that are not from this package.
+// Tool registries and journals that this package did not make.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, isLoopError, type Journal, memoryJournal, type ToolRegistry } from "turnwright";
@@ -7,8 +7,8 @@ import { answersOf, play, tool } from "./play.ts";
 
 const definition = { name: "t", description: "", inputSchema: {} };
 
-describe("a registry of somebody else's", () => {
-  it("that fails between two iterations ends the run, and nothing that was done is lost", async () => {
+describe("a custom tool registry", () => {
+  it("ends the run and keeps its results if definitions() throws between iterations", async () => {
     let asked = 0;
     const tools: ToolRegistry = {
       definitions: () => {
@@ -22,7 +22,7 @@ describe("a registry of somebody else's", () => {
     expect([result.status, result.text, answersOf(result).length]).toEqual(["error", "So.", 1]);
   });
 
-  it("that fails while a hook is asked ends the run as well", async () => {
+  it("ends the run with hook-failed if definitions() throws after prepareIteration", async () => {
     let hooked = false;
     const tools: ToolRegistry = {
       definitions: () => {
@@ -36,7 +36,7 @@ describe("a registry of somebody else's", () => {
     expect([(await result).reason, provider.calls]).toMatchObject([{ kind: "hook-failed", hook: "definitions" }, 0]);
   });
 
-  it("that is broken between two iterations ends the run before anything is called", async () => {
+  it("ends the run before the next call if a definition becomes invalid between iterations", async () => {
     let timeoutMs = 1_000;
     let ran = 0;
     const tools: ToolRegistry = {
@@ -53,7 +53,7 @@ describe("a registry of somebody else's", () => {
   });
 
   it.for([Number.NaN, 0, -1, 1.5, 2 ** 31, "5"])(
-    "whose tool has a time limit of %s is refused before any request",
+    "is rejected before any request if a tool has timeoutMs: %s",
     async (timeoutMs) => {
       const tools: ToolRegistry = {
         definitions: () => [{ ...definition, timeoutMs: timeoutMs as number }],
@@ -66,7 +66,7 @@ describe("a registry of somebody else's", () => {
   );
 });
 
-it("a registry whose tool has masking that maskResults did not make is refused before any request", async () => {
+it("a custom tool registry is rejected before any request if its masking is not from maskResults", async () => {
   const tools: ToolRegistry = {
     definitions: () => [{ ...definition, masking: { kind: "masking" } }],
     executeTool: () => "done",
@@ -76,7 +76,7 @@ it("a registry whose tool has masking that maskResults did not make is refused b
   expect(playing.provider.calls).toBe(0);
 });
 
-it("a tool whose time limit is Infinity may take its time, whoever made the registry", async () => {
+it("a tool with an infinite timeoutMs completes, from a custom registry and from a list", async () => {
   const traits = { timeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
   const registry: ToolRegistry = { definitions: () => [{ ...definition, ...traits }], executeTool: async () => "done" };
   for (const tools of [registry, [tool("t", async () => "done", traits)]]) {
@@ -85,8 +85,8 @@ it("a tool whose time limit is Infinity may take its time, whoever made the regi
   }
 });
 
-describe("a result", () => {
-  it("can be written as JSON, whatever its journal holds", async () => {
+describe("LoopResult", () => {
+  it("can be written as JSON even if its journal refers to itself", async () => {
     const journal: Journal & { self?: unknown } = { durable: false, step: memoryJournal().step, all: memoryJournal().all };
     journal.self = journal;
     const result = await play([text("Hi")], { journal }).result;
@@ -95,8 +95,8 @@ describe("a result", () => {
   });
 });
 
-describe("an event", () => {
-  it("of a call that asked for a restart says what the model reads", async () => {
+describe("the tool-end event", () => {
+  it("carries the result that the model reads when a tool returns contextRestart", async () => {
     const playing = play([toolCall("t"), text("Done.")], {
       tools: [tool("t", () => contextRestart({ type: "context_restart_x", enhanced_context_item: [1] }))],
     });

@@ -16,18 +16,22 @@ const outcomes = async ({ result }: Playing): Promise<string> =>
     .map((line) => line.split(" ")[1])
     .join(" ");
 
-describe("a deliberate gate", () => {
+describe("policies.gate", () => {
   it.for<[title: string, gate: DeliberateGate, expected: string]>([
-    ["lets through what it names", { active: true, allowedNames: ["search", "broken"] }, "completed failed blocked completed"],
-    ["takes any collection of names", { active: true, allowedNames: new Set(["other"]) }, "blocked blocked completed blocked"],
-    ["lets nothing through where it names nothing", { active: true, allowedNames: [] }, "blocked blocked blocked blocked"],
-    ["lets everything through where it has no list", { active: true }, "completed failed completed completed"],
-    ["does nothing where it is not active", { active: false, allowedNames: [] }, "completed failed completed completed"],
+    [
+      "allows only the tools in allowedNames",
+      { active: true, allowedNames: ["search", "broken"] },
+      "completed failed blocked completed",
+    ],
+    ["accepts a Set as allowedNames", { active: true, allowedNames: new Set(["other"]) }, "blocked blocked completed blocked"],
+    ["blocks every tool if allowedNames is empty", { active: true, allowedNames: [] }, "blocked blocked blocked blocked"],
+    ["allows every tool if allowedNames is absent", { active: true }, "completed failed completed completed"],
+    ["allows every tool if it is not active", { active: false, allowedNames: [] }, "completed failed completed completed"],
   ])("%s", async ([, gate, expected]) => {
     expect(await outcomes(play(script, { tools, policies: { gate } }))).toBe(expected);
   });
 
-  it("retains each tool that succeeded, and no other, in the order of the calls", async () => {
+  it("calls retain for each successful tool in call order, but not on replay", async () => {
     const retained: string[] = [];
     const gate: DeliberateGate = { active: true, allowedNames: ["search", "broken"], retain: (name) => void retained.push(name) };
     const playing = play(script, { tools, policies: { gate } });
@@ -40,7 +44,7 @@ describe("a deliberate gate", () => {
     expect(retained).toEqual(["search", "search"]);
   });
 
-  it("retains nothing where it is not active", async () => {
+  it("does not call retain if it is not active", async () => {
     const retained: string[] = [];
     await play(script, { tools, policies: { gate: { active: false, retain: (name) => void retained.push(name) } } }).result;
     expect(retained).toEqual([]);
@@ -54,14 +58,14 @@ describe("a deliberate gate", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("no memory"))],
-  ])("that %s when it retains harms nobody, and is told", async ([, retain]) => {
+  ])("continues the run and emits listener-error if retain %s", async ([, retain]) => {
     const playing = play([toolCall("search"), text("Done.")], { tools, policies: { gate: { active: true, retain } } });
     expect((await playing.result).text).toBe("Done.");
     await playing.clock.flush();
     expect(playing.recording.of("listener-error")).toMatchObject([{ event: "retain", error: { message: "no memory" } }]);
   });
 
-  it("tells a thought log which words exposed a tool that ran, now and on replay", async () => {
+  it("emits hidden-notice with the trigger of each tool that ran, also on replay", async () => {
     const gate: DeliberateGate = {
       active: true,
       triggerMatchByToolName: new Map([

@@ -11,7 +11,7 @@ const failedBy = (hook: string, message: string): object => ({
 });
 
 describe("prepareIteration", () => {
-  it("changes what is sent, for this iteration only", async () => {
+  it("changes tools, system prompt, settings and provider for one iteration only", async () => {
     const other = createMockProvider([text("Hello from elsewhere.")], { id: "else", model: "where", family: "far" });
     const plans: readonly IterationPlan[] = [
       { tools: ["c", "nope", "a"], toolChoice: "required", system: "Be loud.", modelSettings: { temperature: 1 } },
@@ -47,7 +47,7 @@ describe("prepareIteration", () => {
     expect(result.text).toBe("Hello from elsewhere.");
   });
 
-  it("narrows what the model may call in that iteration", async () => {
+  it("limits the tools that the model may call in that iteration", async () => {
     const playing = play([toolCall("b"), toolCall("b"), text("Done.")], {
       tools,
       hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { tools: ["a"] } : undefined) },
@@ -55,7 +55,7 @@ describe("prepareIteration", () => {
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["unknown-tool", "completed"]);
   });
 
-  it("is shown what is about to be sent, before each stream", async () => {
+  it("receives the request that is about to be sent, before each stream", async () => {
     const views: unknown[] = [];
     const see = ({ messages, tools: shown, usage, ...rest }: IterationView): void =>
       void views.push([rest, messages.at(-1)?.role, shown.length, usage.totalTokens > 0]);
@@ -68,7 +68,7 @@ describe("prepareIteration", () => {
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
       [view(0), "user", 3, false],
-      // The turn that is resent comes last; the context goes before it.
+      // The resent message comes last; the context goes before it.
       [view(0), "assistant", 3, true],
       [view(1), "user", 3, true],
     ]);
@@ -84,34 +84,34 @@ describe("prepareIteration", () => {
     ],
     ["rejects", () => Promise.reject(new Error("no")), "no"],
     [
-      "names tools that are no list",
+      "returns tools that are not an array",
       () => ({ tools: "abc" as never }),
       'Option "prepareIteration.tools" must be an array of tool names, but is "abc".',
     ],
     [
-      "names a provider that is none",
+      "returns an invalid provider",
       () => ({ provider: {} as never }),
       'Option "prepareIteration.provider" must be a provider: an object with "id", "model" and "stream", but is an object.',
     ],
     [
-      "chooses what is no choice",
+      "returns an invalid toolChoice",
       () => ({ toolChoice: "never" as never }),
       'Option "prepareIteration.toolChoice" must be "auto", "required", "none" or { name }, but is "never".',
     ],
-    ["answers no plan", () => 7 as never, 'Option "prepareIteration" must be an object, but is 7.'],
+    ["returns a number", () => 7 as never, 'Option "prepareIteration" must be an object, but is 7.'],
     [
-      "mistypes a field",
+      "misspells a field",
       async () => ({ toolChoise: "none" }) as never,
       'There is no option "prepareIteration.toolChoise". Did you mean "prepareIteration.toolChoice"?',
     ],
-  ])("that %s ends the run before any request", async ([, prepareIteration, message]) => {
+  ])("ends the run before any request if it %s", async ([, prepareIteration, message]) => {
     const playing = play([], { tools, hooks: { prepareIteration } });
     const result = await playing.result;
     expect(result).toMatchObject(failedBy("prepareIteration", message));
     expect([playing.provider.calls, result.messages.length]).toEqual([0, 1]);
   });
 
-  it("that takes too long has failed, and what it answers later is dropped", async () => {
+  it("fails the run after 30 seconds and drops its late answer", async () => {
     const clock = createTestClock();
     const late = (): Promise<IterationPlan> =>
       new Promise((resolve) => void clock.setTimeout(() => resolve({ system: "late" }), 40_000));
@@ -121,7 +121,7 @@ describe("prepareIteration", () => {
     expect([playing.endedAt(), playing.provider.calls]).toEqual([30_000, 0]);
   });
 
-  it("may fail in a later iteration, and nothing that was done is lost", async () => {
+  it("keeps earlier text and results if it fails in a later iteration", async () => {
     const prepareIteration = ({ iteration }: IterationView): undefined => {
       if (iteration === 1) throw new Error("no");
     };
@@ -130,7 +130,7 @@ describe("prepareIteration", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 
-  it("that fails leaves what was spent known: the iteration sent nothing", async () => {
+  it("keeps the cost of earlier iterations if it fails", async () => {
     const prepareIteration = ({ iteration }: IterationView): undefined => {
       if (iteration === 1) throw new Error("no");
     };

@@ -1,4 +1,4 @@
-// A model whose arguments are huge, deep or full of traps: what is kept and said of them stays within bounds, and they are data.
+// A model that sends huge, deeply nested or malicious arguments. They stay data, and what is stored of them stays within bounds.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -21,34 +21,46 @@ const pay = defineTool({
 interface Row {
   readonly call: MockPart;
   readonly outcome: string;
-  /** Most bytes of what the model reads of it. */
+  /** The most bytes that the model reads of its result. */
   readonly reads: number;
 }
 
 const rows: Readonly<Record<string, Row>> = {
-  "in one piece": { call: toolCall("pay", { to: huge }), outcome: "completed", reads: 8 },
-  "in 100,000 pieces": { call: toolCall("pay", { to: huge }, { fragments: 100_000 }), outcome: "completed", reads: 8 },
-  "without a text": { call: toolCall("pay", { to: huge }, { fragments: 0 }), outcome: "completed", reads: 8 },
-  "cut off": { call: toolCall("pay", {}, { rawArgs: `{"to":"${huge}` }), outcome: "malformed", reads: 300 },
-  "that are no JSON": { call: toolCall("pay", {}, { rawArgs: huge }), outcome: "malformed", reads: 300 },
-  "of a wrong type": {
+  "10 MB of arguments in one piece": { call: toolCall("pay", { to: huge }), outcome: "completed", reads: 8 },
+  "10 MB of arguments in 100,000 pieces": {
+    call: toolCall("pay", { to: huge }, { fragments: 100_000 }),
+    outcome: "completed",
+    reads: 8,
+  },
+  "10 MB of arguments without argument text": {
+    call: toolCall("pay", { to: huge }, { fragments: 0 }),
+    outcome: "completed",
+    reads: 8,
+  },
+  "10 MB of arguments that are cut off": {
+    call: toolCall("pay", {}, { rawArgs: `{"to":"${huge}` }),
+    outcome: "malformed",
+    reads: 300,
+  },
+  "10 MB of arguments that are not JSON": { call: toolCall("pay", {}, { rawArgs: huge }), outcome: "malformed", reads: 300 },
+  "4 MB of arguments of the wrong type": {
     call: toolCall("pay", {}, { rawArgs: `{"to":[${"1,".repeat(2 * megabytes)}1]}` }),
     outcome: "invalid-input",
     reads: 300,
   },
-  "with one key": { call: toolCall("pay", { to: "a", [huge]: 1 }), outcome: "invalid-input", reads: 500 },
-  "of many keys": {
+  "a 10 MB argument key": { call: toolCall("pay", { to: "a", [huge]: 1 }), outcome: "invalid-input", reads: 500 },
+  "100,000 argument keys": {
     call: toolCall("pay", Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key ${index}`, 1]))),
     outcome: "invalid-input",
     reads: 500,
   },
-  "of a tool that there is not": { call: toolCall("paid", { to: huge }), outcome: "unknown-tool", reads: 300 },
-  "for a name of its own": { call: toolCall(huge), outcome: "unknown-tool", reads: 300 },
-  "for an id of its own": { call: toolCall("pay", { to: "a" }, { id: huge }), outcome: "completed", reads: 8 },
+  "10 MB of arguments for an unknown tool": { call: toolCall("paid", { to: huge }), outcome: "unknown-tool", reads: 300 },
+  "a 10 MB tool name": { call: toolCall(huge), outcome: "unknown-tool", reads: 300 },
+  "a 10 MB call id": { call: toolCall("pay", { to: "a" }, { id: huge }), outcome: "completed", reads: 8 },
 };
 
 it.for(Object.entries(rows))(
-  "10 MB %s cost a few copies, and the model reads little of them",
+  "hostile model: a call with %s is copied a few times and gets a short result",
   { timeout: 60_000 },
   async ([, row]) => {
     const playing = play([row.call, text("Done.")], { tools: [pay] });
@@ -61,7 +73,8 @@ it.for(Object.entries(rows))(
       0,
     ]);
     expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
-    // The call and its answer, an id once more; the pieces as they come, the call as its arguments end, as it begins, as it ends and in the list of its iteration; and all that the result and its journal hold.
+    // Messages hold the call, its answer, and its id once more. Events hold the call four times: when its arguments end, when it
+    // begins, when it ends, and in iteration-end. The result holds all of these, and the journal.
     const most = 11 * megabytes;
     expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);
     expect(bytesOf(playing.recording.events.filter(({ type }) => type !== "tool-args-delta"))).toBeLessThanOrEqual(4 * most);
@@ -69,12 +82,12 @@ it.for(Object.entries(rows))(
   },
 );
 
-describe("arguments that are nested", () => {
+describe("hostile model: nested arguments", () => {
   it.for<[levels: number, outcome: string, ran: number]>([
     [900, "completed", 1],
     [1_001, "malformed", 0],
     [300_000, "malformed", 0],
-  ])("%i levels deep are %s", async ([levels, outcome, timesRun]) => {
+  ])("a call with %i levels is %s", async ([levels, outcome, timesRun]) => {
     let ran = 0;
     const echo = tool("echo", (args) => ((ran += 1), args));
     const policies: LoopOptions["policies"] = {
@@ -100,11 +113,11 @@ describe("arguments that are nested", () => {
   });
 });
 
-describe("keys of prototypes", () => {
+describe("hostile model: prototype keys in arguments", () => {
   const rawArgs =
     '{"__proto__":{"admin":true,"then":1},"constructor":{"prototype":{"admin":true}},"toString":1,"then":"no","toJSON":2}';
 
-  it("are data from the stream to the tool, to those who are asked about it, and back out of the journal", async () => {
+  it("reach tools, policies, events and results unchanged and pollute no prototype", async () => {
     const seen: unknown[] = [];
     const see = (value: unknown): void => void seen.push(JSON.stringify(value));
     const echo = tool("echo", (args) => (see(args), args));

@@ -1,4 +1,4 @@
-// A model that asks for thousands of things at once: each call is answered once, and what is done and said grows with the calls only.
+// A model that makes thousands of calls at once. Each call is answered once, and the costs grow only with the number of calls.
 
 import { expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, type Tool, toolResult, type ToolResultPart } from "turnwright";
@@ -12,12 +12,12 @@ type Outcome = ToolResultPart["outcome"];
 interface Row {
   readonly call: (index: number) => MockPart;
   readonly options?: Partial<LoopOptions>;
-  /** How many calls have which outcome. */
+  /** The number of calls with each outcome. */
   readonly outcomes: (count: number) => Partial<Record<Outcome, number>>;
-  /** How the run ends. */
+  /** The kind of the reason that ends the run. */
   readonly ends: string;
   readonly streams: number;
-  /** How many calls run at once. */
+  /** The most calls that run at once. */
   readonly peak: number;
 }
 
@@ -28,33 +28,33 @@ const answered = { ends: "answered", streams: 2 };
 const capped = { ends: "tool-error-cap", streams: 1, peak: 0 };
 
 const rows: Readonly<Record<string, Row>> = {
-  "that answer at once": { call: (n) => toolCall("quick", { n }), outcomes: all("completed"), ...answered, peak: 1 },
-  "that take a while": { call: (n) => toolCall("slow", { n }), outcomes: all("completed"), ...answered, peak: 10 },
-  "of a tool that is alone": { call: (n) => toolCall("alone", { n }), outcomes: all("completed"), ...answered, peak: 1 },
-  "that start early": { call: (n) => toolCall("early", { n }), outcomes: all("completed"), ...answered, peak: 10 },
-  "of one id": { call: (n) => toolCall("quick", { n }, { id: "same" }), outcomes: all("completed"), ...answered, peak: 1 },
-  "that somebody approves": {
+  "of a synchronous tool": { call: (n) => toolCall("quick", { n }), outcomes: all("completed"), ...answered, peak: 1 },
+  "of a slow tool": { call: (n) => toolCall("slow", { n }), outcomes: all("completed"), ...answered, peak: 10 },
+  "of a sequential tool": { call: (n) => toolCall("alone", { n }), outcomes: all("completed"), ...answered, peak: 1 },
+  "of an eager tool": { call: (n) => toolCall("early", { n }), outcomes: all("completed"), ...answered, peak: 10 },
+  "with the same id": { call: (n) => toolCall("quick", { n }, { id: "same" }), outcomes: all("completed"), ...answered, peak: 1 },
+  "that are approved": {
     call: (n) => toolCall("quick", { n }),
     options: { policies: { approve: async () => ({ kind: "approve" }) } },
     outcomes: all("completed"),
     ...answered,
     peak: 1,
   },
-  "that somebody denies": {
+  "that are denied": {
     call: (n) => toolCall("quick", { n }),
     options: { policies: { approve: async () => ({ kind: "deny" }) } },
     outcomes: all("denied"),
     ...answered,
     peak: 0,
   },
-  "past a limit": {
+  "beyond limits.maxToolCalls": {
     call: (n) => toolCall("slow", { n }),
     options: { limits: { maxToolCalls: 25 } },
     outcomes: (count) => ({ completed: 25, limit: count - 25 }),
     ...answered,
     peak: 10,
   },
-  "of which one ends the turn": {
+  "of which one ends the run": {
     call: (n) => toolCall(n === 3 ? "over" : "quick", { n }),
     outcomes: all("completed"),
     ends: "end-turn",
@@ -66,10 +66,10 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 const large = [
-  "that answer at once",
-  "that take a while",
-  "that start early",
-  "that somebody approves",
+  "of a synchronous tool",
+  "of a slow tool",
+  "of an eager tool",
+  "that are approved",
   "of names that are nearly right",
 ];
 const sizes: readonly (readonly [count: number, what: string])[] = [
@@ -77,7 +77,7 @@ const sizes: readonly (readonly [count: number, what: string])[] = [
   ...large.map((what) => [20_000, what] as const),
 ];
 
-/** How many calls ran, how many are running, and the most that ran at once. */
+/** The calls that ran, those that are running, and the most that ran at once. */
 interface Tally {
   ran: number;
   running: number;
@@ -111,7 +111,7 @@ function countOutcomes(result: LoopResult): Partial<Record<Outcome, number>> {
   return outcomes;
 }
 
-it.for(sizes)("%i calls %s cost what each of them costs", { timeout: 60_000 }, async ([count, what]) => {
+it.for(sizes)("hostile model: %i calls %s are answered once each, at linear cost", { timeout: 60_000 }, async ([count, what]) => {
   const row = rows[what];
   if (row === undefined) throw new Error("No such row.");
   const tally: Tally = { ran: 0, running: 0, peak: 0 };
@@ -133,12 +133,12 @@ it.for(sizes)("%i calls %s cost what each of them costs", { timeout: 60_000 }, a
   const { ran, peak } = tally;
   expect({ ...row, streams: playing.provider.calls, ends: result.reason.kind, peak }).toEqual(row);
   expect([countOutcomes(result), ran, playing.endedAt()]).toEqual([outcomes, outcomes.completed ?? 0, 0]);
-  // The words of the parser are freed of credentials, for the first few only.
+  // Only the first few results quote the parser, because its message has to be cleaned of credentials.
   const explained = answersOf(result).filter(
     (answer) => answer.outcome === "malformed" && !JSON.stringify(answer.result).includes("the arguments are not valid JSON"),
   );
   expect(explained.length).toBe(what === "with broken arguments" ? 16 : 0);
-  // Names are compared for the first few only.
+  // Only the first few results suggest a name, because names have to be compared for it.
   const hints = answersOf(result).filter((answer) => JSON.stringify(answer.result).includes("Did you mean"));
   expect(hints.length).toBe(what === "of names that are nearly right" ? 16 : 0);
 });

@@ -1,4 +1,4 @@
-// A model that never has enough: whatever it repeats, its run ends after so many streams and so many calls, and no time goes by.
+// A model that repeats itself for ever. The run ends after a known number of requests and calls, and no time passes.
 
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -19,11 +19,11 @@ interface Row {
   readonly says: (iteration: number) => MockMessage;
   readonly more?: LoopOptions["policies"];
   readonly limits?: LoopOptions["limits"];
-  /** How the run ends. */
+  /** The kind of the reason that ends the run. */
   readonly ends: string;
-  /** Streams, one request each. */
+  /** The number of model requests. */
   readonly streams: number;
-  /** Calls that have run. */
+  /** The number of calls that ran. */
   readonly ran: number;
 }
 
@@ -40,25 +40,37 @@ const gate: DeliberateGate = { active: true, allowedNames: ["other"] };
 
 const rows: Readonly<Record<string, Row>> = {
   "the same call": { says: () => echo(), ends: "loop-detected", streams: 10, ran: 10 },
-  "the same call, watched": { says: () => echo(), more: stopping, ends: "loop-detected", streams: 3, ran: 2 },
-  "two calls in turn, watched": { says: inTurn("a", "b"), more: stopping, ends: "loop-detected", streams: 6, ran: 5 },
-  "four calls in turn, watched": { says: inTurn(..."abcd"), more: stopping, ends: "loop-detected", streams: 12, ran: 11 },
-  "more in turn than anybody watches": {
+  "the same call, with detectLoops": { says: () => echo(), more: stopping, ends: "loop-detected", streams: 3, ran: 2 },
+  "two calls in turn, with detectLoops": { says: inTurn("a", "b"), more: stopping, ends: "loop-detected", streams: 6, ran: 5 },
+  "four calls in turn, with detectLoops": {
+    says: inTurn(..."abcd"),
+    more: stopping,
+    ends: "loop-detected",
+    streams: 12,
+    ran: 11,
+  },
+  "a cycle of five calls, which detectLoops does not find": {
     says: inTurn(..."abcde"),
     more: stopping,
     ends: "max-iterations",
     streams: 100,
     ran: 100,
   },
-  "a call that is another one each time": {
+  "a different call each time": {
     says: (n) => echo({ n }),
     more: stopping,
     ends: "max-iterations",
     streams: 100,
     ran: 100,
   },
-  "calls past their limit": { says: () => echo(), limits: { maxToolCalls: 5 }, ends: "max-tool-calls", streams: 7, ran: 5 },
-  "calls in what is to be its final answer": {
+  "calls beyond limits.maxToolCalls": {
+    says: () => echo(),
+    limits: { maxToolCalls: 5 },
+    ends: "max-tool-calls",
+    streams: 7,
+    ran: 5,
+  },
+  "calls, even in its final answer": {
     says: () => echo(),
     more: { finalAnswer: true },
     limits: { maxIterations: 3 },
@@ -66,8 +78,8 @@ const rows: Readonly<Record<string, Row>> = {
     streams: 4,
     ran: 3,
   },
-  "calls of a tool that there is not": { says: () => toolCall("none"), ends: "tool-error-cap", streams: 5, ran: 0 },
-  "calls of a tool that it must not call": { says: () => echo(), more: { gate }, ends: "tool-error-cap", streams: 5, ran: 0 },
+  "calls of an unknown tool": { says: () => toolCall("none"), ends: "tool-error-cap", streams: 5, ran: 0 },
+  "calls that the gate blocks": { says: () => echo(), more: { gate }, ends: "tool-error-cap", streams: 5, ran: 0 },
   "calls that are always denied": {
     says: () => echo(),
     more: { approve: () => ({ kind: "deny" }) },
@@ -75,51 +87,51 @@ const rows: Readonly<Record<string, Row>> = {
     streams: 100,
     ran: 0,
   },
-  "a broken call and a good one in turn": {
+  "broken and valid calls in turn": {
     says: (iteration) => (iteration % 2 === 0 ? toolCall("none") : echo()),
     ends: "max-iterations",
     streams: 100,
     ran: 50,
   },
-  "arguments that are no JSON": {
+  "arguments that are not JSON": {
     says: () => toolCall("echo", {}, { rawArgs: "{'a'" }),
     ends: "tool-error-cap",
     streams: 5,
     ran: 0,
   },
-  "arguments that do not fit": { says: () => toolCall("add", { a: "1" }), ends: "tool-error-cap", streams: 5, ran: 0 },
+  "arguments that fail validation": { says: () => toolCall("add", { a: "1" }), ends: "tool-error-cap", streams: 5, ran: 0 },
   "calls that are cut off": { says: () => [toolCall("echo"), finish("length")], ends: "tool-error-cap", streams: 5, ran: 0 },
-  "calls that nobody can read": { says: () => finish("malformed-call"), ends: "tool-error-cap", streams: 5, ran: 0 },
+  "malformed calls": { says: () => finish("malformed-call"), ends: "tool-error-cap", streams: 5, ran: 0 },
   "calls without a name": { says: () => toolCall(" "), ends: "malformed-call", streams: 1, ran: 0 },
-  pauses: { says: () => [text("."), finish("paused")], ends: "max-pauses", streams: 11, ran: 0 },
-  restarts: { says: () => toolCall("restart"), ends: "restart-cap", streams: 6, ran: 6 },
-  "answers that do not fit": {
+  "paused messages": { says: () => [text("."), finish("paused")], ends: "max-pauses", streams: 11, ran: 0 },
+  "context restarts": { says: () => toolCall("restart"), ends: "restart-cap", streams: 6, ran: 6 },
+  "answers that fail output validation": {
     says: () => text("{}"),
     more: { output: structuredOutput(nothing, { jsonSchema: {}, maxRetries: 2 }) },
     ends: "invalid-output",
     streams: 3,
     ran: 0,
   },
-  "tokens past their limit": {
+  "messages beyond limits.maxTokens": {
     says: () => [toolCall("echo"), usage({ inputTokens: 5, outputTokens: 5 })],
     limits: { maxTokens: 50 },
     ends: "max-tokens",
     streams: 5,
     ran: 5,
   },
-  "a refusal, and calls with it": {
+  "a refusal with calls": {
     says: () => [refusal("No."), toolCall("echo"), finish("refusal")],
     ends: "refusal",
     streams: 1,
     ran: 0,
   },
-  "a refusal, and calls behind it": {
+  "a refusal followed by calls": {
     says: () => [refusal("No."), finish("refusal"), toolCall("echo"), toolCall("restart")],
     ends: "refusal",
     streams: 1,
     ran: 0,
   },
-  "what a filter stops, and calls behind it": {
+  "filtered content followed by calls": {
     says: () => [text("So."), finish("content-filter"), toolCall("echo")],
     ends: "content-filter",
     streams: 1,
@@ -127,7 +139,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
 };
 
-it.for(Object.entries(rows))("a model that gives %s, and never anything else, ends", async ([, row]) => {
+it.for(Object.entries(rows))("hostile model: the run ends if the model only sends %s", async ([, row]) => {
   let ran = 0;
   const run = (args: unknown): unknown => ((ran += 1), args);
   const add = defineTool({ name: "add", description: "Adds", inputSchema: z.object({ a: z.number() }), execute: run });

@@ -1,4 +1,4 @@
-// Providers that were written without types, and callers' code that breaks its contract.
+// Providers and callers whose values break their types.
 
 import { describe, expect, it, vi } from "vitest";
 import {
@@ -18,16 +18,16 @@ const messages = [{ role: "user" as const, content: "Go." }];
 const raw = (value: unknown): ReturnType<typeof chunk> => chunk(value as ModelChunk);
 const ready = { type: "call-ready", key: "0", name: "t", args: { amount: 5 } };
 
-describe("a chunk", () => {
+describe("hostile provider: chunk", () => {
   it.for<[what: string, value: unknown]>([
-    ["a text without text", { type: "text-delta" }],
-    ["a text that is a number", { type: "text-delta", text: 7 }],
+    ["a text-delta without text", { type: "text-delta" }],
+    ["a text-delta with a number as text", { type: "text-delta", text: 7 }],
     ["a call without a key", { ...ready, key: undefined }],
-    ["usage that is no object", { type: "usage", usage: "many", mode: "snapshot" }],
+    ["usage that is not an object", { type: "usage", usage: "many", mode: "snapshot" }],
     ["a finish without a reason", { type: "finish" }],
     ["a finish whose reason is a symbol", { type: "finish", reason: Symbol("x") }],
-    ["an attempt of nobody", { type: "attempt-start", attempt: 1, provider: 1n, model: "m" }],
-  ])("that is %s ends the iteration as the provider's error, and the result can be saved", async ([, value]) => {
+    ["an attempt-start with a BigInt as provider", { type: "attempt-start", attempt: 1, provider: 1n, model: "m" }],
+  ])("%s ends the run with provider-error and keeps the text", async ([, value]) => {
     const { result } = play([[text("Hi"), raw(value)]]);
     const { status, reason, text: said } = await result;
     expect([status, reason.kind, said]).toEqual(["error", "provider-error", "Hi"]);
@@ -35,11 +35,11 @@ describe("a chunk", () => {
   });
 
   it.for<[what: string, more: object, args: unknown, outcome: string]>([
-    ["no problem, as null", { problem: null }, { amount: 5 }, "completed"],
-    ["a problem that nobody knows", { problem: "odd" }, undefined, "malformed"],
-    ["an id that is a number", { id: 5 }, { amount: 5 }, "completed"],
-    ["a text of arguments that is a BigInt", { argsText: 1n }, { amount: 5 }, "completed"],
-  ])("of a call with %s gives a call that can be sent back", async ([, more, args, outcome]) => {
+    ["null as problem", { problem: null }, { amount: 5 }, "completed"],
+    ["an unknown problem", { problem: "odd" }, undefined, "malformed"],
+    ["a number as id", { id: 5 }, { amount: 5 }, "completed"],
+    ["a BigInt as argsText", { argsText: 1n }, { amount: 5 }, "completed"],
+  ])("a call with %s becomes a call that can be sent back", async ([, more, args, outcome]) => {
     const ran: unknown[] = [];
     const { result } = play([raw({ ...ready, ...more }), text("Done.")], { tools: [tool("t", (given) => ran.push(given))] });
     const ended = await result;
@@ -49,7 +49,7 @@ describe("a chunk", () => {
     expect(() => JSON.stringify(ended)).not.toThrow();
   });
 
-  it("that comes after its call is complete changes nothing", async () => {
+  it("a chunk of a call that is already complete changes nothing", async () => {
     const ran: unknown[] = [];
     const late = [
       { type: "call-start", key: "0", name: "other" },
@@ -63,17 +63,17 @@ describe("a chunk", () => {
 
   it.for<[what: string, usage: object, total: number]>([
     ["no total", { inputTokens: 60, outputTokens: 1 }, 61],
-    ["a total that is no number", { inputTokens: 60, outputTokens: 1, totalTokens: Number.NaN }, 61],
+    ["NaN as total", { inputTokens: 60, outputTokens: 1, totalTokens: Number.NaN }, 61],
     ["a negative total", { inputTokens: 60, outputTokens: 1, totalTokens: -5 }, 61],
-    ["a total below the sum of both", { inputTokens: 60, outputTokens: 1, totalTokens: 10 }, 61],
-    ["texts and a BigInt", { inputTokens: "60", outputTokens: 1n, totalTokens: 61 }, 61],
-  ])("of usage with %s counts towards the limit", async ([, usage, total]) => {
+    ["a total below the sum of input and output", { inputTokens: 60, outputTokens: 1, totalTokens: 10 }, 61],
+    ["a string and a BigInt", { inputTokens: "60", outputTokens: 1n, totalTokens: 61 }, 61],
+  ])("usage with %s counts towards limits.maxTokens", async ([, usage, total]) => {
     const turn = [toolCall("t"), raw({ type: "usage", usage, mode: "snapshot" })];
     const { result } = play(() => turn, { tools: [tool("t", () => 1)], limits: { maxTokens: 100 } });
     expect((await result).reason).toMatchObject({ kind: "max-tokens", spent: 2 * total });
   });
 
-  it("of an error ends the stream, also where the provider does not close it", async () => {
+  it("an error ends the stream even if the provider does not close it", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",
@@ -89,7 +89,7 @@ describe("a chunk", () => {
   });
 });
 
-describe("what is asynchronous by mistake", () => {
+describe("synchronous functions", () => {
   it.for<[what: string, more: Partial<LoopOptions>, said: string]>([
     [
       "stream()",
@@ -97,7 +97,7 @@ describe("what is asynchronous by mistake", () => {
       "async generator",
     ],
     ["pricing", { pricing: (() => Promise.reject(new Error("no"))) as never }, "pricing must answer at once"],
-  ])("%s is told, and leaves no rejection behind", async ([, more, said]) => {
+  ])("an async %s is reported and leaves no unhandled rejection", async ([, more, said]) => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
     const { result, recording } = play([text("Hi")], more);
@@ -110,19 +110,19 @@ describe("what is asynchronous by mistake", () => {
   });
 });
 
-describe("a tool's result", () => {
+describe("hostile tool result", () => {
   const fail = (): never => {
     throw new Error("no");
   };
 
   it.for<[what: string, value: () => unknown]>([
-    ["whose error is an Error", () => ({ ...toolResult({ success: false }), error: new Error("x") })],
-    ["whose message is a number", () => ({ ...toolResult({ success: false }), message: 42 })],
-    ["whose content is null", () => ({ ...toolResult({ data: 1 }), content: null })],
-    ["whose data throws when it is awaited", () => toolResult({ data: thenable({ get: fail }) })],
-    ["that throws when it is looked at", () => new Proxy({}, { has: fail })],
-    ["that is a promise whose then throws", () => thenable({ value: fail }, Promise.resolve(1))],
-  ])("%s is a failure, and its siblings are kept", async ([, value]) => {
+    ["a failure with an Error as error", () => ({ ...toolResult({ success: false }), error: new Error("x") })],
+    ["a failure with a number as message", () => ({ ...toolResult({ success: false }), message: 42 })],
+    ["a toolResult with null as content", () => ({ ...toolResult({ data: 1 }), content: null })],
+    ["data that throws when it is awaited", () => toolResult({ data: thenable({ get: fail }) })],
+    ["a proxy that throws when it is inspected", () => new Proxy({}, { has: fail })],
+    ["a promise whose then throws", () => thenable({ value: fail }, Promise.resolve(1))],
+  ])("%s fails its call and keeps the results of other calls", async ([, value]) => {
     const { result } = play([[toolCall("ok"), toolCall("odd")], text("Done.")], {
       tools: [tool("ok", () => 1), tool("odd", value)],
     });
@@ -130,8 +130,8 @@ describe("a tool's result", () => {
   });
 });
 
-describe("what a caller changes", () => {
-  it("during the run does not lift its policies", async () => {
+describe("caller mistakes", () => {
+  it("policies.approve stays in force if it is deleted during the run", async () => {
     const policies: { approve?: () => { kind: "deny" } } = { approve: () => ({ kind: "deny" }) };
     const { result } = play([[text("Hm. "), toolCall("t")], text("Done.")], (stage) => {
       stage.clock.setTimeout(() => {}, 0);
@@ -140,7 +140,7 @@ describe("what a caller changes", () => {
     expect(outcomesOf(await result)).toEqual(["call_i0_0: denied"]);
   });
 
-  it("or gets wrong in its clock does not hold the run's control", async () => {
+  it("a clock that throws rejects the run and releases its control", async () => {
     const clock = createTestClock();
     const broken = {
       ...clock,
@@ -155,15 +155,15 @@ describe("what a caller changes", () => {
     expect(playing.control.stop()).toBe("finished");
   });
 
-  it("is told of an abort without what looks like a credential", async () => {
+  it("an abort reason is reported without its credentials", async () => {
     const { result, abort } = play([text("Hi")]);
     abort.abort("token sk-abc123def456ghi789");
     expect(JSON.stringify((await result).reason)).not.toContain("sk-abc");
   });
 });
 
-describe("hundreds of made-up names", () => {
-  it("get a hint each only while there are few", async () => {
+describe("unknown tool names", () => {
+  it("get a suggested name in the first 16 results only", async () => {
     const calls = Array.from({ length: 40 }, (_, index) => toolCall(`serch_${index % 10}`));
     const { result } = play([calls, text("Done.")], {
       tools: [tool("search_0", () => 1)],
@@ -174,8 +174,8 @@ describe("hundreds of made-up names", () => {
   });
 });
 
-describe("a repaired history", () => {
-  it("keeps the results that came in messages of their own", async () => {
+describe("repair: true", () => {
+  it("keeps results that came in separate messages", async () => {
     const call = (callId: string): object => ({ type: "tool-call", callId, name: "t", args: {} });
     const answer = (callId: string): object => ({
       role: "tool",
@@ -186,13 +186,13 @@ describe("a repaired history", () => {
     expect(answersOf(await result).map((part) => part.result)).toEqual(["a", "b"]);
   });
 
-  it("of which nothing is left is refused", async () => {
+  it("rejects a history that is empty after the repair", async () => {
     const history = [{ role: "tool", results: [{ callId: "a", name: "t", outcome: "completed", result: 1 }] }] as never;
     await expect(play([], { messages: history, repair: true }).result).rejects.toThrow("hold nothing that can be sent");
   });
 });
 
-it("goes on behind a cap that had been reached, with the cap anew", async () => {
+it('resume: "retry-last" continues a run that ended with restart-cap', async () => {
   const restart = tool("again", () => contextRestart({ type: "context_restart_x" }));
   const limits = { maxRestarts: 0 };
   const tools = [restart, tool("plain", () => 1)];

@@ -1,4 +1,4 @@
-// `limits.maxIdenticalCalls`: a model that asks for the same again and again, and gets the same answer, is ended.
+// `limits.maxIdenticalCalls` ends a run in which the model repeats the same calls and gets the same results.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, processResults, type Tool, toolResult } from "turnwright";
@@ -9,7 +9,7 @@ const same: MockScript = () => toolCall("look", { a: 1, b: [2, { c: 3 }] });
 const start = (script: MockScript, execute: () => unknown, more: Partial<LoopOptions> = {}): Playing =>
   play(script, { tools: [tool("look", execute), tool("other", () => "other")], ...more });
 
-it("a model that never stops by itself is ended after ten equal iterations, and listeners hear of it", async () => {
+it("limits.maxIdenticalCalls ends the run after 10 equal iterations by default and emits loop-detected", async () => {
   const playing = start(same, () => ({ found: ["nothing"] }));
   const result = await playing.result;
   const reason = { kind: "loop-detected", toolName: "look", count: 10 };
@@ -23,27 +23,31 @@ describe("limits.maxIdenticalCalls", () => {
     [2, 2],
     [25, 25],
     [Number.POSITIVE_INFINITY, 40],
-  ])("of %d ends the run after %d iterations", async ([maxIdenticalCalls, iterations]) => {
+  ])("a limit of %d allows %d equal iterations", async ([maxIdenticalCalls, iterations]) => {
     const playing = start(same, () => "same", { limits: { maxIdenticalCalls, maxIterations: 40 } });
     const { reason } = await playing.result;
     expect([playing.provider.calls, reason.kind]).toEqual([iterations, iterations === 40 ? "max-iterations" : "loop-detected"]);
   });
 
   it.for<[what: string, script: MockScript, execute: (count: number) => unknown]>([
-    ["a result that differs", same, (count) => ({ count: Math.floor(count / 9) })],
-    ["content that differs", same, (count) => toolResult({ content: [{ type: "text", text: `${Math.floor(count / 9)}` }] })],
-    ["a failure between", same, (count) => (count % 9 === 0 ? toolResult({ success: false }) : "same")],
-    ["other arguments", (_, index) => toolCall("look", { page: Math.floor(index / 9) }), () => "same"],
-    ["another tool", (_, index) => toolCall(index % 9 === 0 ? "other" : "look"), () => "same"],
-    ["one more call", (_, index) => (index % 9 === 0 ? [toolCall("look"), toolCall("other")] : toolCall("look")), () => "same"],
-    ["a change beside", (_, index) => [toolCall("look"), toolCall("other", { index })], () => "same"],
-  ])("starts to count anew after %s", async ([, script, execute]) => {
+    ["a different result", same, (count) => ({ count: Math.floor(count / 9) })],
+    ["different content", same, (count) => toolResult({ content: [{ type: "text", text: `${Math.floor(count / 9)}` }] })],
+    ["a failed call", same, (count) => (count % 9 === 0 ? toolResult({ success: false }) : "same")],
+    ["different arguments", (_, index) => toolCall("look", { page: Math.floor(index / 9) }), () => "same"],
+    ["a call of another tool", (_, index) => toolCall(index % 9 === 0 ? "other" : "look"), () => "same"],
+    [
+      "an additional call",
+      (_, index) => (index % 9 === 0 ? [toolCall("look"), toolCall("other")] : toolCall("look")),
+      () => "same",
+    ],
+    ["a changed call in the same message", (_, index) => [toolCall("look"), toolCall("other", { index })], () => "same"],
+  ])("starts the count again after %s", async ([, script, execute]) => {
     let count = 0;
     const playing = start(script, () => execute((count += 1)), { limits: { maxIterations: 30 } });
     expect((await playing.result).reason.kind).toBe("max-iterations");
   });
 
-  it("starts to count anew after a message from outside", async () => {
+  it("starts the count again after a steered message", async () => {
     const script: MockScript = (_, index) => (index < 15 ? toolCall("look") : text("Done."));
     const playing = play(script, ({ control }) => ({
       tools: [tool("look", () => "same")],
@@ -56,17 +60,17 @@ describe("limits.maxIdenticalCalls", () => {
   it.for<[what: string, more: Partial<LoopOptions>]>([
     ["the order of keys", {}],
     [
-      "what a stage of policies.results makes of it",
+      "changes made by policies.results",
       { policies: { results: processResults({ processor: () => String((processed += 1)) }) } },
     ],
-  ])("does not look at %s", async ([, more]) => {
+  ])("ignores %s", async ([, more]) => {
     const script: MockScript = (_, index) => toolCall("look", index % 2 === 0 ? { a: 1, b: 2 } : { b: 2, a: 1 });
     let count = 0;
     const give = (): unknown => ((count += 1) % 2 === 0 ? { x: 1, y: 2 } : { y: 2, x: 1 });
     expect((await start(script, give, more).result).reason.kind).toBe("loop-detected");
   });
 
-  it("leaves eager tools eager", async () => {
+  it("does not delay eager tools", async () => {
     const ran: string[] = [];
     const tools: readonly Tool[] = [tool("look", () => void ran.push("look"), { eager: true })];
     const turn = [toolCall("look"), text("Wait.")];
@@ -77,12 +81,12 @@ describe("limits.maxIdenticalCalls", () => {
     expect(ran.filter((what) => what === "look")).toHaveLength(10);
   });
 
-  it("lets maxIterations end the run if both are reached at once", async () => {
+  it("gives way to limits.maxIterations if both are reached at once", async () => {
     const playing = start(same, () => "same", { limits: { maxIterations: 10 } });
     expect((await playing.result).reason.kind).toBe("max-iterations");
   });
 
-  it("counts the same in a replay, and in a run that goes on from a journal", async () => {
+  it("counts the same in a replay and in a resumed run", async () => {
     const first = await start(same, () => "same").result;
     const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
     const again = start([], () => "unused", { journal: memoryJournal(saved) });
@@ -92,7 +96,7 @@ describe("limits.maxIdenticalCalls", () => {
     expect([(await resumed.result).reason, resumed.provider.calls]).toEqual([first.reason, 3]);
   });
 
-  it("counts an iteration once that waited for a decision", async () => {
+  it("counts an iteration that waited for an approval only once", async () => {
     const steps: number[] = [];
     let journal = memoryJournal();
     for (;;) {

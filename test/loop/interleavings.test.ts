@@ -13,7 +13,7 @@ import { type Plan, plans, type Verb } from "./random-run.ts";
 import { calmly, checkMessages, checkTranscript, comparable, type Ended, runPlan, savedOf, untouchable } from "./run-plan.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-/** The moment by which a plan has to have ended, as far as anybody ends it. */
+/** Returns the latest time at which the plan may end, given its verbs and limits. */
 function latestEnd({ verbs, limits, settleMs }: Plan): number {
   const ends = verbs.flatMap(({ atMs, verb }) => {
     if (verb === "stop") return [Math.max(0, atMs) + settleMs];
@@ -22,10 +22,10 @@ function latestEnd({ verbs, limits, settleMs }: Plan): number {
   return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
 }
 
-/** True if a call that has run may belong to another call or to none in the end, because its attempt was taken back. */
+/** True if calls may have run that the transcript does not have, or has as other calls, because an attempt was discarded. */
 const movesCalls = ({ eager, wrapping }: Plan): boolean => eager && wrapping === "fallback";
 
-/** Checks that each call with an outcome of running ran once, and that no other call ran. */
+/** Checks that each call ran once if its outcome says that it ran, and that no other call ran. */
 function checkRan({ result, workshop }: Ended): void {
   const answers = answersOf(result);
   for (const { callId, name, outcome } of answers) {
@@ -50,19 +50,19 @@ async function checkPlan(plan: Plan): Promise<void> {
   expect(result.toolCallsExecuted).toBeLessThanOrEqual(limits.maxToolCalls ?? Number.POSITIVE_INFINITY);
   expect(workshop.peak()).toBeLessThanOrEqual(limits.toolConcurrency ?? 0);
   checkSpending(result, plan);
-  // Of a turn that is resent the answers are still to come.
+  // A message that is being resent has no results yet.
   for (const { messages } of ended.provider.requests)
     checkTranscript({ messages: messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages });
   if (!movesCalls(plan)) checkRan(ended);
 
-  // The conversation goes on in another run.
+  // Another run can continue the conversation.
   const next = await runToolLoop({
     provider: createMockProvider([text("Next.")]),
     messages: [...result.messages, { role: "user", content: "And?" }],
   });
   expect(next.text).toBe("Next.");
 
-  // Over its own records the run ends the same and touches nothing. A suspended run is continued below.
+  // With its own records, the run ends the same way and runs nothing. A suspended run is resumed below.
   await checkReplay(plan, result, memoryJournal(savedOf(result)));
   if (result.status !== "suspended") {
     const again = await runPlan(calmly(plan), {
@@ -74,7 +74,7 @@ async function checkPlan(plan: Plan): Promise<void> {
     expect(again.workshop.ran).toEqual([]);
   }
 
-  // Over a part of them it goes on, and over all of them it can be tried again; nothing runs that is recorded.
+  // With some of its records the run goes on; with all of them it can be retried. Recorded tools do not run again.
   const entries = Object.entries(savedOf(result).steps);
   await checkResumed(plan, Object.fromEntries(entries.slice(0, Math.floor(plan.cutAt * entries.length))));
   await checkResumed(plan, Object.fromEntries(entries), "retry-last");
@@ -115,7 +115,7 @@ async function checkResumed(plan: Plan, steps: SavedJournal["steps"], resume?: "
   expect(comparable(again.result)).toEqual(comparable(result));
 }
 
-/** Runs a plan over records that outlive it, in processes that die after so many records each. */
+/** Runs a plan over a durable store, in processes that crash at the given points. */
 async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -137,7 +137,7 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (!plan.eager) expect(once).toEqual([...new Set(once)]);
   for (const { callId, outcome } of answersOf(result)) {
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // A call that a crash interrupted may have run or not. A model that is asked again may make other calls than those that started early.
+    // A call that a crash interrupted may have run or not. A repeated request may give other calls than those that started early.
     const isKnown = outcome !== "interrupted" && !movesCalls(plan) && (isRun || !plan.eager);
     if (isKnown) expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
   }
@@ -146,7 +146,7 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (plan.cutAt > 0.8) await checkReplay(calmly(plan), told.result, await writeFile(store));
 }
 
-/** Runs a plan over records that outlive it, and puts it aside after so many milliseconds of each life. */
+/** Runs a plan over a durable store, and drains each process after the given number of milliseconds. */
 async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -178,15 +178,15 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
   expect(comparable(again.result)).toEqual(comparable(result));
 }
 
-// To look further: INTERLEAVINGS=10000 SEED=7 npx vitest run test/loop/interleavings.test.ts
+// To try more plans: INTERLEAVINGS=10000 SEED=7 npx vitest run test/loop/interleavings.test.ts
 const runs = Number(process.env["INTERLEAVINGS"] ?? 200);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("every run ends in time, loses nothing, leaves nothing, and can be replayed", { timeout: 600_000 }, async () => {
+it("random runs end in time, lose no messages, release everything and can be replayed", { timeout: 600_000 }, async () => {
   await fc.assert(fc.asyncProperty(plans, checkPlan), { numRuns: runs, seed });
 });
 
-it("every run gets over crashes, and runs no tool twice", { timeout: 600_000 }, async () => {
+it("random runs survive crashes without running a tool twice", { timeout: 600_000 }, async () => {
   const within = fc.constantFrom(
     "i0/model",
     "i1/model",
@@ -204,7 +204,7 @@ it("every run gets over crashes, and runs no tool twice", { timeout: 600_000 }, 
   await fc.assert(fc.asyncProperty(plans, lives, checkCrashes), { numRuns: runs / 2, seed });
 });
 
-it("every run can be put aside at any time, and goes on where it was", { timeout: 600_000 }, async () => {
+it("random runs can be drained at any time and resumed", { timeout: 600_000 }, async () => {
   const lives = fc.array(fc.integer({ min: -5, max: 400 }), { minLength: 1, maxLength: 5 });
   await fc.assert(fc.asyncProperty(plans, lives, checkDrains), { numRuns: runs / 2, seed });
 });

@@ -15,8 +15,8 @@ async function recall({ options }: Playing, { journal }: LoopResult): Promise<un
 
 const plain = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
-describe("an interrupt before the first call of the run", () => {
-  it("that was queued asks the model nothing", async () => {
+describe("control.interrupt() before the first tool call", () => {
+  it("ends the run without a model request if called before the run starts", async () => {
     const control = createLoopControl();
     control.interrupt("Wait.");
     const playing = play([], { control });
@@ -27,16 +27,16 @@ describe("an interrupt before the first call of the run", () => {
 
   it.for<[where: string, turn: MockMessage, options?: Partial<LoopOptions>]>([
     ["before the first chunk", stall()],
-    ["in the middle of a text", [text("Let me "), stall()]],
-    ["in a model that is deaf", [text("Let me "), stall({ ignoreSignal: true })]],
-    ["in the arguments of a call", [text("Let me "), toolCall("quick", { a: 1 }, { fragments: 3 }), stall()]],
-    ["in prepareIteration", text("No."), { hooks: { prepareIteration: () => never } }],
+    ["during text", [text("Let me "), stall()]],
+    ["during a stream that ignores its signal", [text("Let me "), stall({ ignoreSignal: true })]],
+    ["during the arguments of a call", [text("Let me "), toolCall("quick", { a: 1 }, { fragments: 3 }), stall()]],
+    ["during prepareIteration", text("No."), { hooks: { prepareIteration: () => never } }],
     [
-      "in a stream that settles at the wall clock",
+      "while a stream settles after limits.wallClockMs",
       [text("Let me "), stall({ ignoreSignal: true })],
       { limits: { wallClockMs: 20 } },
     ],
-  ])("cuts the model off at once: %s", async ([where, turn, options]) => {
+  ])("ends the run at once if called %s", async ([where, turn, options]) => {
     const playing = play([turn], { tools: [quick], ...options });
     await playing.clock.advance(50);
     expect(playing.control.interrupt("Wait.")).toBe("accepted");
@@ -59,7 +59,7 @@ describe("an interrupt before the first call of the run", () => {
     expect(await recall(playing, result)).toEqual(plain(result));
   });
 
-  it("counts what the model had spent, and tells the provider why", async () => {
+  it("counts the tokens used so far and aborts the provider's signal with a reason", async () => {
     let reason: unknown;
     const provider: Provider = {
       id: "p",
@@ -77,7 +77,7 @@ describe("an interrupt before the first call of the run", () => {
     expect(reason).toMatchObject({ name: "AbortError", message: "The run was interrupted by a message." });
   });
 
-  it("leaves no stream open, also where it comes while the provider opens it", async () => {
+  it("leaves no stream open if called while the provider opens it", async () => {
     const control = createLoopControl();
     const mock = createMockProvider([[text("Let me "), stall()]]);
     const { id, model } = mock;
@@ -88,7 +88,7 @@ describe("an interrupt before the first call of the run", () => {
     expect(mock.active).toBe(0);
   });
 
-  it("ends a run whose answer was steered on: what was answered stays", async () => {
+  it("keeps the answer given before a steered message", async () => {
     const playing = play([
       [text("Hi."), usage({ inputTokens: 1, outputTokens: 1 })],
       [text("And "), stall()],
@@ -102,7 +102,7 @@ describe("an interrupt before the first call of the run", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Hi.", "user: More."]);
   });
 
-  it("ends a run that is asked for its final answer", async () => {
+  it("ends the run during its final answer", async () => {
     const script = [finish("malformed-call"), [text("In sh"), stall()]];
     const playing = play(script, { limits: { maxIterations: 1 }, policies: { finalAnswer: true } });
     await playing.clock.flush();
@@ -111,7 +111,7 @@ describe("an interrupt before the first call of the run", () => {
     expect([result.status, result.reason, result.undelivered]).toEqual(["follow-up-interrupt", interrupted("Wait."), []]);
   });
 
-  it("is one: those after it, and what was steered, come back in order", async () => {
+  it("uses the first interrupt and returns all other messages in order", async () => {
     const playing = play([[text("Let me "), stall()]]);
     await playing.clock.flush();
     const { control } = playing;
@@ -128,7 +128,7 @@ describe("an interrupt before the first call of the run", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("is outranked by %s, whichever comes first, and comes back", async ([, act, reason]) => {
+  ])("gives way to %s in either order and is returned as undelivered", async ([, act, reason]) => {
     const interrupt = ({ control }: Playing): unknown => control.interrupt("Wait.");
     for (const acts of [
       [act, interrupt],
@@ -144,22 +144,26 @@ describe("an interrupt before the first call of the run", () => {
   });
 });
 
-describe("an interrupt from the first call on", () => {
+describe("control.interrupt() after the first tool call or answer", () => {
   it.for<[where: string, script: readonly MockMessage[], options?: Partial<LoopOptions>]>([
-    ["in a later iteration", [toolCall("quick"), [wait(100), text("Done.")]]],
-    ["in a running tool", [[toolCall("slow"), toolCall("alone")], text("Done.")]],
-    ["in a call that nothing answers but its limit", [toolCall("deaf"), text("Done.")]],
-    ["in an approval", [toolCall("quick"), text("Done.")], { policies: { approve: () => never }, timeouts: { approvalMs: 60 } }],
-    ["in onIteration", [toolCall("quick"), text("Done.")], { hooks: { onIteration: () => never }, timeouts: { hookMs: 60 } }],
-    ["behind a call that could not run", [toolCall("nothing"), [wait(100), text("Done.")]]],
+    ["during a later iteration", [toolCall("quick"), [wait(100), text("Done.")]]],
+    ["during a tool", [[toolCall("slow"), toolCall("alone")], text("Done.")]],
+    ["during a call that only its timeout ends", [toolCall("deaf"), text("Done.")]],
     [
-      "behind calls that were cut",
+      "during an approval",
+      [toolCall("quick"), text("Done.")],
+      { policies: { approve: () => never }, timeouts: { approvalMs: 60 } },
+    ],
+    ["during onIteration", [toolCall("quick"), text("Done.")], { hooks: { onIteration: () => never }, timeouts: { hookMs: 60 } }],
+    ["after a call of an unknown tool", [toolCall("nothing"), [wait(100), text("Done.")]]],
+    [
+      "after calls that were cut off",
       [
         [toolCall("quick"), finish("length")],
         [wait(100), text("Done.")],
       ],
     ],
-  ])("lets the run go on, and comes back: %s", async ([, script, options]) => {
+  ])("does not end the run and is returned as undelivered if called %s", async ([, script, options]) => {
     const run = (says: (control: LoopControl) => unknown): Promise<Playing> => {
       const playing = play(script, ({ clock }) => ({
         tools: [
@@ -187,7 +191,7 @@ describe("an interrupt from the first call on", () => {
     expect(await recall(playing, result)).toEqual(plain(result));
   });
 
-  it("comes too late for a finished answer: the answer stands", async () => {
+  it("does not change a finished answer and is returned as undelivered", async () => {
     const playing = play([text("Hi.")]);
     playing.recording.emitter.on("iteration-end", () => void playing.control.interrupt("Wait."));
     const result = await playing.result;

@@ -12,7 +12,7 @@ const failedBy = (message: string): object => ({
 });
 
 describe("onIteration", () => {
-  it("is asked after each batch, with what it needs to judge", async () => {
+  it("is called after each batch of tool calls with the state of the run", async () => {
     const seen: (readonly [number, IterationState])[] = [];
     const playing = play([[text("So. "), toolCall("a"), toolCall("b")], toolCall("nope"), text("Done.")], {
       tools,
@@ -30,7 +30,7 @@ describe("onIteration", () => {
     ]);
   });
 
-  it("is told of a cost that nobody knows", async () => {
+  it("receives undefined as the cost without pricing", async () => {
     const costs: unknown[] = [];
     await play([toolCall("a"), text("Done.")], {
       tools,
@@ -41,40 +41,40 @@ describe("onIteration", () => {
 
   it.for<[how: string, hook: NonNullable<LoopHooks["onIteration"]>, ending: object]>([
     [
-      "aborts",
+      "ends the run with its reason if it returns abort: true",
       () => ({ abort: true, reason: "enough" }),
       { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: "enough" } },
     ],
     [
-      "aborts later",
+      "ends the run if it resolves with abort: true",
       async () => ({ abort: true }),
       { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: undefined } },
     ],
     [
-      "aborts for a reason that is no text",
+      "drops an abort reason that is not a string",
       () => ({ abort: true, reason: 7n as never }),
       { reason: { kind: "iteration-abort", reason: undefined } },
     ],
     [
-      "throws",
+      "fails the run if it throws",
       () => {
         throw new Error("no");
       },
       failedBy("no"),
     ],
-    ["rejects", () => Promise.reject(new Error("no")), failedBy("no")],
-    ["says nothing", () => undefined, { status: "completed" }],
-    ["says something else", () => ({ abort: false }) as never, { status: "completed" }],
-    ["says yes", () => "abort" as never, { status: "completed" }],
-    ["says null", () => null as never, { status: "completed" }],
-  ])("that %s", async ([, onIteration, ending]) => {
+    ["fails the run if it rejects", () => Promise.reject(new Error("no")), failedBy("no")],
+    ["continues the run if it returns undefined", () => undefined, { status: "completed" }],
+    ["continues the run if it returns abort: false", () => ({ abort: false }) as never, { status: "completed" }],
+    ["continues the run if it returns a string", () => "abort" as never, { status: "completed" }],
+    ["continues the run if it returns null", () => null as never, { status: "completed" }],
+  ])("%s", async ([, onIteration, ending]) => {
     const result = await play([toolCall("a"), text("Done.")], { tools, hooks: { onIteration } }).result;
     expect(result).toMatchObject(ending);
     expect(() => JSON.stringify(result)).not.toThrow();
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 
-  it("that takes too long has failed", async () => {
+  it("fails the run after timeouts.hookMs", async () => {
     const playing = play([toolCall("a")], { tools, hooks: { onIteration: () => never }, timeouts: { hookMs: 50 } });
     await playing.clock.advance(1_000);
     expect(await playing.result).toMatchObject(failedBy("The hook took longer than 50 ms."));
@@ -82,11 +82,16 @@ describe("onIteration", () => {
   });
 
   it.for<[before: string, script: Parameters<typeof play>[0], asked: number, ending: string]>([
-    ["the end of the turn", [toolCall("over")], 1, "iteration-abort"],
-    ["the last iteration", [toolCall("a")], 1, "iteration-abort"],
-    ["no tool error cap", [[toolCall("nope"), toolCall("nope")]], 0, "tool-error-cap"],
-    ["no answer", [text("Done.")], 0, "answered"],
-  ])("comes before %s", async ([, script, asked, ending]) => {
+    ["is called before a tool ends the run", [toolCall("over")], 1, "iteration-abort"],
+    ["is called before limits.maxIterations ends the run", [toolCall("a")], 1, "iteration-abort"],
+    [
+      "is not called before limits.maxConsecutiveToolErrors ends the run",
+      [[toolCall("nope"), toolCall("nope")]],
+      0,
+      "tool-error-cap",
+    ],
+    ["is not called before an answer ends the run", [text("Done.")], 0, "answered"],
+  ])("%s", async ([, script, asked, ending]) => {
     let count = 0;
     const onIteration = (): { readonly abort: true } => ((count += 1), { abort: true });
     const over = tool("over", () => toolResult({ endTurn: true }));
@@ -98,7 +103,7 @@ describe("onIteration", () => {
     expect([(await result).reason.kind, count]).toEqual([ending, asked]);
   });
 
-  it("is not asked once the run is being ended", async () => {
+  it("is not called once control.stop() was called", async () => {
     let asked = 0;
     const playing = play([toolCall("stopper")], ({ control }) => ({
       tools: [tool("stopper", () => void control.stop())],
@@ -108,7 +113,7 @@ describe("onIteration", () => {
   });
 });
 
-describe("a validation that waits", () => {
+describe("asynchronous input validation", () => {
   const slow = (ms: number) => {
     const clock = createTestClock();
     const inputSchema = z
@@ -124,7 +129,7 @@ describe("a validation that waits", () => {
     return { clock, tools: [check] };
   };
 
-  it("is waited for", async () => {
+  it("is awaited before the call runs or fails", async () => {
     const setUp = slow(1_000);
     const playing = play([[toolCall("check", { n: 1 }), toolCall("check", { n: 2 })], text("Done.")], setUp);
     await setUp.clock.advance(1_000);
@@ -134,7 +139,7 @@ describe("a validation that waits", () => {
     ]);
   });
 
-  it("too long reads as invalid input", async () => {
+  it("fails the call as invalid input after 30 seconds", async () => {
     const setUp = slow(31_000);
     const playing = play([toolCall("check", { n: 2 }), text("Done.")], setUp);
     await setUp.clock.advance(40_000);

@@ -17,7 +17,7 @@ import { echo, hanging, start } from "./hanging-journal.ts";
 
 const inner = [{ role: "user" as const, content: "Inside." }];
 
-describe("a journal that hangs elsewhere", () => {
+describe("a journal that hangs or fails", () => {
   const agent = defineAgentTool({
     name: "agent",
     description: "",
@@ -26,7 +26,7 @@ describe("a journal that hangs elsewhere", () => {
     toResult: ({ text: said }) => said,
   });
 
-  it("under a nested run ends both", async () => {
+  it("rejects the outer run after a kill if it hangs in a nested run", async () => {
     const script = [toolCall("agent"), text("Inside."), text("Done.")];
     for (const at of ["i0/agent/0/agent", "i0/tool/0/agent/i0/inbox", "i0/tool/0/agent/i0/model", "i0/tool/0/agent"]) {
       const playing = play(script, { runId: "outer", tools: [agent], journal: hanging({ at }) });
@@ -42,7 +42,7 @@ describe("a journal that hangs elsewhere", () => {
     }
   });
 
-  it("and breaks a run lets go of the runs that wait inside it", async () => {
+  it("releases waiting nested runs if it throws, and the run can be resumed", async () => {
     const kept = memoryJournal();
     const clock = createTestClock();
     const asking = defineAgentTool<{ readonly asks: boolean }>({
@@ -59,7 +59,7 @@ describe("a journal that hangs elsewhere", () => {
     const run = (isBroken: boolean): Playing => {
       const step = async <T>(one: Step<T>): Promise<T> => {
         if (!isBroken || one.key !== "i0/tool/1/agent/i0/model") return kept.step(one);
-        // The other run waits by then.
+        // By then the other nested run waits for its approval.
         await new Promise<void>((resolve) => void clock.setTimeout(resolve, 100));
         throw new Error("The disk is full.");
       };
@@ -76,7 +76,7 @@ describe("a journal that hangs elsewhere", () => {
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
   });
 
-  it("inside a tool fails its call, not the run", async () => {
+  it("fails only the call if it belongs to a run inside a tool", async () => {
     const nest = tool("nest", async (_, context) => {
       const { text: said } = await context.runToolLoop({
         messages: inner,
@@ -93,7 +93,7 @@ describe("a journal that hangs elsewhere", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("is told to the reader of a stream, who may leave before", async () => {
+  it("rejects the result of streamToolLoop, whether its reader stays or leaves", async () => {
     for (const leaves of [false, true]) {
       const clock = createTestClock();
       const journal = hanging({ at: "i0/model", when: "after" });
@@ -115,7 +115,7 @@ describe("a journal that hangs elsewhere", () => {
     }
   });
 
-  it("under a replay is left as well", async () => {
+  it("rejects a replay if replays() never answers", async () => {
     const failed = await play([]).result;
     const journal = memoryJournal(JSON.parse(JSON.stringify(failed.journal)));
     const asked: string[] = [];
@@ -126,13 +126,13 @@ describe("a journal that hangs elsewhere", () => {
     await expect(playing.result).rejects.toMatchObject({ details: { verb: "replays", key: asked[0] } });
   });
 
-  it("that says it only replays runs no body", async () => {
+  it("rejects with journal-incomplete before any request if replays() returns true", async () => {
     const { result, provider } = play([text("Hi.")], { journal: { ...memoryJournal(), replays: () => true } });
     await expect(result).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "run" } });
     expect(provider.calls).toBe(0);
   });
 
-  it("in a wait for days ends with the run, and has no limit", async () => {
+  it("has no time limit in wait(), which a kill ends", async () => {
     const journal: Journal = { ...hanging({ at: "nowhere" }), wait: () => never };
     const playing = start(journal, { policies: { approve: () => ({ kind: "ask" }) } });
     await playing.clock.advance(86_400_000);
@@ -143,14 +143,18 @@ describe("a journal that hangs elsewhere", () => {
   });
 });
 
-describe("a journal that answers nonsense", () => {
+describe("a journal with invalid answers", () => {
   it.for<[what: string, journal: Partial<Journal>, message: string]>([
-    ["to open", { open: () => Promise.resolve(undefined as never) }, 'Option "journal.open()" must be a promise of the function'],
-    ["to step", { step: () => undefined as never }, 'kept for step "run", but gave undefined'],
-    ["to step, later", { step: () => Promise.resolve(7 as never) }, 'kept for step "run", but gave 7'],
-    ["to all", { all: () => ({}) as never }, 'kept for "all" of 2 steps, but gave an object'],
-    ["to all, in part", { all: (steps) => steps.map(() => null as never) }, "but gave null"],
-  ])("%s is told, and nothing is held", async ([, more, message]) => {
+    [
+      "open() without a close function",
+      { open: () => Promise.resolve(undefined as never) },
+      'Option "journal.open()" must be a promise of the function',
+    ],
+    ["step() that returns undefined", { step: () => undefined as never }, 'kept for step "run", but gave undefined'],
+    ["step() that resolves with a number", { step: () => Promise.resolve(7 as never) }, 'kept for step "run", but gave 7'],
+    ["all() that returns an object", { all: () => ({}) as never }, 'kept for "all" of 2 steps, but gave an object'],
+    ["all() that returns null for each step", { all: (steps) => steps.map(() => null as never) }, "but gave null"],
+  ])("%s rejects the run and releases everything", async ([, more, message]) => {
     const { clock, result, provider, control } = start({ ...hanging({ at: "nowhere" }), ...more });
     await expect(result).rejects.toThrow(message);
     expect([clock.pending, provider.active, control.stop()]).toEqual([0, 0, "finished"]);

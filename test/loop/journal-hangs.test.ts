@@ -6,12 +6,12 @@ import { never, play, type Playing, tool } from "./play.ts";
 
 import { type Hang, hanging, places, start } from "./hanging-journal.ts";
 
-/** How a run over such a journal is ended, and what the error says of it. */
+/** The ways to end a run over such a journal, and what its error reports. */
 const endings: readonly (readonly [how: string, end: (playing: Playing) => void, ended: string | undefined, ms: number])[] = [
-  ["nobody ends it", () => {}, undefined, 60_000],
-  ["it is killed", ({ control }) => control.kill(), "kill", 500],
-  ["its signal fires", ({ abort }) => abort.abort(), "abort", 500],
-  ["it is stopped", ({ control }) => control.stop(), "stop", 5_000],
+  ["nobody ends the run", () => {}, undefined, 60_000],
+  ["the run is killed", ({ control }) => control.kill(), "kill", 500],
+  ["the signal of the run fires", ({ abort }) => abort.abort(), "abort", 500],
+  ["the run is stopped", ({ control }) => control.stop(), "stop", 5_000],
 ];
 
 /** True if the run has read its inbox for the last time. */
@@ -20,11 +20,11 @@ function isOver({ at, when }: Hang): boolean {
 }
 
 describe("a journal that hangs", () => {
-  // After the last look outside a stop comes too late: it answers "finished".
-  const rows = places.flatMap((place) => endings.map((ending) => [place, ending] as const));
-  it.for(rows.filter(([place, [how]]) => how !== "it is stopped" || !isOver(place)))(
-    "is left: %o, %s",
-    async ([place, [, end, ended, ms]]) => {
+  // A stop after the last read of the inbox comes too late: it returns "finished".
+  const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [place, how, ending] as const));
+  it.for(rows.filter(([place, how]) => how !== "the run is stopped" || !isOver(place)))(
+    "rejects the run with journal-unresponsive if it hangs at %o and %s",
+    async ([place, , [end, ended, ms]]) => {
       const listeners = countListeners();
       const playing = start(hanging(place));
       const failed = playing.result.catch((error: unknown) => error);
@@ -45,7 +45,7 @@ describe("a journal that hangs", () => {
     },
   );
 
-  it.for(places)("is left at the wall clock: %o", async (place) => {
+  it.for(places)("rejects the run soon after limits.wallClockMs if it hangs at %o", async (place) => {
     const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });
     const failed = playing.result.catch((error: unknown) => error);
     await playing.clock.advance(1_500);
@@ -54,7 +54,7 @@ describe("a journal that hangs", () => {
   });
 });
 
-/** A journal whose step at a key is answered by the test. */
+/** A journal whose step with this key is answered by the test. */
 function held(at: string): {
   readonly journal: Journal;
   readonly run: () => unknown;
@@ -72,8 +72,8 @@ function held(at: string): {
   return { journal, run: () => body(), answer: (answer) => settle(answer) };
 }
 
-describe("a journal that was left", () => {
-  it("runs no body any more, and what it answers is dropped", async () => {
+describe("a journal of a rejected run", () => {
+  it("cannot run a step's body any more, and its late answer is dropped", async () => {
     const { journal, run, answer } = held("i0/tool/0/echo");
     let ran = 0;
     const playing = start(journal, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
@@ -86,7 +86,7 @@ describe("a journal that was left", () => {
     expect([ran, playing.provider.calls, playing.clock.pending]).toEqual([0, 1, 0]);
   });
 
-  it("runs no body in the moment in which it is left", async () => {
+  it("cannot run a step's body in the tick in which its time is up", async () => {
     const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const timers = new Map<object, () => void>();
@@ -107,7 +107,7 @@ describe("a journal that was left", () => {
     expect(ran).toBe(0);
   });
 
-  it("runs no body any more where it threw instead of hanging", async () => {
+  it("cannot run a step's body after it has thrown", async () => {
     const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
@@ -121,7 +121,7 @@ describe("a journal that was left", () => {
     expect(ran).toBe(0);
   });
 
-  it("takes the bodies of other steps of its wave along", async () => {
+  it("cannot run any body of the steps that hung in all()", async () => {
     const bodies: (() => unknown)[] = [];
     const inner = memoryJournal();
     const all: Journal["all"] = (steps) => {
@@ -138,7 +138,7 @@ describe("a journal that was left", () => {
     expect(ran).toBe(0);
   });
 
-  it("is closed where it is opened too late", async () => {
+  it("is closed if open() answers too late", async () => {
     let settle: (close: () => Promise<void>) => void = () => {};
     let closed = 0;
     const opening = new Promise<() => Promise<void>>((resolve) => (settle = resolve));
@@ -152,7 +152,7 @@ describe("a journal that was left", () => {
     expect(closed).toBe(1);
   });
 
-  it("leaves what was paid for in the error, out of sight of a log", async () => {
+  it("leaves the partial result in the error's details, but not in its JSON", async () => {
     const playing = start(hanging({ at: "i0/tool/0/echo", when: "after" }), {
       tools: [tool("echo", () => "paid", { sequential: true })],
       timeouts: { journalMs: 10_000 },
@@ -175,8 +175,8 @@ describe("a journal that was left", () => {
   });
 });
 
-describe("a journal that takes its time", () => {
-  it("is not left while a body runs, however long", async () => {
+describe("timeouts.journalMs", () => {
+  it("does not count while a step's body runs", async () => {
     const journal = hanging({ at: "nowhere" });
     const finish: ((value: unknown) => void)[] = [];
     const slow = tool("echo", () => new Promise((resolve) => finish.push(resolve)), { timeoutMs: Infinity });
@@ -186,7 +186,7 @@ describe("a journal that takes its time", () => {
     expect((await playing.result).text).toBe("Done.");
   });
 
-  it("gets its whole time again behind a body", async () => {
+  it("starts again after a step's body", async () => {
     const clock = createTestClock();
     const wait = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 900));
     const step = async <T>(one: Step<T>): Promise<T> => {
@@ -201,7 +201,7 @@ describe("a journal that takes its time", () => {
     expect((await playing.result).text).toBe("Done.");
   });
 
-  it("has a moment to keep what a kill has cut off", async () => {
+  it("leaves a slow journal time to record its steps after a kill", async () => {
     const inner = memoryJournal();
     const step = async <T>(one: Step<T>): Promise<T> => {
       const answer = await inner.step(one);

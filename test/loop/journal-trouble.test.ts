@@ -18,7 +18,7 @@ import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
 const user = (content: string): Message => ({ role: "user", content });
 const echo = tool("echo", (args) => args);
 
-describe("the journal of another run", () => {
+describe("journal check at the start of a run", () => {
   async function recorded(options: Partial<LoopOptions> = {}): Promise<ReturnType<typeof createDurableStore>> {
     const store = createDurableStore();
     await play([toolCall("echo"), text("Done.")], { runId: "mine", tools: [echo], journal: store.open(), ...options }).result;
@@ -27,17 +27,17 @@ describe("the journal of another run", () => {
   const changed = { ...echo, inputSchema: { type: "object", required: ["say"] } };
 
   it.for<[what: string, options: Partial<LoopOptions>, code: string, details: object]>([
-    ["another id", { runId: "yours" }, "journal-mismatch", { field: "runId", expected: "yours", received: "mine" }],
-    ["other words", { messages: [user("Stop.")] }, "journal-mismatch", { field: "messagesDigest" }],
-    ["more words", { messages: [user("Go."), user("On.")] }, "journal-mismatch", { field: "messagesDigest" }],
-    ["a called tool less", { tools: [] }, "tools-changed", { changes: [{ toolName: "echo", kind: "removed" }] }],
+    ["another runId", { runId: "yours" }, "journal-mismatch", { field: "runId", expected: "yours", received: "mine" }],
+    ["other messages", { messages: [user("Stop.")] }, "journal-mismatch", { field: "messagesDigest" }],
+    ["additional messages", { messages: [user("Go."), user("On.")] }, "journal-mismatch", { field: "messagesDigest" }],
+    ["a missing tool that was called", { tools: [] }, "tools-changed", { changes: [{ toolName: "echo", kind: "removed" }] }],
     [
-      "a called tool of another schema",
+      "a called tool with a new required field",
       { tools: [changed] },
       "tools-changed",
       { changed: ["echo"], changes: [{ toolName: "echo", kind: "required-field-added", field: "say" }] },
     ],
-  ])("is refused: %s", async ([, options, code, details]) => {
+  ])("rejects %s", async ([, options, code, details]) => {
     const store = await recorded();
     const before = [...store.records];
     const control = createLoopControl();
@@ -49,7 +49,7 @@ describe("the journal of another run", () => {
     expect([control.stop(), live]).toEqual(["finished", []]);
   });
 
-  it("is refused in memory as well, also where one run begins behind another; where no id was given, under any id", async () => {
+  it("rejects other messages or tools in a journal in memory, but accepts any runId", async () => {
     const journal = memoryJournal();
     const first = await play([toolCall("echo"), text("Done.")], { tools: [echo], journal }).result;
     const keys = journal.keys();
@@ -65,13 +65,13 @@ describe("the journal of another run", () => {
       expect((await play([], { tools: [echo], journal: again, runId: "another" }).result).text).toBe("Done.");
   });
 
-  it("is not written under an id that nobody would know again", async () => {
+  it("rejects a durable journal without a runId and writes nothing", async () => {
     const store = createDurableStore();
     const thrown: unknown = await play([text("Hi.")], { runId: undefined, journal: store.open() }).result.catch((error) => error);
     expect([isLoopError(thrown, "invalid-option") && thrown.details.option, store.records.size]).toEqual(["runId", 0]);
   });
 
-  it("is refused where a tool is gone that came while the run worked", async () => {
+  it("rejects a missing tool that was registered during the run and called", async () => {
     const late = tool("late", () => 1);
     const registry = createToolRegistry([tool("grow", () => registry.register(late))]);
     const first = play([toolCall("grow"), toolCall("late"), text("Done.")], { tools: registry });
@@ -83,17 +83,17 @@ describe("the journal of another run", () => {
   });
 
   it.for<[what: string, options: Partial<LoopOptions>]>([
-    ["tools that no call is of", { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] }],
-    ["a tool less, that no call is of", { tools: [echo] }],
-    ["an optional field more", { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: {} } } }] }],
-    ["what the caller allows", { tools: [changed], policies: { allowToolChange: ({ field }) => field === "say" } }],
-    ["the order of tools", { tools: [tool("other", () => 1), echo] }],
-    ["a description", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
+    ["other tools that were not called", { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] }],
+    ["a missing tool that was not called", { tools: [echo] }],
+    ["an additional optional field", { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: {} } } }] }],
+    ["a change that allowToolChange allows", { tools: [changed], policies: { allowToolChange: ({ field }) => field === "say" } }],
+    ["another order of tools", { tools: [tool("other", () => 1), echo] }],
+    ["another description", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
     [
-      "the order of a schema's keys",
+      "another key order in a schema",
       { tools: [tool("other", () => 1), { ...echo, inputSchema: JSON.parse('{"type":"object"}') }] },
     ],
-  ])("is not what differs only in %s", async ([, options]) => {
+  ])("accepts %s", async ([, options]) => {
     const store = await recorded({ tools: [echo, tool("other", () => 1)] });
     const playing = play([], { runId: "mine", journal: store.open(), ...options });
     expect((await playing.result).text).toBe("Done.");
@@ -102,7 +102,7 @@ describe("the journal of another run", () => {
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /** Fails at a key: before the step's body, after it, or at once, before or after. */
+  /** Fails at a key: rejects before or after the step's body, or throws without running it or right after starting it. */
   const failing = (key: string, how: "before" | "after" | "at once" | "late at once"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
@@ -134,7 +134,7 @@ describe("a journal that fails", () => {
     ["i1/inbox", "after"],
     ["i1/inbox", "late at once"],
     ["i1/inbox-end", "after"],
-  ] as const)("at %s, %s, has taken no message that it did not keep", async ([key, how]) => {
+  ] as const)("keeps an unrecorded steered message for the next run if it fails at %s (%s)", async ([key, how]) => {
     const control = createLoopControl();
     const speak = (): void => void control.steer("Later.");
     if (key === "i0/inbox") speak();
@@ -151,7 +151,7 @@ describe("a journal that fails", () => {
     expect(said).toHaveLength(key === "i1/inbox" ? 2 : 1);
   });
 
-  it.for(rows)("at %s, %s, ends the run with its error, and nothing is held", async ([key, how]) => {
+  it.for(rows)("rejects the run with its error and releases everything if it fails at %s (%s)", async ([key, how]) => {
     const listeners = countListeners();
     const control = createLoopControl();
     const playing = play([[toolCall("echo"), toolCall("deaf")], text("Done.")], {
@@ -172,7 +172,7 @@ describe("a journal that fails", () => {
     listeners.stop();
   });
 
-  it("fires the signal of what still runs", async () => {
+  it("aborts the signal of tools that still run", async () => {
     const signals: AbortSignal[] = [];
     const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
     const playing = play([[toolCall("echo"), toolCall("keep")]], {
@@ -184,13 +184,13 @@ describe("a journal that fails", () => {
   });
 });
 
-describe("an engine that cancels a step", () => {
+describe("a journal engine that cancels a step", () => {
   it.for<[where: string, script: Parameters<typeof play>[0], outcomes: readonly string[]]>([
     ["a stream", [stall()], []],
-    ["a deaf stream", [stall({ ignoreSignal: true })], []],
+    ["a stream that ignores its signal", [stall({ ignoreSignal: true })], []],
     ["a tool", [toolCall("deaf")], ["call_i0_0: interrupted"]],
     ["an approval", [toolCall("asked")], ["call_i0_0: not-run"]],
-  ])("aborts the run in %s, with its reason", async ([, script, outcomes]) => {
+  ])("aborts the run with the reason of its signal during %s", async ([, script, outcomes]) => {
     const listeners = countListeners();
     const engine = new AbortController();
     const store = createDurableStore();
@@ -207,13 +207,13 @@ describe("an engine that cancels a step", () => {
     listeners.stop();
   });
 
-  it("before it begins aborts the run as well", async () => {
+  it("aborts the run before any request if its signal has already fired", async () => {
     const playing = play([text("Hi.")], { journal: createDurableStore().open({ signal: AbortSignal.abort("too late") }) });
     expect([(await playing.result).reason, playing.provider.calls]).toEqual([{ kind: "aborted", reason: "too late" }, 0]);
   });
 });
 
-describe("an engine that tries a step again", () => {
+describe("a journal engine that retries a step", () => {
   /** Runs the body of each tool step twice, and keeps the second answer. */
   function stubborn(): Journal {
     const inner = createDurableStore().open();
@@ -230,7 +230,7 @@ describe("an engine that tries a step again", () => {
   it.for<[replay: "safe" | "never", outcome: string, runs: number]>([
     ["never", "interrupted", 1],
     ["safe", "completed", 2],
-  ])("runs a tool again only where that is %s", async ([replay, outcome, runs]) => {
+  ])('gives a tool with replay: "%s" the outcome %s', async ([replay, outcome, runs]) => {
     let ran = 0;
     const count = tool("count", () => (ran += 1), { replay });
     const playing = play([[toolCall("count"), toolCall("count")], text("Done.")], { tools: [count], journal: stubborn() });
@@ -239,8 +239,8 @@ describe("an engine that tries a step again", () => {
   });
 });
 
-describe("one run over two journals", () => {
-  it("that are both in memory share nothing", async () => {
+describe("the default journal in memory", () => {
+  it("is not shared between two runs", async () => {
     const clock = createTestClock();
     const options = { messages: [user("Go.")], clock, tools: [echo] };
     const first = await runToolLoop({ ...options, provider: createMockProvider([toolCall("echo", { n: 1 }), text("One.")]) });
@@ -249,8 +249,8 @@ describe("one run over two journals", () => {
   });
 });
 
-describe("a journal that breaks", () => {
-  it("takes no message with it: what nobody had read waits for the next run of the control", async () => {
+describe("a journal that throws", () => {
+  it("leaves unread messages for the next run of the same control", async () => {
     const control = createLoopControl();
     const journal: Journal = {
       durable: false,

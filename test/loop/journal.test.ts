@@ -24,7 +24,7 @@ import { answersOf, tool } from "./play.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "Go." }];
 
-/** Two iterations with tools, one of them parallel and in part sequential, and an answer. */
+/** Two iterations with tools, the first with parallel and sequential ones, and an answer. */
 const turns: readonly MockMessage[] = [
   [
     reasoning("Hm."),
@@ -39,7 +39,7 @@ const turns: readonly MockMessage[] = [
   [text("Done."), usage({ inputTokens: 8, outputTokens: 1 })],
 ];
 
-/** Plays each turn for the iteration that asks, whichever process asks. */
+/** Plays the message of the requested iteration, in any process. */
 const provider = (): MockProvider => createMockProvider(({ iteration }) => turns[iteration]);
 
 interface Process {
@@ -48,7 +48,7 @@ interface Process {
   readonly ran: readonly string[];
 }
 
-/** Lets one process run until it ends or dies. */
+/** Runs one process until it ends or crashes. */
 async function live(store: DurableStore, fate: Fate, traits: Partial<Tool>): Promise<Process> {
   const clock = createTestClock();
   const ran: string[] = [];
@@ -64,7 +64,7 @@ async function live(store: DurableStore, fate: Fate, traits: Partial<Tool>): Pro
     tool("alone", (args, context) => (note(context), args), { ...traits, sequential: true }),
   ];
   const running = runToolLoop({ provider: provider(), messages, tools, clock, runId: "r", journal: store.open(fate) });
-  // In the next process the clock starts anew.
+  // The next process starts with a new clock.
   const ended = running.catch((error: unknown) => {
     if (error instanceof Crash) return error;
     throw error;
@@ -86,8 +86,8 @@ const said = ({ result }: Process): unknown =>
         usage: result.usage,
       };
 
-describe("the keys of a run", () => {
-  it("come from positions, and are these", async () => {
+describe("journal keys", () => {
+  it("name the iteration, kind and position of each step", async () => {
     const store = createDurableStore();
     const tools = [tool("a", () => 1), tool("b", () => contextRestart({ type: "context_restart_x" }), { sequential: true })];
     const script: readonly MockMessage[] = [
@@ -138,7 +138,7 @@ describe("the keys of a run", () => {
     expect([...store.records.keys()].filter((key) => !key.includes("/intent/")).sort()).toEqual([...inMemory].sort());
   });
 
-  it("are asked for once each, and in the same order on replay", async () => {
+  it("are used once each, and in the same order on replay", async () => {
     const store = createDurableStore();
     await live(store, {}, {});
     const first = store.asked.splice(0);
@@ -158,8 +158,8 @@ function isStepOf(callId: string, key: string): boolean {
   return key.startsWith(`i${place}/tool/${index}/`);
 }
 
-describe("a run that crashes", () => {
-  it.for(boundaries)("after record %d, %s, goes on where it was, and no tool runs twice", async ([afterRecords, key]) => {
+describe("a crashed run", () => {
+  it.for(boundaries)("resumes after record %d (%s) without running a recorded tool again", async ([afterRecords, key]) => {
     const broken = createDurableStore();
     const first = await live(broken, { afterRecords }, { replay: "safe" });
     const isRecorded = new Set(broken.records.keys());
@@ -173,7 +173,7 @@ describe("a run that crashes", () => {
     expect(said(await live(broken, {}, {}))).toEqual(said(whole));
   });
 
-  it.for(boundaries)("after record %d, %s, runs nothing again that may have run", async ([afterRecords]) => {
+  it.for(boundaries)("resumes after record %d (%s) without running a started tool again", async ([afterRecords]) => {
     const broken = createDurableStore();
     const first = await live(broken, { afterRecords }, {});
     const intended = [...broken.records.keys()]
@@ -191,7 +191,7 @@ describe("a run that crashes", () => {
     );
   });
 
-  it("in the middle of a tool does not know whether it ran", async () => {
+  it("reports a tool that the crash cut off as interrupted", async () => {
     const broken = createDurableStore();
     const first = await live(broken, { within: "i1/tool/0/quick" }, {});
     expect(first.ran).toContain("r/i1/tool/0/quick");
@@ -207,7 +207,7 @@ describe("a run that crashes", () => {
     expect([second.ran, second.result.reason.kind, second.result.toolCallsExecuted]).toEqual([[], "answered", 5]);
   });
 
-  it("in the middle of a tool that may run again gives it the same idempotency key", async () => {
+  it('runs a cut-off tool with replay: "safe" again with the same idempotency key', async () => {
     const broken = createDurableStore();
     const first = await live(broken, { within: "i1/tool/0/quick" }, { replay: "safe" });
     const second = await live(broken, {}, { replay: "safe" });
@@ -215,7 +215,7 @@ describe("a run that crashes", () => {
     expect(said(second)).toEqual(said(whole));
   });
 
-  it("again and again gets to its end", async () => {
+  it("ends as planned after a crash at every record", async () => {
     const broken = createDurableStore();
     const ran: string[] = [];
     for (let process = 0; process < 50; process += 1) {

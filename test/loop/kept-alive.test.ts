@@ -18,14 +18,14 @@ const providerOf = (stream: (call: ModelCall) => AsyncIterable<ModelChunk>): Pro
   stream: (_request, call) => stream(call),
 });
 
-describe("the first piece of an answer", () => {
+describe("timeouts.firstChunkMs", () => {
   it.for<[what: string, part: MockPart]>([
     ["an empty text", text("")],
     ["empty reasoning", chunk({ type: "reasoning-delta", text: "" })],
     ["an empty piece of arguments", chunk({ type: "call-args-delta", key: "k", text: "" })],
     ["empty details", details("")],
     ["usage", usage(spent)],
-  ])("is no %s: silence counts on", async ([, part]) => {
+  ])("is not extended by %s", async ([, part]) => {
     const playing = play([forever(60_000, part)]);
     await playing.clock.advance(week);
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 300_000 });
@@ -34,9 +34,9 @@ describe("the first piece of an answer", () => {
 
   it.for<[what: string, part: MockPart]>([
     ["heartbeats", heartbeat()],
-    ["attempts", chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" })],
-    ["attempts that fail", chunk({ type: "attempt-discarded", attempt: 1, error: providerError("server", "Down.") })],
-  ])("may be waited for through %s for an hour, and not for ever", async ([, part]) => {
+    ["attempt starts", chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" })],
+    ["failed attempts", chunk({ type: "attempt-discarded", attempt: 1, error: providerError("server", "Down.") })],
+  ])("is extended by %s for at most an hour", async ([, part]) => {
     const slow = play([[...repeat(50, [wait(60_000), part]), text("At last.")]]);
     const dead = play([forever(60_000, part)]);
     await Promise.all([slow.clock.advance(week), dead.clock.advance(week)]);
@@ -45,7 +45,7 @@ describe("the first piece of an answer", () => {
     expect(dead.endedAt()).toBe(3_600_000);
   });
 
-  it("may be waited for as long as a provider waits for a time that it limits", async () => {
+  it('is extended without limit by a provider that calls heartbeat("waiting")', async () => {
     const provider = providerOf(async function* ({ clock, heartbeat: beat }) {
       for (let minute = 0; minute < 600; minute += 1) {
         await sleep(clock, 60_000);
@@ -62,7 +62,7 @@ describe("the first piece of an answer", () => {
   it.for<[what: string, next: ModelChunk]>([
     ["empty texts", { type: "text-delta", text: "" }],
     ["token counts", { type: "usage", usage: spent, mode: "snapshot" }],
-  ])("ends a stream of %s that never waits, and lets the run be killed", async ([, value]) => {
+  ])("ends an endless stream of %s, which a kill ends too", async ([, value]) => {
     const provider = providerOf(() => ({
       [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value }) }),
     }));
@@ -76,12 +76,12 @@ describe("the first piece of an answer", () => {
   });
 });
 
-describe("the next piece of an answer", () => {
+describe("timeouts.streamIdleMs", () => {
   it.for<[what: string, part: MockPart, limitMs: number]>([
     ["heartbeats", heartbeat(), 12 * 120_000],
     ["empty texts", text(""), 120_000],
     ["token counts", usage(spent), 120_000],
-  ])("is not ended by %s", async ([, part, limitMs]) => {
+  ])("ends a stream that goes on with %s only", async ([, part, limitMs]) => {
     const playing = play([[text("Half"), ...forever(60_000, part)]]);
     await playing.clock.advance(week);
     expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs });
@@ -89,7 +89,7 @@ describe("the next piece of an answer", () => {
   });
 });
 
-describe("a stream that has finished", () => {
+describe("a stream after its finish chunk", () => {
   const finish: ModelChunk = { type: "finish", reason: "stop" };
   const counts: ModelChunk = { type: "usage", usage: spent, mode: "snapshot" };
   const more: ModelChunk = { type: "text-delta", text: "lo" };
@@ -137,7 +137,7 @@ describe("a stream that has finished", () => {
       0,
     ],
     [
-      "counts late, and is never closed",
+      "reports usage late and is never closed",
       async function* ({ clock }) {
         await sleep(clock, 900);
         yield counts;
@@ -148,7 +148,7 @@ describe("a stream that has finished", () => {
       7,
     ],
     [
-      "counts for ever",
+      "reports usage for ever",
       async function* ({ clock }) {
         for (;;) {
           await sleep(clock, 300);
@@ -160,7 +160,7 @@ describe("a stream that has finished", () => {
       7,
     ],
     [
-      "beats for ever",
+      "sends heartbeats for ever",
       async function* ({ clock, heartbeat: beat }) {
         for (;;) {
           await sleep(clock, 300);
@@ -172,7 +172,7 @@ describe("a stream that has finished", () => {
       1_000,
       0,
     ],
-  ])("and then %s is a complete answer", async ([what, after, said, endedAt, tokens]) => {
+  ])("gives a complete answer if it %s", async ([what, after, said, endedAt, tokens]) => {
     const isLeft = endedAt > 0 || what === "has an error";
     let signal: AbortSignal | undefined;
     const provider = providerOf(async function* (call) {
@@ -185,7 +185,7 @@ describe("a stream that has finished", () => {
     for (let at = 0; at < 2_000; at += 100) await playing.clock.advance(100);
     const { status, text: heard, usage: sum } = await playing.result;
     expect([status, heard, playing.endedAt(), sum?.totalTokens ?? 0]).toEqual(["completed", said, endedAt, tokens]);
-    // A provider that does not close its stream is told to.
+    // The signal is aborted if the provider does not close its stream.
     expect(signal?.aborted).toBe(isLeft);
   });
 });

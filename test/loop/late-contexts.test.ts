@@ -1,4 +1,4 @@
-// A tool keeps its context and uses it after the run is over: it can read the old values, but its verbs do nothing.
+// A tool keeps its context and uses it after the run has ended: it can read the old values, but its methods do nothing.
 
 import { expect, it } from "vitest";
 import { createLoopEvents, type ToolContext } from "turnwright";
@@ -55,7 +55,7 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
   runToolLoop: ["The call is over: it can start no more runs.", "The call is over: it can start no more runs."],
 };
 
-it.for(Object.keys(verbs) as (keyof ToolContext)[])("context.%s after the end of a run", async (member) => {
+it.for(Object.keys(verbs) as (keyof ToolContext)[])("context.%s is harmless after the end of a run", async (member) => {
   for (const [index, isKilled] of [false, true].entries()) {
     let context: ToolContext | undefined;
     const events = createLoopEvents();

@@ -7,7 +7,7 @@ import { textsOf } from "./transcript-lines.ts";
 
 const quick = tool("quick", () => "done");
 
-/** A durable journal that takes 1,000 ms to write what the model said. */
+/** A durable journal that takes 1,000 ms to record the first message of the model. */
 function slowJournal(clock: ReturnType<typeof createTestClock>): Journal {
   const journal = createDurableStore().open();
   const step = async <T>(asked: Step<T>): Promise<T> => {
@@ -18,8 +18,8 @@ function slowJournal(clock: ReturnType<typeof createTestClock>): Journal {
   return { ...journal, step };
 }
 
-describe("an interrupt between the end of a stream and its first call", () => {
-  it("comes too late: the calls run", async () => {
+describe("control.interrupt() between the end of a stream and its first call", () => {
+  it("is returned as undelivered, and the calls run", async () => {
     const clock = createTestClock();
     const playing = play([toolCall("quick"), text("Done.")], { clock, journal: slowJournal(clock), tools: [quick] });
     await clock.advance(500);
@@ -39,9 +39,9 @@ describe("an interrupt between the end of a stream and its first call", () => {
   });
 
   it.for<[order: string, interruptAt: number]>([
-    ["before it", 300],
-    ["after it", 550],
-  ])("does not keep the wall clock from striking: %s", async ([, interruptAt]) => {
+    ["before the limit", 300],
+    ["after the limit", 550],
+  ])("does not keep limits.wallClockMs from ending the run if called %s", async ([, interruptAt]) => {
     const clock = createTestClock();
     const playing = play([toolCall("quick")], {
       clock,

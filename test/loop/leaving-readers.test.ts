@@ -5,8 +5,8 @@ import { tool } from "./play.ts";
 import { chatter, readAll, start } from "./reading.ts";
 import { readAsTheyCome, watch, type Watched } from "./watching.ts";
 
-describe("several readers of one stream", () => {
-  it("share its events: each goes to one of them, in order", async () => {
+describe("streamToolLoop: several readers", () => {
+  it("share the events, each of which goes to one reader, in order", async () => {
     const said = Array.from({ length: 500 }, (_, index) => text(`${index} `));
     const { stream, recording } = watch([[...said, toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const read: LoopEvent[] = [];
@@ -20,7 +20,7 @@ describe("several readers of one stream", () => {
     expect([Math.min(...shares) > 100, (await stream.result).reason.kind]).toEqual([true, "answered"]);
   });
 
-  it("end together: the first that leaves stops the run for all", async () => {
+  it("all end if one of them leaves, which stops the run", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const others = [readAll(stream), readAll(stream)];
     for await (const _ of stream) break;
@@ -29,7 +29,7 @@ describe("several readers of one stream", () => {
   });
 });
 
-describe("a reader that leaves", () => {
+describe("streamToolLoop: a reader that leaves", () => {
   const script: MockScript = [
     [wait(1), reasoning("Hm."), wait(1), text("One "), wait(1), toolCall("work"), toolCall("nope")],
     [wait(1), text("Two "), toolCall("work"), wait(1)],
@@ -52,7 +52,7 @@ describe("a reader that leaves", () => {
     return { ...watched, provider };
   };
 
-  it("after any event of a run stops it there, and leaves nothing behind", async () => {
+  it("stops the run after any event and leaves no timer or stream open", async () => {
     const whole = begin();
     await whole.clock.runAll();
     const all = whole.recording.events.length;
@@ -67,7 +67,7 @@ describe("a reader that leaves", () => {
       await clock.runAll();
       expect([count, reason.kind]).toEqual([count, isOver ? "answered" : "stopped"]);
       expect([provider.calls - asked, provider.active, clock.pending, await readAll(stream)]).toEqual([0, 0, 0, []]);
-      // Listeners receive the end of everything.
+      // Listeners still receive the end of the run and of every tool.
       expect([recording.of("run-end").length, recording.types().at(-1)]).toEqual([1, "run-end"]);
       expect(recording.of("tool-end")).toHaveLength(recording.of("tool-start").length);
       endings.push(reason.kind);
@@ -75,7 +75,7 @@ describe("a reader that leaves", () => {
     expect([all > 25, endings.filter((kind) => kind === "stopped").length > 20]).toEqual([true, true]);
   });
 
-  it("while it holds the model back lets the stream go, and asks it for nothing more", async () => {
+  it("closes a provider stream that it holds back and requests no more chunks", async () => {
     let [asked, closed] = [0, 0];
     let aborted: unknown;
     const provider: Provider = {
@@ -105,7 +105,7 @@ describe("a reader that leaves", () => {
     expect((await watched.stream.result).text).toHaveLength(before);
   });
 
-  it("by a throw while it holds the model back keeps its error", async () => {
+  it("stops the run and keeps its own error if it throws", async () => {
     const { provider, sent } = chatter(10_000);
     const { stream } = start([], { provider });
     const reading = async (): Promise<void> => {
@@ -116,9 +116,9 @@ describe("a reader that leaves", () => {
   });
 
   it.for<[how: string, leave: (events: AsyncGenerator<LoopEvent>) => Promise<unknown>]>([
-    ["is left", (events) => events.return(undefined)],
-    ["is thrown into", (events) => events.throw(new Error("my own"))],
-  ])("through a generator that iterations events on stops the run where that generator %s", async ([, leave]) => {
+    ["is closed with return()", (events) => events.return(undefined)],
+    ["is closed with throw()", (events) => events.throw(new Error("my own"))],
+  ])("stops the run if a generator that forwards the events %s", async ([, leave]) => {
     const { stream } = start([[text("Hi"), stall()]]);
     async function* passOn(): AsyncGenerator<LoopEvent> {
       yield* stream;

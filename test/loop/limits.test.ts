@@ -27,7 +27,7 @@ function providerOf(stream: (call: ModelCall, index: number) => AsyncIterable<Mo
 
 const sleep = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
 
-describe("the first chunk", () => {
+describe("timeouts.firstChunkMs", () => {
   it.for<[timeouts: Partial<Timeouts>, limitMs: number]>([
     [{}, 300_000],
     [{ streamIdleMs: 1_000 }, 300_000],
@@ -35,20 +35,20 @@ describe("the first chunk", () => {
     [{ firstChunkMs: 10 }, 10],
     [{ firstChunkMs: 10, streamIdleMs: 400_000 }, 10],
     [{ firstChunkMs: 500_000, streamIdleMs: 1_000 }, 500_000],
-  ])("of %j has to come within %d ms", async ([timeouts, limitMs]) => {
+  ])("with timeouts %j, ends a silent stream after %d ms", async ([timeouts, limitMs]) => {
     const playing = play([stall()], { timeouts });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs });
     expect(playing.endedAt()).toBe(limitMs);
   });
 
-  it("may take for ever where there is no limit", async () => {
+  it("lets the first chunk take any time if it is Infinity", async () => {
     const playing = play([[wait(2 ** 40), text("At last.")]], { timeouts: { firstChunkMs: Number.POSITIVE_INFINITY } });
     await playing.clock.runAll();
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["At last.", 2 ** 40]);
   });
 
-  it("is not what a heartbeat is: a beating stream still has the longer limit, from its last beat", async () => {
+  it("starts again at a heartbeat, which does not count as the first chunk", async () => {
     const beat = [wait(140_000), heartbeat()];
     const playing = play([[...beat, ...beat, ...beat, stall()]], { timeouts: { firstChunkMs: 150_000, streamIdleMs: 50 } });
     await playing.clock.runAll();
@@ -57,8 +57,8 @@ describe("the first chunk", () => {
   });
 });
 
-describe("silence within a stream", () => {
-  it("counts from the last sign of life, of which there may be any number", async () => {
+describe("timeouts.streamIdleMs", () => {
+  it("counts from the last chunk or heartbeat", async () => {
     const sign = [wait(119_999), text(".")];
     const playing = play([[...sign, ...sign, ...sign, wait(100_000), heartbeat(), wait(110_000), heartbeat(), stall()]]);
     await playing.clock.runAll();
@@ -73,10 +73,10 @@ describe("silence within a stream", () => {
     ["a call", toolCall("any", {})],
     ["the start of a call", chunk({ type: "call-start", key: "k", name: "any" })],
     ["a piece of arguments", chunk({ type: "call-args-delta", key: "k", text: "{" })],
-    ["a part of the provider metadata", providerMetadata(1)],
+    ["provider metadata", providerMetadata(1)],
     ["details", details(".")],
     ["a thought log", thoughtLog({})],
-  ])("ends with any content: %s", async ([, part]) => {
+  ])("starts again at any content: %s", async ([, part]) => {
     const playing = play([[wait(90_000), part, wait(90_000), part, wait(90_000), part, stall()]], {
       timeouts: { firstChunkMs: 100_000, streamIdleMs: 100_000 },
     });
@@ -85,7 +85,7 @@ describe("silence within a stream", () => {
     expect(playing.endedAt()).toBe(370_000);
   });
 
-  it("is silence before the first chunk again once an attempt begins", async () => {
+  it("gives way to timeouts.firstChunkMs when an attempt begins", async () => {
     const begin = chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" });
     const playing = play([[begin, wait(190), text("a"), wait(90), begin, wait(190), text("b"), wait(90), begin, stall()]], {
       timeouts: { firstChunkMs: 200, streamIdleMs: 100, settleMs: 0 },
@@ -95,17 +95,17 @@ describe("silence within a stream", () => {
     expect(playing.endedAt()).toBe(2 * (190 + 90) + 200);
   });
 
-  it("may last for ever where there is no limit", async () => {
+  it("lets a stream pause for any time if it is Infinity", async () => {
     const playing = play([[text("At "), wait(2 ** 40), text("last.")]], { timeouts: { streamIdleMs: Number.POSITIVE_INFINITY } });
     await playing.clock.runAll();
     expect((await playing.result).text).toBe("At last.");
   });
 
-  it("is not broken by the late heartbeat of a stream that is over", async () => {
+  it("ignores late heartbeats of an earlier stream", async () => {
     const clock = createTestClock();
     const provider = providerOf(async function* (call, index) {
       if (index === 1) return void (await never);
-      // Beats on, long after its stream has ended.
+      // Sends heartbeats long after its stream has ended.
       for (let beat = 1; beat < 40; beat += 1) void sleep(clock, beat * 10_000).then(call.heartbeat);
       yield { type: "call-ready", key: "k", name: "nothing", args: {} };
       yield { type: "finish", reason: "tool-calls" };
@@ -116,7 +116,7 @@ describe("silence within a stream", () => {
     expect(playing.endedAt()).toBe(305_000);
   });
 
-  it("costs no timer for each chunk", async () => {
+  it("does not set a timer for each chunk", async () => {
     const clock = createTestClock();
     let timers = 0;
     const counting: Clock = {
@@ -133,8 +133,8 @@ describe("silence within a stream", () => {
   });
 });
 
-describe("a stream whose time is up", () => {
-  /** Says `last` some time after it was cut. */
+describe("a stream that has timed out", () => {
+  /** Sends `last` some time after its signal was aborted. */
   const dying = (afterMs: number, last: readonly ModelChunk[]): Provider =>
     providerOf(async function* ({ signal, clock }) {
       yield { type: "text-delta", text: "Half" };
@@ -150,7 +150,7 @@ describe("a stream whose time is up", () => {
     [50, 100, 7, 120_050],
     [150, 100, 0, 120_100],
     [0, 0, 0, 120_000],
-  ])("may tell its usage %d ms later, within %s ms", async ([afterMs, settleMs, tokens, endedAt]) => {
+  ])("counts usage that comes %d ms later only within timeouts.settleMs (%s)", async ([afterMs, settleMs, tokens, endedAt]) => {
     const provider = dying(afterMs, [{ type: "usage", usage: spent, mode: "snapshot" }]);
     const playing = play([], { provider, timeouts: { settleMs } });
     await playing.clock.advance(120_000 + 10_000);
@@ -159,7 +159,7 @@ describe("a stream whose time is up", () => {
     expect(playing.endedAt()).toBe(endedAt);
   });
 
-  it("says nothing else any more", async () => {
+  it("cannot add text or calls to the message", async () => {
     const provider = dying(10, [
       { type: "text-delta", text: " more" },
       { type: "call-ready", key: "k", name: "nothing", args: {} },
@@ -175,7 +175,7 @@ describe("a stream whose time is up", () => {
     expect(playing.recording.of("text-delta").map((event) => event.text)).toEqual(["Half"]);
   });
 
-  it("is a timeout also where it then throws", async () => {
+  it("ends with stream-idle even if it then throws", async () => {
     const provider = providerOf(async function* ({ signal }) {
       yield { type: "text-delta", text: "Half" };
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("socket closed"))));
@@ -185,7 +185,7 @@ describe("a stream whose time is up", () => {
     expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
   });
 
-  it("is left behind where it is deaf, and what it says later reaches nobody", async () => {
+  it("is abandoned after 5 seconds if it ignores its signal, and its late chunks are dropped", async () => {
     const provider = providerOf(async function* ({ clock }) {
       yield { type: "text-delta", text: "Half" };
       await sleep(clock, 126_000);
@@ -199,7 +199,7 @@ describe("a stream whose time is up", () => {
     expect(playing.recording.of("text-delta")).toHaveLength(1);
   });
 
-  it("tells users, unless they are to be told nothing", async () => {
+  it("emits a stream-timeout notice unless session.surfaceUserErrors is false", async () => {
     const noticesOf = async (surfaceUserErrors: boolean, part: readonly MockPart[]): Promise<readonly string[]> => {
       const playing = play([part], { session: { surfaceUserErrors } });
       await playing.clock.runAll();

@@ -4,7 +4,7 @@ import { text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 import { thenable } from "./thenable.ts";
 
-describe("a listener", () => {
+describe("event listener", () => {
   const broken = new Error("no");
 
   it.for<[how: string, listener: () => unknown]>([
@@ -16,7 +16,7 @@ describe("a listener", () => {
     ],
     ["rejects", () => Promise.reject(broken)],
     [
-      "answers with a broken promise",
+      "returns a thenable that throws",
       () =>
         thenable({
           value: () => {
@@ -24,7 +24,7 @@ describe("a listener", () => {
           },
         }),
     ],
-  ])("that %s disturbs neither the run nor the others, and is told once", async ([, listener]) => {
+  ])("does not disturb the run or other listeners if it %s, and is reported once", async ([, listener]) => {
     const playing = play([[text("Hello", { chunks: 5 }), toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const heard: string[] = [];
     playing.recording.emitter.on("text-delta", listener).on("text-delta", (event) => heard.push(event.text));
@@ -36,7 +36,7 @@ describe("a listener", () => {
     ]);
   });
 
-  it("of listener errors that throws itself is told nothing", async () => {
+  it("is not reported again if it throws on listener-error", async () => {
     const playing = play([text("Hi")]);
     const fails = (): never => {
       throw broken;
@@ -46,7 +46,7 @@ describe("a listener", () => {
     expect(playing.recording.of("listener-error")).toHaveLength(1);
   });
 
-  it("hears once what it asked to hear once, and may leave whenever it wants", async () => {
+  it("is called once with once(), and may remove itself with off()", async () => {
     const heard: string[] = [];
     const { emitter } = play([]).recording;
     const leaving = ({ text: said }: { readonly text: string }): void => {
@@ -59,7 +59,7 @@ describe("a listener", () => {
     expect(emitter.listenerCount("text-delta")).toBe(1);
   });
 
-  it("once that throws is not heard again, and is told", async () => {
+  it("is removed and reported if it was added with once() and throws", async () => {
     const playing = play([text("abc", { chunks: 3 })]);
     playing.recording.emitter.once("text-delta", () => {
       throw broken;
@@ -73,7 +73,7 @@ describe("a listener", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("that calls %s within a text delta ends the run there and then", async ([, act, kind]) => {
+  ])("ends the run at once if it calls %s on text-delta", async ([, act, kind]) => {
     const playing = play([[text("abcdef", { chunks: 6 }), toolCall("t")]], { tools: [tool("t", () => 1)] });
     playing.recording.emitter.on("text-delta", (event) => void (event.text === "c" && act(playing)));
     const result = await playing.result;
@@ -81,7 +81,7 @@ describe("a listener", () => {
     expect(playing.provider.active).toBe(0);
   });
 
-  it("that stops the run within a chunk has nothing more asked of the model", async () => {
+  it("keeps the next chunk from being requested if it calls control.stop()", async () => {
     let asked = 0;
     const next = (): Promise<IteratorResult<ModelChunk>> => {
       asked += 1;
@@ -96,14 +96,14 @@ describe("a listener", () => {
     expect([(await playing.result).text, asked]).toEqual(["123", 3]);
   });
 
-  it("of the end finds the run as good as over", async () => {
+  it("does not change the result if it calls control.stop() on run-end", async () => {
     const playing = play([text("Hi")]);
     playing.recording.emitter.on("run-end", () => void playing.control.stop());
     expect((await playing.result).reason.kind).toBe("answered");
     expect(playing.control.hasStopRequest()).toBe(false);
   });
 
-  it("never keeps a run that waits for it", async () => {
+  it("does not delay the run if it returns a pending promise", async () => {
     const playing = play([[text("abc", { chunks: 3 })]]);
     const waiting: () => unknown = () => never;
     playing.recording.emitter.on("text-delta", waiting);

@@ -1,4 +1,4 @@
-// Things that two live runs may share, and things that they may not.
+// The objects that two live runs may share, and those that they may not.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -15,8 +15,8 @@ import { play, tool } from "./play.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
 
-describe("two live runs", () => {
-  it.for(["control", "runId", "journal"] as const)("cannot share a %s, until the first has ended", async (what) => {
+describe("two runs at once", () => {
+  it.for(["control", "runId", "journal"] as const)("cannot share a %s until the first run has ended", async (what) => {
     const clock = createTestClock();
     const journal = memoryJournal();
     const shared = { control: { control: createLoopControl() }, runId: { runId: "one of a kind" }, journal: { journal } }[what];
@@ -29,11 +29,11 @@ describe("two live runs", () => {
 
     first.abort.abort();
     await first.result;
-    // The records of the first run belong to both.
+    // A shared journal holds the records of the first run.
     expect((await runToolLoop({ ...second, resume: "retry-last" })).text).toBe("Hi.");
   });
 
-  it("refuse neither of two things for the sake of the other", async () => {
+  it("leave the runId free if the second run is rejected for its control", async () => {
     const control = createLoopControl();
     const first = play([stall()], { control, runId: "first" });
     const refused = await runToolLoop({
@@ -43,13 +43,13 @@ describe("two live runs", () => {
       runId: "second",
     }).catch((error: unknown) => error);
     expect(isLoopError(refused, "already-running")).toBe(true);
-    // The id of the refused run is free.
+    // The id of the rejected run is free.
     expect((await play([text("Hi.")], { runId: "second" }).result).text).toBe("Hi.");
     first.abort.abort();
     await first.result;
   });
 
-  it("hold nothing where the signal of one throws", async () => {
+  it("leave control and runId free if the signal of one throws", async () => {
     const control = createLoopControl();
     const options = { control, runId: "one of a kind" };
     const signal: AbortSignal = Object.create(AbortSignal.prototype);
@@ -58,7 +58,7 @@ describe("two live runs", () => {
     expect((await play([text("Hi.")], options).result).text).toBe("Hi.");
   });
 
-  it("may share everything else", async () => {
+  it("can share clock, events, signal and tools", async () => {
     const clock = createTestClock();
     const events = createLoopEvents();
     const { signal } = new AbortController();

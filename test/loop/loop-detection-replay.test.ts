@@ -15,7 +15,7 @@ function calling(letters: string): MockScript {
   return [...Array.from(letters, (letter) => toolCall("echo", { letter })), text("Done.")];
 }
 
-it("a run that was stopped is tried again with its count at 0", async () => {
+it('detectLoops: a run retried with "retry-last" counts from 0 again', async () => {
   const options = { runId: "r", messages: [{ role: "user" as const, content: "Go." }], clock: createTestClock() };
   const policies = { loopDetection: detectLoops({ threshold: 2, action: "stop" }) } as const;
   const run = (script: MockScript, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
@@ -23,7 +23,7 @@ it("a run that was stopped is tried again with its count at 0", async () => {
   const first = await run(calling("aa"));
   expect(first.reason.kind).toBe("loop-detected");
   const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
-  // The turn that ended the run is taken back: asked for once more, its calls are the first of their kind.
+  // The message that ended the run is discarded. When it is requested again, its calls are the first of their kind.
   const second = await run(calling("aaa"), { journal: saved, resume: "retry-last" });
   expect([second.reason, second.iterations, second.toolCallsExecuted]).toEqual([
     { kind: "loop-detected", toolName: "echo", count: 2 },
@@ -34,7 +34,7 @@ it("a run that was stopped is tried again with its count at 0", async () => {
   expect([third.text, outcomesOf(third).every((line) => line.endsWith("completed"))]).toEqual(["Done.", true]);
 });
 
-it("a run inside a call counts for itself, and listeners hear where", async () => {
+it("detectLoops: a nested run counts its own calls, and its event has a path", async () => {
   const inner = createMockProvider(calling("aa"));
   const agent = defineAgentTool({
     name: "agent",
@@ -53,7 +53,7 @@ it("a run inside a call counts for itself, and listeners hear where", async () =
   expect(playing.recording.of("loop-detected")).toMatchObject([{ path: ["x"], toolName: "echo", count: 2, action: "stop" }]);
 });
 
-it.for<LoopAction>(["warn", "stop", "inject-warning"])("over a journal, %s is decided as it was", async (action) => {
+it.for<LoopAction>(["warn", "stop", "inject-warning"])('detectLoops: "%s" is repeated on resume and replay', async (action) => {
   for (let afterRecords = 1; afterRecords < 14; afterRecords += 1) {
     const store = createDurableStore();
     const asked: number[] = [];

@@ -24,7 +24,7 @@ function calling(letters: string): MockScript {
 const heard = ({ recording }: ReturnType<typeof play>): readonly string[] =>
   recording.of("loop-detected").map(({ iteration, toolName, count, cycle }) => `${iteration}: ${toolName} ${count}x${cycle}`);
 
-describe("a model that repeats itself", () => {
+describe("detectLoops", () => {
   it.for<[calls: string, policy: LoopDetectionOptions, told: readonly string[]]>([
     ["aaa", {}, ["2: echo 3x1"]],
     ["aa", {}, []],
@@ -36,20 +36,20 @@ describe("a model that repeats itself", () => {
     ["abcdeabcde", { maxCycle: 5, threshold: 2 }, ["9: echo 2x5"]],
     ["ababab", { maxCycle: 1 }, []],
     ["AA", { threshold: 2 }, ["1: look 2x1"]],
-  ])("%s is told (%j)", async ([calls, policy, told]) => {
+  ])('for the calls "%s" with options %j reports %j', async ([calls, policy, told]) => {
     const playing = play(calling(calls), watching(policy));
     const result = await playing.result;
     expect([heard(playing), result.reason.kind, result.toolCallsExecuted]).toEqual([told, "answered", calls.length]);
     expect(playing.recording.of("loop-detected").every(({ action }) => action === "warn")).toBe(true);
   });
 
-  it("is not looked for unless somebody asks", async () => {
+  it("reports nothing unless it is set as policies.loopDetection", async () => {
     const playing = play(calling("aaaaaa"), { tools: [echo] });
     await playing.result;
     expect(heard(playing)).toEqual([]);
   });
 
-  it("is told between the stream and the calls", async () => {
+  it("emits loop-detected between the stream and the calls", async () => {
     const playing = play(calling("aa"), watching({ threshold: 2 }));
     await playing.result;
     expect(playing.recording.types().slice(7, 13)).toEqual([
@@ -62,7 +62,7 @@ describe("a model that repeats itself", () => {
     ]);
   });
 
-  it("is found by its calls in any order, and named by the first one", async () => {
+  it("ignores the order of calls and keys, and names the first call", async () => {
     const calls = [toolCall("look", { a: 1, b: [2] }), toolCall("echo")];
     const playing = play(
       [calls, [toolCall("echo"), toolCall("look", { b: [2], a: 1 })], text("Done.")],
@@ -72,7 +72,7 @@ describe("a model that repeats itself", () => {
     expect(heard(playing)).toEqual(["1: echo 2x1"]);
   });
 
-  it("is found in a turn that comes in several streams, once", async () => {
+  it("counts a message that comes in several streams once", async () => {
     const paused: MockScript = [
       [toolCall("echo"), finish("paused")],
       [toolCall("look"), finish("tool-calls")],
@@ -82,7 +82,7 @@ describe("a model that repeats itself", () => {
     expect(heard(playing)).toEqual(["2: echo 3x1"]);
   });
 
-  it("is found where its calls never run", async () => {
+  it("counts calls that never run", async () => {
     const broken = toolCall("echo", {}, { rawArgs: "{" });
     const other = toolCall("echo", {}, { rawArgs: "[" });
     const playing = play([broken, broken, other, broken, text("Sorry.")], watching({ threshold: 2 }));
@@ -91,8 +91,8 @@ describe("a model that repeats itself", () => {
   });
 });
 
-describe("inject-warning", () => {
-  it("tells the model, behind the results", async () => {
+describe('detectLoops: action "inject-warning"', () => {
+  it("sends a warning to the model after the results", async () => {
     const playing = play(calling("aaa"), watching({ threshold: 2, action: "inject-warning" }));
     const result = await playing.result;
     expect(linesOf(result.messages)).toEqual([
@@ -110,7 +110,7 @@ describe("inject-warning", () => {
   });
 });
 
-describe("stop", () => {
+describe('detectLoops: action "stop"', () => {
   it("ends the run before the calls run", async () => {
     const playing = play(calling("AbAb"), watching({ threshold: 2, action: "stop" }));
     const result = await playing.result;
@@ -124,7 +124,7 @@ describe("stop", () => {
     expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
   });
 
-  it("comes behind a stop condition and before a call without a name", async () => {
+  it("gives way to stopWhen, and ignores a message with an additional nameless call", async () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],
@@ -146,7 +146,7 @@ describe("stop", () => {
   });
 });
 
-describe("results that have changed", () => {
+describe("detectLoops: compareResults", () => {
   const results = (...values: readonly string[]): Partial<LoopOptions> => {
     const left = [...values];
     return { tools: [tool("echo", () => left.shift())] };
@@ -157,9 +157,9 @@ describe("results that have changed", () => {
     [["1", "2", "3", "4"], true, []],
     [["1", "1", "1", "1"], true, ["2: echo 3x1"]],
     [["1", "2", "2", "2"], true, ["3: echo 3x1"]],
-    // Told before it is known that the third call gives something else.
+    // Reported before the third call returns another result.
     [["1", "1", "2", "2"], true, ["2: echo 3x1"]],
-  ])("%j, compared: %s", async ([values, compareResults, told]) => {
+  ])("for the results %j with compareResults: %s reports %j", async ([values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {
       ...results(...values),
       policies: { loopDetection: detectLoops({ compareResults }) },
@@ -168,7 +168,7 @@ describe("results that have changed", () => {
     expect(heard(playing)).toEqual(told);
   });
 
-  it("keep the model from being told", async () => {
+  it("sends no warning to the model if the last result differs", async () => {
     const lines = async (...values: readonly string[]): Promise<readonly string[]> => {
       const loopDetection = detectLoops({ compareResults: true, action: "inject-warning" });
       return linesOf((await play(calling("aaa"), { ...results(...values), policies: { loopDetection } }).result).messages);
@@ -177,7 +177,7 @@ describe("results that have changed", () => {
     expect((await lines("1", "1", "2")).filter((line) => line.startsWith("user:"))).toEqual(["user: Go."]);
   });
 
-  it("do not count failures of one kind as changed", async () => {
+  it("treats equal failures as equal results", async () => {
     const broken = tool("echo", () => Promise.reject(new Error("no")));
     const playing = play(calling("aaa"), { tools: [broken], policies: { loopDetection: detectLoops({ compareResults: true }) } });
     await playing.result;
@@ -185,7 +185,7 @@ describe("results that have changed", () => {
   });
 });
 
-it("a steered message in between begins the count anew", async () => {
+it("detectLoops: a steered message starts the count again", async () => {
   const control = createLoopControl();
   let calls = 0;
   const again = tool("echo", () => {
@@ -197,7 +197,7 @@ it("a steered message in between begins the count anew", async () => {
   expect(heard(playing)).toEqual(["4: echo 3x1"]);
 });
 
-it("a final answer that asks for tools again is told no more", async () => {
+it("detectLoops: calls in the final answer are not reported", async () => {
   const playing = play(calling("aaa"), {
     tools: [echo],
     limits: { maxIterations: 2 },
@@ -212,6 +212,6 @@ it.for<[option: string, policy: object, expected: string]>([
   ["maxCycle", { maxCycle: 0 }, "a whole number from 1 to 100, but is 0"],
   ["maxCycle", { maxCycle: Number.POSITIVE_INFINITY }, "a whole number from 1 to 100, but is Infinity"],
   ["compareResults", { compareResults: 1 }, "true or false, but is 1"],
-])("detectLoops refuses an invalid %s: %j", ([option, policy, expected]) => {
+])("detectLoops: rejects an invalid %s: %j", ([option, policy, expected]) => {
   expect(() => detectLoops(policy)).toThrow(`Option "policies.loopDetection.${option}" must be ${expected}.`);
 });

@@ -1,4 +1,5 @@
-// The tool names that a refused call lists if there are very many tools. Otherwise each of a thousand results would name a thousand tools.
+// The tool names that a rejected call lists if there are many tools. Without a limit, a thousand results would name a thousand
+// tools each.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal } from "turnwright";
@@ -10,10 +11,10 @@ const names = tools.map(({ name }) => name);
 const calls = (count: number) => Array.from({ length: count }, (_, index) => toolCall(`other ${index}`));
 
 describe.for<[what: string, field: string, policies: LoopOptions["policies"]]>([
-  ["a made-up name", "available_tools", {}],
-  ["a name that the gate does not let through", "allowedToolNames", { gate: { active: true, allowedNames: names } }],
+  ["a call of an unknown tool", "available_tools", {}],
+  ["a call that the gate blocks", "allowedToolNames", { gate: { active: true, allowedNames: names } }],
 ])("%s", ([, field, policies]) => {
-  it("gets the first 50 tools, and how many more there are, until 200 are listed in the iteration", async () => {
+  it("lists the first 50 tools and the number of others, up to 200 names per iteration", async () => {
     const script = [calls(6), calls(1), text("Done.")];
     const options = { tools, policies, limits: { maxConsecutiveToolErrors: 100 } };
     const result = await play(script, options).result;

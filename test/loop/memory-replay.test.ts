@@ -55,8 +55,8 @@ const cut = (saved: SavedJournal, count: number): SavedJournal => ({
 });
 const savedOf = ({ result }: Played): SavedJournal => JSON.parse(JSON.stringify(result.journal));
 
-describe("a journal in memory", () => {
-  it("can be cut after any record: the run goes on from there", async () => {
+describe("memoryJournal", () => {
+  it("resumes the run from any number of its records", async () => {
     const whole = await playOver(undefined);
     const saved = savedOf(whole);
     const keys = memoryJournal(saved).keys();
@@ -71,7 +71,7 @@ describe("a journal in memory", () => {
     }
   });
 
-  it("says of every event that it happened before", async () => {
+  it("marks every event of a replay as replayed", async () => {
     const whole = await playOver(undefined);
     const again = await playOver(memoryJournal(savedOf(whole)));
     expect(again.recording.outline()).toMatchInlineSnapshot(`
@@ -111,7 +111,7 @@ describe("a journal in memory", () => {
     expect([...told(again)].sort()).toEqual([...told(whole)].sort());
   });
 
-  it("says of each event what was recalled and what was not, where a run goes on", async () => {
+  it("marks only the recorded events as replayed if the run resumes", async () => {
     const whole = await playOver(undefined);
     const saved = savedOf(whole);
     const upTo = memoryJournal(saved).keys().indexOf("i0/tool/0/quick") + 1;
@@ -149,7 +149,7 @@ describe("a journal in memory", () => {
     `);
   });
 
-  it("keeps what was recorded, whatever is done to the result", async () => {
+  it("does not change when a finished run is replayed with it", async () => {
     const { result } = await playOver(undefined);
     const before = JSON.stringify(result.journal);
     expect(JSON.parse(before).steps["i0/inbox"]).toEqual({ now: 0, token: expect.any(String) });

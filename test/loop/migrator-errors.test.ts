@@ -1,4 +1,4 @@
-// Errors for what users of other libraries write: each says how to write it here.
+// Mistakes of users who come from other libraries. Each error says what to write instead.
 
 import { expect, it } from "vitest";
 import { isLoopError, iterationCountIs, runToolLoop, unwrap, withRetry } from "turnwright";
@@ -26,24 +26,28 @@ it.for<Mistake>([
     () => write(make, { apiKey: "sk-abc12345678", model: "m" }),
     'Did you mean "client"? Write: client, an SDK client that you made with your key',
   ]),
-  ["maxRetries of withRetry", () => write(withRetry, createMockProvider([]), { maxRetries: 2 }), 'Did you mean "maxAttempts"?'],
+  ["maxRetries for withRetry", () => write(withRetry, createMockProvider([]), { maxRetries: 2 }), 'Did you mean "maxAttempts"?'],
   [
-    "calls of the AI SDK",
+    "a tool call of the AI SDK",
     () => run({ messages: [{ role: "assistant", content: [call] }] }),
     'write calls as { type: "tool-call", callId',
   ],
   [
-    "results of the AI SDK",
+    "a tool result of the AI SDK",
     () => run({ messages: [{ role: "tool", content: [answer] }] }),
     'their results as { role: "tool", results:',
   ],
-  ["a decision of another kind", () => run({ decisions: { a: { kind: "approved" } } }), 'but is "approved"'],
-  ["the URL of a journal", () => write(fileJournal, new URL("file:///runs/a.jsonl")), "fileURLToPath"],
-  ["the URL of a journal as text", () => fileJournal("file:///runs/a.jsonl"), "fileURLToPath"],
-  ["a promise in unwrap", () => write(unwrap, Promise.resolve()), "which runToolLoop gives when it is awaited, but is a promise"],
-  ["nothing in unwrap", () => write(unwrap), "which runToolLoop gives when it is awaited, but is undefined"],
-  ["text in a stop condition", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
-])("%s is refused with advice", async ([, mistake, said]) => {
+  ["an unknown kind of decision", () => run({ decisions: { a: { kind: "approved" } } }), 'but is "approved"'],
+  ["a URL for fileJournal", () => write(fileJournal, new URL("file:///runs/a.jsonl")), "fileURLToPath"],
+  ["a file URL string for fileJournal", () => fileJournal("file:///runs/a.jsonl"), "fileURLToPath"],
+  [
+    "a promise for unwrap",
+    () => write(unwrap, Promise.resolve()),
+    "which runToolLoop gives when it is awaited, but is a promise",
+  ],
+  ["undefined for unwrap", () => write(unwrap), "which runToolLoop gives when it is awaited, but is undefined"],
+  ["a string for iterationCountIs", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
+])("%s is rejected with advice", async ([, mistake, said]) => {
   const error: unknown = await new Promise((resolve) => resolve(mistake())).catch((thrown: unknown) => thrown);
   expect(isLoopError(error)).toBe(true);
   expect(String(error)).toContain(said);

@@ -1,4 +1,4 @@
-// The function by which a tool says which calls need a decision: what it gets, and when it is asked.
+// `needsApproval` as a function: the arguments that it receives, and the moments at which it is called.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -11,7 +11,7 @@ describe("needsApproval as a function", () => {
   const call = (args: Readonly<Record<string, Json>>): ReturnType<typeof toolCall> =>
     toolCall("pay", { at: "2026-01-01", ...args });
 
-  it("gets the arguments that execute gets, and a view that names the call", async () => {
+  it("receives the same arguments as execute, and a view of the call", async () => {
     const seen: unknown[] = [];
     const pay = defineTool({
       name: "pay",
@@ -32,7 +32,7 @@ describe("needsApproval as a function", () => {
     ]);
   });
 
-  it("gets arguments of its own: edits change nothing of what runs", async () => {
+  it("receives a copy of the arguments: edits do not change the call", async () => {
     const pay = defineTool({
       name: "pay",
       description: "pay",
@@ -54,7 +54,7 @@ describe("needsApproval as a function", () => {
     expect(result.functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([7, 8]);
   });
 
-  it("is not asked about arguments that fit no more, which somebody has to decide about", async () => {
+  it("is not called if the arguments fail their second validation, and the call waits", async () => {
     let checks = 0;
     const once = inputSchema.refine(() => (checks += 1) === 1);
     const never = { name: "pay", description: "pay", inputSchema: once, needsApproval: () => false, execute: () => 1 };
@@ -62,7 +62,7 @@ describe("needsApproval as a function", () => {
     expect(outcomesOf(await result)).toEqual(["call_i0_0: awaiting-approval"]);
   });
 
-  it("is asked again with the arguments as a changed tool reads them", async () => {
+  it("is called again with newly validated arguments if the tool is replaced", async () => {
     const seen: unknown[] = [];
     const { registry, swap } = changingTools((args) => {
       seen.push(args);
@@ -75,7 +75,7 @@ describe("needsApproval as a function", () => {
   });
 });
 
-/** A tool in whose place comes one that counts in cents. */
+/** A tool in euros that can be replaced by one that counts in cents. */
 function changingTools(needsApproval: NeedsApproval<{ amount: number }>): {
   readonly registry: ReturnType<typeof createToolRegistry>;
   readonly swap: () => void;

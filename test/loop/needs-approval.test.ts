@@ -1,4 +1,4 @@
-// Tools that want their calls to be decided about, with a policy and without one.
+// Tools with `needsApproval`, with `policies.approve` and without it.
 
 import { describe, expect, it } from "vitest";
 import { type Json, type LoopOptions, memoryJournal, type NeedsApproval, type Tool } from "turnwright";
@@ -8,7 +8,7 @@ import { answersOf, never, outcomesOf, play, type Playing, tool } from "./play.t
 
 const amountOf = (args: Json): number => Number((args as { readonly amount?: number }).amount);
 
-/** One call that wants a decision, one of the same tool that does not by its arguments, and one of another tool. */
+/** Two calls of a tool that may need approval, with a large and a small amount, and a call of another tool. */
 function setUp(needsApproval: Tool["needsApproval"]): {
   readonly ran: string[];
   readonly start: (more?: Partial<LoopOptions>) => Playing;
@@ -29,27 +29,27 @@ function setUp(needsApproval: Tool["needsApproval"]): {
 
 const dear: NeedsApproval<unknown> = (args) => amountOf(args as Json) > 100;
 
-describe("a tool that wants a decision", () => {
+describe("needsApproval", () => {
   it.for<[what: string, needs: Tool["needsApproval"], outcomes: readonly string[]]>([
-    ["each call of it", true, ["awaiting-approval", "completed", "awaiting-approval"]],
-    ["the calls that a function says so of", dear, ["awaiting-approval", "completed", "completed"]],
+    ["true makes every call wait", true, ["awaiting-approval", "completed", "awaiting-approval"]],
+    ["a function selects the calls that wait", dear, ["awaiting-approval", "completed", "completed"]],
     [
-      "the same, later",
+      "an async function selects the calls that wait",
       (args: unknown, view) => Promise.resolve(dear(args, view)),
       ["awaiting-approval", "completed", "completed"],
     ],
     [
-      "all but a clear no",
+      "a function that returns undefined makes every call wait",
       (() => undefined) as unknown as NeedsApproval,
       ["awaiting-approval", "completed", "awaiting-approval"],
     ],
     [
-      "no call, where it throws",
+      "a function that rejects fails its calls",
       () => Promise.reject(new Error("Who knows?")),
       ["approval-failed", "completed", "approval-failed"],
     ],
-    ["nothing, where it says no", false, ["completed", "completed", "completed"]],
-  ])("waits with %s, without a policy", async ([, needs, outcomes]) => {
+    ["false lets every call run", false, ["completed", "completed", "completed"]],
+  ])("%s if there is no policies.approve", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);
@@ -59,7 +59,7 @@ describe("a tool that wants a decision", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("goes on with the decisions, and what has run does not run again", async () => {
+  it("lets the run resume with decisions without running completed calls again", async () => {
     const { ran, start } = setUp(dear);
     const journal = await savedOf(start());
     expect(ran).toEqual(["call_i0_1 0", "call_i0_2 9"]);
@@ -69,7 +69,7 @@ describe("a tool that wants a decision", () => {
     await expect(refused.result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it("is decided about by the policy, which sees what it wants", async () => {
+  it("is visible to policies.approve, which decides about the calls", async () => {
     const { ran, start } = setUp(true);
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = (_, { tool: called }) =>
       called.needsApproval === true ? { kind: "deny", reason: "Not today." } : { kind: "approve" };
@@ -81,7 +81,7 @@ describe("a tool that wants a decision", () => {
     ]);
   });
 
-  it("does not start early, whatever its registry says", async () => {
+  it("keeps a call from starting early even if its registry says eager", async () => {
     const ran: string[] = [];
     const registry: LoopOptions["tools"] = {
       definitions: () => definitions,
@@ -95,7 +95,7 @@ describe("a tool that wants a decision", () => {
     expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], ["look"]]);
   });
 
-  it("is not taken for one that starts early", () => {
+  it("is rejected in combination with eager, or if it is a string", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
     expect(make).toThrow('Tool "t" has "eager", which a tool with "needsApproval" may not have.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
@@ -104,13 +104,17 @@ describe("a tool that wants a decision", () => {
   });
 });
 
-describe("a policy hears whether the tool wants a decision", () => {
+describe("needsApproval in the view of policies.approve", () => {
   it.for<[what: string, needs: Tool["needsApproval"], asked: readonly boolean[]]>([
-    ["of a tool that always does", true, [true, false, true]],
-    ["of a tool that does not", undefined, [false, false, false]],
-    ["by the arguments", dear, [true, false, false]],
-    ["by the arguments, later", async (args: unknown, view) => dear(args, view), [true, false, false]],
-    ["of all but a clear no", (() => undefined) as unknown as NeedsApproval, [true, false, true]],
+    ["is true for a tool with needsApproval: true", true, [true, false, true]],
+    ["is false for a tool without needsApproval", undefined, [false, false, false]],
+    ["is the result of a function of the arguments", dear, [true, false, false]],
+    [
+      "is the result of an async function of the arguments",
+      async (args: unknown, view) => dear(args, view),
+      [true, false, false],
+    ],
+    ["is true if the function returns undefined", (() => undefined) as unknown as NeedsApproval, [true, false, true]],
   ])("%s", async ([, needs, wanted]) => {
     const seen: boolean[] = [];
     const { ran, start } = setUp(needs);
@@ -126,7 +130,7 @@ describe("a policy hears whether the tool wants a decision", () => {
   });
 });
 
-describe("a call about which no decision can be made", () => {
+describe("an approval that fails", () => {
   const secret = new Error("The office at 10.0.0.7 is closed");
   const throwing: NonNullable<LoopOptions["policies"]> = {
     approve: () => {
@@ -134,23 +138,23 @@ describe("a call about which no decision can be made", () => {
     },
   };
   it.for<[what: string, needs: Tool["needsApproval"], more: Partial<LoopOptions>, message: string]>([
-    ["whose policy throws", undefined, { policies: throwing }, secret.message],
-    ["whose policy rejects", undefined, { policies: { approve: () => Promise.reject(secret) } }, secret.message],
-    ["whose tool rejects", () => Promise.reject(secret), {}, secret.message],
+    ["policies.approve throws", undefined, { policies: throwing }, secret.message],
+    ["policies.approve rejects", undefined, { policies: { approve: () => Promise.reject(secret) } }, secret.message],
+    ["needsApproval rejects", () => Promise.reject(secret), {}, secret.message],
     [
-      "whose tool rejects, with a policy",
+      "needsApproval rejects although policies.approve approves",
       () => Promise.reject(secret),
       { policies: { approve: () => ({ kind: "approve" }) } },
       secret.message,
     ],
-    ["whose tool takes too long", () => never, { timeouts: { approvalMs: 50 } }, "Nobody answered within 50 ms."],
+    ["needsApproval takes too long", () => never, { timeouts: { approvalMs: 50 } }, "Nobody answered within 50 ms."],
     [
-      "whose policy takes too long",
+      "policies.approve takes too long",
       undefined,
       { policies: { approve: () => never }, timeouts: { approvalMs: 50 } },
       "Nobody answered within 50 ms.",
     ],
-  ])("%s does not run, says why to listeners and in the result, and the run goes on", async ([, needs, more, message]) => {
+  ])("skips the call, reports the error to the caller only, and continues if %s", async ([, needs, more, message]) => {
     const { ran, start } = setUp(needs);
     const playing = start(more);
     await playing.clock.advance(50);

@@ -16,7 +16,7 @@ function startAll(signal: AbortSignal, part: ReturnType<typeof wait>) {
   return { clock, runs };
 }
 
-it("holds one listener while any of them runs, and none afterwards", async () => {
+it("one signal for many runs has one listener while any of them runs, and none afterwards", async () => {
   const listeners = countListeners();
   onTestFinished(() => listeners.stop());
   const { signal } = new AbortController();
@@ -31,7 +31,7 @@ it("holds one listener while any of them runs, and none afterwards", async () =>
   expect(held).toEqual([1, 0, 1, 0]);
 });
 
-it("ends all of them, with its reason, and holds nothing then", async () => {
+it("one signal for many runs aborts all of them with its reason and keeps no listener", async () => {
   const listeners = countListeners();
   onTestFinished(() => listeners.stop());
   const abort = new AbortController();

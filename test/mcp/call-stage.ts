@@ -10,11 +10,11 @@ import { type Answer, createToolServer, type ServedTool, type ToolServer } from 
 /** A server, and runs over its tools. */
 export interface Setup {
   readonly served: ToolServer;
-  /** Starts a run whose first turn calls these tools. */
+  /** Starts a run whose first message calls these tools. */
   readonly start: (calls: readonly string[], more?: Partial<LoopOptions>) => Playing;
 }
 
-/** One server, and runs that call its tools, each in one turn, and then end. */
+/** Connects to one server. Its runs call tools in one message and then end. */
 export async function setUp(
   generation: Generation,
   tools: readonly ServedTool[],

@@ -14,7 +14,7 @@ const script = "node_modules/@modelcontextprotocol/server-everything/dist/index.
 /** Nothing of this process's environment reaches the server. */
 const stdio: StdioServerParameters = { command: process.execPath, args: [script, "stdio"], env: { PATH: "" }, stderr: "ignore" };
 
-/** A client that is connected, and how to let go of it. */
+/** A connected client, and how to close it. */
 export interface Connection {
   readonly client: McpClient;
   /** The process of the server, if it has one. */

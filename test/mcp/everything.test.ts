@@ -12,7 +12,7 @@ interface Everything {
   readonly registry: McpRegistry;
 }
 
-/** Starts the server. When the test is over its process is, too. */
+/** Starts the server. Its process ends with the test. */
 async function connect(generation: Generation, options: Partial<McpRegistryOptions> = {}): Promise<Everything> {
   const connection = await generation.connectEverything();
   onTestFinished(async () => {
@@ -44,8 +44,8 @@ function merge(...registries: readonly ToolRegistry[]): ToolRegistry {
 beforeEach(() => vi.stubEnv("OUR_API_KEY", "sk-nobody-sees-this-1"));
 afterEach(() => void vi.unstubAllEnvs());
 
-describe.for(generations)("the reference server through $name", (generation) => {
-  it("has tools whose annotations say how the loop may treat them", async () => {
+describe.for(generations)("createMcpRegistry: reference server over $name", (generation) => {
+  it("maps the annotations of its tools to traits", async () => {
     const { registry } = await connect(generation);
     const traits = registry.definitions().map(({ description, inputSchema, ...shown }) => {
       expect([description.length > 10, inputSchema["type"], inputSchema["$schema"]]).toEqual([true, "object", undefined]);
@@ -71,7 +71,7 @@ describe.for(generations)("the reference server through $name", (generation) => 
     ]);
   });
 
-  it("answers in texts, values, images and files", async () => {
+  it("returns texts, values, images and files", async () => {
     const { registry: tools } = await connect(generation);
     const calls = [
       toolCall("echo", { message: "Grüße" }),
@@ -103,7 +103,7 @@ describe.for(generations)("the reference server through $name", (generation) => 
     expect(answers[2]?.content).toMatchObject([{ mediaType: "image/png", data: expect.stringMatching(/^iVBORw0KGgo/) }]);
   });
 
-  it("says what is wrong with arguments, and what it cannot do, and the run goes on", async () => {
+  it("reports invalid arguments and task-only tools to the model, and the run continues", async () => {
     const { registry: tools } = await connect(generation);
     const calls = [
       toolCall("get-sum", { a: "one" }),
@@ -119,14 +119,14 @@ describe.for(generations)("the reference server through $name", (generation) => 
     ]);
   });
 
-  it("sees nothing of the environment that it was not given", async () => {
+  it("sees no environment variable that it was not given", async () => {
     const { registry: tools } = await connect(generation);
     const result = await play([toolCall("get-env"), text("Done.")], { tools }).result;
     expect(answersOf(result)[0]?.result).toContain('"PATH": ""');
     expect(JSON.stringify(result)).not.toContain("OUR_API_KEY");
   });
 
-  it("reports its progress, which listeners hear of", async () => {
+  it("emits tool-progress for its progress notifications", async () => {
     const { registry: tools } = await connect(generation);
     const script = [toolCall("trigger-long-running-operation", { duration: 0.4, steps: 4 }), text("Done.")];
     const { result, recording } = play(script, { tools });
@@ -136,7 +136,7 @@ describe.for(generations)("the reference server through $name", (generation) => 
     expect(told.slice(0, 3)).toEqual([1, 2, 3].map((progress) => ["trigger-long-running-operation", { progress, total: 4 }]));
   });
 
-  it("is left behind by a run that is stopped, and can be called again", async () => {
+  it("can be called again after a run was stopped during a call", async () => {
     const { registry: tools } = await connect(generation);
     const playing = play([toolCall("trigger-long-running-operation", { duration: 2, steps: 40 })], { tools });
     await vi.waitFor(() => expect(playing.recording.of("tool-progress").length).toBeGreaterThan(0));
@@ -147,7 +147,7 @@ describe.for(generations)("the reference server through $name", (generation) => 
     expect(answersOf(next)).toMatchObject([{ result: "Echo: again" }]);
   });
 
-  it("may be killed in a call: the call fails at once, the run goes on, and the tools stay listed", async () => {
+  it("fails a call at once if it is killed, and keeps its tools listed", async () => {
     const { registry, connection } = await connect(generation);
     const script = [
       toolCall("trigger-long-running-operation", { duration: 60, steps: 1_000 }),
@@ -172,7 +172,7 @@ describe.for(generations)("the reference server through $name", (generation) => 
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("may be there twice, under two prefixes", async () => {
+  it("can be used twice with two prefixes", async () => {
     const [first, second] = await Promise.all([connect(generation, { prefix: "a_" }), connect(generation, { prefix: "b_" })]);
     const tools = merge(first.registry, second.registry);
     const calls = ["a_echo", "b_echo", "echo"].map((name) => toolCall(name, { message: name }));
@@ -181,7 +181,7 @@ describe.for(generations)("the reference server through $name", (generation) => 
     expect(answersOf(result).map(({ result: read }) => read)).toMatchObject(["Echo: a_echo", "Echo: b_echo", {}]);
   });
 
-  it("may not be there twice under the same names", async () => {
+  it("throws duplicate-tool if it is used twice without prefixes", async () => {
     const [first, second] = await Promise.all([connect(generation), connect(generation)]);
     const running = play([text("Done.")], { tools: merge(first.registry, second.registry) }).result;
     await expect(running).rejects.toMatchObject({ code: "duplicate-tool", details: { toolName: "echo" } });

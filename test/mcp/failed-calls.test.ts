@@ -8,8 +8,8 @@ import { setUp, untilCancelled } from "./call-stage.ts";
 import { generations } from "./connect.ts";
 import { type Answer, says } from "./tool-server.ts";
 
-describe.for(generations)("a call through $name", (generation) => {
-  it("whose server goes away fails at once, and the run goes on", async () => {
+describe.for(generations)("createMcpRegistry: a failed call over $name", (generation) => {
+  it("fails at once if the server closes, and the run continues", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
     const playing = start(["act"]);
     await vi.waitFor(() => expect(served.calls).toHaveLength(1));
@@ -27,22 +27,26 @@ describe.for(generations)("a call through $name", (generation) => {
 
   it.for<[what: string, answer: Answer, reason: string | RegExp]>([
     [
-      "an error of the server, without what looks like a credential",
+      "an error of the server, with its credential redacted",
       () => {
         throw new Error("401 for Bearer abcdef0123456789");
       },
       /gave no result: .*401 for Bearer \[redacted\]$/,
     ],
     [
-      "an error of the tool, without what looks like a credential",
+      "an error of the tool, with its credential redacted",
       () => ({ isError: true, content: [{ type: "text", text: "No access with sk-abc123def456." }] }),
       "No access with [redacted].",
     ],
     ["an error without a text", () => ({ isError: true, content: [] }), "The tool reported an error and did not say which."],
-    ["an answer that does not fit its schema", () => ({ content: [], structuredContent: { celsius: "warm" } }), /does not match/],
-    ["an answer without what its schema wants", () => says("7 degrees"), /did not return structured content/],
-    ["an answer that is none", () => ({ content: "7 degrees" }) as never, /gave no result: /],
-  ])("fails over %s", async ([, answer, reason]) => {
+    [
+      "a result that does not match its schema",
+      () => ({ content: [], structuredContent: { celsius: "warm" } }),
+      /does not match/,
+    ],
+    ["a result without structured content", () => says("7 degrees"), /did not return structured content/],
+    ["an invalid result", () => ({ content: "7 degrees" }) as never, /gave no result: /],
+  ])("gives the model a reason for %s", async ([, answer, reason]) => {
     const outputSchema = { type: "object" as const, properties: { celsius: { type: "number" } }, required: ["celsius"] };
     const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });
     const result = await start(["act"]).result;
@@ -59,17 +63,17 @@ describe.for(generations)("a call through $name", (generation) => {
   });
 
   it.for<[what: string, pattern: string, outcome: string]>([
-    ["an evil pattern, and fails where it does not match", "^(a+)+$", "failed"],
-    ["a pattern that cannot be run in linear time, which is not checked", "^(?=(a+)+$)", "completed"],
-    ["a pattern that is none, which is not checked", "(", "completed"],
-  ])("survives %s", async ([, pattern, outcome]) => {
+    ["an exponential pattern, and fails for a mismatch", "^(a+)+$", "failed"],
+    ["a pattern with a lookahead, which is not checked", "^(?=(a+)+$)", "completed"],
+    ["an invalid pattern, which is not checked", "(", "completed"],
+  ])("survives an output schema with %s", async ([, pattern, outcome]) => {
     const outputSchema = { type: "object" as const, properties: { x: { type: "string", pattern } } };
     const answer: Answer = () => ({ content: [], structuredContent: { x: `${"a".repeat(50_000)}!` } });
     const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });
     expect(answersOf(await start(["act"]).result)).toMatchObject([{ outcome }]);
   });
 
-  it("is refused where the tool runs as a task only, and where the server only starts one", async () => {
+  it("fails if its tool runs only as a task, or if the server only starts one", async () => {
     const started = { task: { taskId: "t1", status: "working", ttl: null, createdAt: "", lastUpdatedAt: "" } };
     const tools = [{ name: "task", execution: { taskSupport: "required" as const } }, { name: "act" }];
     const { served, start } = await setUp(generation, tools, { answer: () => started as never });
@@ -81,7 +85,7 @@ describe.for(generations)("a call through $name", (generation) => {
     expect(served.calls.map(({ name }) => name)).toEqual(["act"]);
   });
 
-  it.for<[args: Json]>([[[1]], ["text"], [7]])("with the arguments %j fails, and the server is not asked", async ([args]) => {
+  it.for<[args: Json]>([[[1]], ["text"], [7]])("fails without a request to the server for the arguments %j", async ([args]) => {
     const { served, start } = await setUp(generation, [{ name: "act" }]);
     const provider = createMockProvider([toolCall("act", args), text("Done.")]);
     const result = await start([], { provider }).result;

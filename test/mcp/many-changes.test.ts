@@ -1,4 +1,4 @@
-// A server that says more often than anybody could listen that its tools have changed.
+// A server that reports changed tools during every listing.
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createMcpRegistry } from "turnwright/mcp";
@@ -7,8 +7,8 @@ import { createToolServer } from "./tool-server.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-describe.for(generations)("a registry over $name", (generation) => {
-  it("leaves time for others where the server says so in each listing, until it is closed", async () => {
+describe.for(generations)("createMcpRegistry over $name", (generation) => {
+  it("limits its listings if each listing reports a change, until close()", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const served = createToolServer([]);
     served.onListing(async () => {

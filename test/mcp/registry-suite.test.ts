@@ -1,4 +1,4 @@
-// The conformance suite for registries, played by a server of its tools and through both generations of the SDK.
+// The conformance suite for registries, over a server of its tools and through both generations of the SDK.
 
 import { describe, it } from "vitest";
 import type { Json, Tool } from "turnwright";
@@ -7,7 +7,7 @@ import { registrySuite, runTool } from "turnwright/testing";
 import { generations } from "./connect.ts";
 import { createToolServer } from "./tool-server.ts";
 
-/** The suite's tools, served by what runs them anywhere else. */
+/** Serves the tools of the suite, and runs them with `runTool`. */
 function serve(tools: readonly Tool[]): ReturnType<typeof createToolServer> {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const served = tools.map(({ name, description }) => ({ name, description }));
@@ -24,7 +24,7 @@ function toFields(data: Json): { readonly [field: string]: Json } {
   return { ...(data as { readonly [field: string]: Json }) };
 }
 
-describe.for(generations)("a registry over $name", (generation) => {
+describe.for(generations)("createMcpRegistry over $name", (generation) => {
   const create = async (
     tools: readonly Tool[],
   ): Promise<{ registry: Awaited<ReturnType<typeof createMcpRegistry>>; close(): Promise<void> }> => {

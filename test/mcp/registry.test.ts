@@ -1,4 +1,4 @@
-// The tools that a registry over an MCP server has: all pages of them, under safe names, renewed when the server says so.
+// The tools of a registry over an MCP server: all pages, under safe names, listed again after a change.
 
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isLoopError, type ToolDefinition, type ToolRegistry } from "turnwright";
@@ -27,8 +27,8 @@ const rejections: unknown[] = [];
 process.on("unhandledRejection", (error) => void rejections.push(error));
 beforeEach(() => void rejections.splice(0));
 
-describe.for(generations)("a registry over $name", (generation) => {
-  it("has the tools of all pages, each once", async () => {
+describe.for(generations)("createMcpRegistry over $name", (generation) => {
+  it("lists the tools of all pages, each once", async () => {
     const served = createToolServer(
       [...named("a", "b", "c", "d"), { name: "a", description: "Again" }, { name: "e" }],
       undefined,
@@ -40,7 +40,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(served.listings).toBe(3);
   });
 
-  it("shows the model what the server says of a tool", async () => {
+  it("takes the description, title and schema of a tool from the server", async () => {
     const inputSchema = {
       $schema: "https://json-schema.org/draft/2020-12/schema",
       type: "object" as const,
@@ -64,7 +64,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     ]);
   });
 
-  it("calls tools by their own names, whatever they are called here", async () => {
+  it("calls tools by their server names, whatever their local names", async () => {
     const served = createToolServer(named("a.b", "a_b", "tidy"), ({ name }) => says(name));
     const { registry } = await setUp(generation, served, { prefix: "x_" });
     const names = namesOf(registry);
@@ -76,7 +76,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(answersOf(missing)).toMatchObject([{ outcome: "unknown-tool" }]);
   });
 
-  it("takes the caller's traits over those of the annotations", async () => {
+  it("prefers options.traits over annotations", async () => {
     const annotations = { readOnlyHint: true, idempotentHint: true };
     const traits = ({ name }: { readonly name: string }): ToolTraits | undefined =>
       name === "slow" ? { timeoutMs: 5, needsApproval: true, idempotent: false } : undefined;
@@ -91,13 +91,13 @@ describe.for(generations)("a registry over $name", (generation) => {
     ]);
   });
 
-  it("refuses traits that no tool can have", async () => {
+  it("throws invalid-tool for invalid traits", async () => {
     const { client } = await closing(generation.connectTo(createToolServer(named("a")).server));
     const creating = createMcpRegistry({ client, traits: () => ({ retry: { maxAttempts: 3 } }) });
     await expect(creating).rejects.toSatisfy((error) => isLoopError(error, "invalid-tool"));
   });
 
-  it("gives the same definitions until something has changed", async () => {
+  it("returns the same definitions until a tool has changed", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     const before = registry.definitions();
     expect(registry.definitions()).toBe(before);
@@ -109,7 +109,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(namesOf(registry)).toEqual(["a", "b"]);
   });
 
-  it("has changed tools in the next iteration of a run that is under way", async () => {
+  it("offers changed tools in the next iteration of a run", async () => {
     const served = createToolServer(named("first"), async ({ name }) => {
       await served.setTools(named("second"));
       return says(name);
@@ -123,7 +123,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second"]);
   });
 
-  it("lists once more, however often the server says that its tools have changed while they are listed", async () => {
+  it("lists once more after several changes during a listing", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     const letGo = served.holdListings();
     await served.setTools(named("b"));
@@ -134,7 +134,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     await vi.waitFor(() => expect(namesOf(registry)).toEqual(["e"]));
   });
 
-  it("goes on listing after listings that failed", async () => {
+  it("can list tools again after failed listings", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     const letGo = served.holdListings();
     served.failListings("Out of order.");
@@ -148,7 +148,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(namesOf(registry)).toEqual(["b"]);
   });
 
-  it("keeps its tools where they cannot be listed anew, and says so", async () => {
+  it("keeps its tools if a listing fails, and calls onError", async () => {
     const errors: unknown[] = [];
     const onError = (error: unknown): void => {
       errors.push(error);
@@ -166,7 +166,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect([namesOf(registry), rejections]).toEqual([["b"], []]);
   });
 
-  it("keeps its tools where nobody is told that they cannot be listed anew", async () => {
+  it("keeps its tools if a listing fails without onError", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     served.failListings("Out of order.");
     await served.setTools(named("b"));
@@ -175,7 +175,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect([namesOf(registry), rejections]).toEqual([["a"], []]);
   });
 
-  it("hears of no change once it is closed; its tools can still be called", async () => {
+  it("ignores changes after close(), but still calls its tools", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     registry.close();
     registry.close();
@@ -188,7 +188,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(namesOf(registry)).toEqual(["b"]);
   });
 
-  it("reports nothing once it is closed", async () => {
+  it("does not call onError after close()", async () => {
     const onError = vi.fn<(error: unknown) => void>();
     const { registry, served } = await setUp(generation, createToolServer(named("a")), { onError });
     const letGo = served.holdListings();
@@ -201,7 +201,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(onError).not.toHaveBeenCalled();
   });
 
-  it("shares the client's one handler with others over the same client", async () => {
+  it("shares the notification handler with other registries of the same client", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     const other = await createMcpRegistry({ client, prefix: "x_" });
     await served.setTools(named("b"));
@@ -217,7 +217,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(namesOf(other)).toEqual(["x_c"]);
   });
 
-  it("leaves the handler to the caller who wants it", async () => {
+  it("sets no notification handler with `listChanged: false`", async () => {
     const set = vi.fn<(...args: unknown[]) => void>();
     const { client } = await closing(generation.connectTo(createToolServer(named("a")).server));
     Object.assign(client, { setNotificationHandler: set });
@@ -226,7 +226,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(set).not.toHaveBeenCalled();
   });
 
-  it("takes its handler off where the tools could not be listed at all", async () => {
+  it("removes its notification handler if the first listing fails", async () => {
     const served = createToolServer(named("a"));
     const { client } = await closing(generation.connectTo(served.server));
     const removed = vi.spyOn(client, "removeNotificationHandler");
@@ -235,7 +235,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(removed).toHaveBeenCalledExactlyOnceWith("notifications/tools/list_changed");
   });
 
-  it("keeps its tools where the client has been closed", async () => {
+  it("keeps its tools after the client was closed", async () => {
     const served = createToolServer(named("a"));
     const { client, close } = await closing(generation.connectTo(served.server));
     const registry = await createMcpRegistry({ client });
@@ -248,7 +248,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     ]);
   });
 
-  it("goes on over a client that is connected anew", async () => {
+  it("works again after the client has reconnected", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     await served.server.close();
     const first = await play([toolCall("a"), text("Done.")], { tools: registry }).result;

@@ -7,7 +7,7 @@ import { type ListToolsResult, type ServerResult } from "@modelcontextprotocol/s
 /** A tool of the server; its schema is an object unless it says more. */
 export type ServedTool = Partial<ListToolsResult["tools"][number]> & { readonly name: string };
 
-/** One call as it came. */
+/** One received call. */
 interface ServedCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>> | undefined;
@@ -20,20 +20,20 @@ interface ServedCall {
 /** Answers one call. */
 export type Answer = (call: ServedCall) => ServerResult | Promise<ServerResult>;
 
-/** A server, and what it was asked. */
+/** A server, and the requests that it received. */
 export interface ToolServer {
   readonly server: McpServer;
-  /** How often pages were asked for. */
+  /** The number of requested pages. */
   readonly listings: number;
   /** The arguments of each call, in order. */
   readonly calls: readonly ServedCall[];
-  /** Replaces the tools and says so, unless told to be silent. */
+  /** Replaces the tools and notifies the client, unless `silent`. */
   setTools(tools: readonly ServedTool[], options?: { readonly silent?: boolean }): Promise<void>;
   /** Makes every listing fail, or none. */
   failListings(message: string | undefined): void;
-  /** Does this in each listing, before it is answered. */
+  /** Calls this during each listing, before it is answered. */
   onListing(act: () => Promise<void>): void;
-  /** Holds every listing until it is let go. */
+  /** Holds every listing until the returned function is called. */
   holdListings(): () => void;
 }
 

@@ -8,7 +8,7 @@ import { answersOf, play } from "../loop/play.ts";
 import { closing, generations } from "./connect.ts";
 import { createToolServer, says } from "./tool-server.ts";
 
-describe.for(generations)("a registry over $name", (generation) => {
+describe.for(generations)("createMcpRegistry over $name", (generation) => {
   it("does not let the name of a tool end a run, unless the caller says so", async () => {
     const turns = [[text("Let me look."), toolCall("update_short_term_memory")], text("It is 42.")];
     const served = createToolServer([{ name: "update_short_term_memory" }], () => says("the fact"));
@@ -31,25 +31,25 @@ function clientOf(tool: object, answer: unknown = { content: [{ type: "text", te
   };
 }
 
-it("refuses a schema that is nested too deeply, as the mistake of a tool", async () => {
+it("createMcpRegistry: throws invalid-schema for a schema that is nested too deeply", async () => {
   let inputSchema: object = { type: "object" };
   for (let level = 0; level < 20_000; level += 1) inputSchema = { type: "object", properties: { a: inputSchema } };
   const client = clientOf({ name: "deep", inputSchema: { ...inputSchema } });
   await expect(createMcpRegistry({ client })).rejects.toSatisfy((error) => isLoopError(error, "invalid-schema"));
 });
 
-describe("a tool of a server that sends the wrong types", () => {
+describe("createMcpRegistry: a tool with fields of the wrong type", () => {
   it.for<[what: string, tool: object]>([
     ["no hint", {}],
     ["a hint that is null", { annotations: { destructiveHint: null } }],
     ["a hint that is 0", { annotations: { destructiveHint: 0 } }],
-    ["a hint that is an empty text", { annotations: { destructiveHint: "" } }],
-    ["a hint that is a text", { annotations: { destructiveHint: "false", readOnlyHint: "true" } }],
+    ["a hint that is an empty string", { annotations: { destructiveHint: "" } }],
+    ["a hint that is a string", { annotations: { destructiveHint: "false", readOnlyHint: "true" } }],
     ["a hint that is a number", { annotations: { readOnlyHint: 1 } }],
     ["annotations that are null", { annotations: null }],
     ["annotations that are a list", { annotations: [{ readOnlyHint: true }] }],
-    ["annotations that are a text", { annotations: "readOnlyHint" }],
-  ])("asks where silence means that it destroys: %s", async ([, tool]) => {
+    ["annotations that are a string", { annotations: "readOnlyHint" }],
+  ])("needs approval with assumed annotations and %s", async ([, tool]) => {
     const tools = await createMcpRegistry({ client: clientOf(tool), annotations: "assumed" });
     const { reason } = await play([toolCall("act"), text("Done.")], { tools }).result;
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ name: "act" }] });
@@ -65,7 +65,7 @@ describe("a tool of a server that sends the wrong types", () => {
     ["an output schema that is null", { outputSchema: null }, "act"],
     ["an output schema that is a list", { outputSchema: [] }, "act"],
     ["a _meta that is null", { _meta: null }, "act"],
-  ])("is listed and can be called: %s", async ([, tool, description]) => {
+  ])("is listed and can be called with %s", async ([, tool, description]) => {
     const seen: unknown[] = [];
     const traits = (given: object): undefined => void seen.push(...Object.values(given));
     const tools = await createMcpRegistry({ client: clientOf(tool), traits });
@@ -86,7 +86,7 @@ it.for<[isError: unknown, outcome: string]>([
   [1, "failed"],
   [0, "failed"],
   [{}, "failed"],
-])("takes a result for a failure unless isError is absent or false: %j", async ([isError, outcome]) => {
+])("createMcpRegistry: a call whose result has isError %j is %s", async ([isError, outcome]) => {
   const content = [{ type: "text", text: "Out of paper." }];
   const outputSchema = { type: "object", required: ["pages"] };
   const plain = await createMcpRegistry({ client: clientOf({}, { content, isError }) });

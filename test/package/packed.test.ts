@@ -23,8 +23,8 @@ function run(folder: string, parameters: readonly string[]): { readonly status: 
   return { status, output: `${stdout}${stderr}`.trim() };
 }
 
-describe("the packed package", () => {
-  it("holds the build, the docs, the examples and nothing else", () => {
+describe("packed package", () => {
+  it("contains only the build, the docs and the examples", () => {
     const { files } = install([]);
     const topmost = new Set(files.map((path) => path.replace(/\/.*/, "")));
     expect([...topmost].sort()).toEqual([
@@ -42,7 +42,7 @@ describe("the packed package", () => {
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(c?js|d\.c?ts)$/.test(path))).toEqual([]);
   });
 
-  it("holds what its pages link to", () => {
+  it("contains every file that its pages link to", () => {
     const { files } = install([]);
     const linked = files
       .filter((path) => path.endsWith(".md") || path === "llms.txt")
@@ -57,7 +57,7 @@ describe("the packed package", () => {
     expect(linked.filter((target) => !isThere(target))).toEqual([]);
   });
 
-  it("names the license of each package that dist holds a copy of", () => {
+  it("names the license of each package that is bundled in dist", () => {
     const built = readdirSync("dist").filter((file) => file.endsWith("js"));
     const copied = built.flatMap((file) => [
       ...readFileSync(join("dist", file), "utf8").matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm),
@@ -67,13 +67,13 @@ describe("the packed package", () => {
     expect(names).toEqual(["@cfworker/json-schema", "eventemitter3", "p-timeout", "re2js"]);
     for (const name of names) {
       expect(notices).toContain(`---- ${name} ----`);
-      // One of them names its license and brings no text.
+      // One of them declares its license without a text.
       const own = readdirSync(join("node_modules", name)).find((file) => /^license$/i.test(file));
       if (own !== undefined) expect(notices).toContain(readFileSync(join("node_modules", name, own), "utf8").trim());
     }
   });
 
-  it("brings eventemitter3 along and nothing else, where npm installs it", () => {
+  it("installs only eventemitter3 with it", () => {
     const { folder } = install([]);
     const app = join(folder, "app");
     mkdirSync(app);
@@ -90,7 +90,7 @@ describe("the packed package", () => {
     expect(installed).toEqual(["eventemitter3", "turnwright"]);
   });
 
-  it("knows the errors of its other copy, where both are loaded", () => {
+  it("recognizes errors of its other copy if ESM and CommonJS are both loaded", () => {
     const { folder } = install(["eventemitter3"]);
     expect(run(folder, ["copies.mjs"])).toEqual({ status: 0, output: "ran both copies" });
   });

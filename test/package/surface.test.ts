@@ -1,4 +1,4 @@
-// The surface of each entry: every exported name and what it is. A change of it shows in review as a change of a file.
+// The surface of each entry: every exported name and its kind. A change of it shows in review as a change of a file.
 
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
@@ -45,16 +45,16 @@ function namesOf(loaded: unknown): readonly string[] {
 describe.for(entries)("$specifier", ({ name }) => {
   const surface = readSurface(`dist/${name}.d.ts`);
 
-  it("exports what it is known to export", async () => {
+  it("exports the names and kinds of its snapshot", async () => {
     const lines = surface.map((exported) => `${exported.kind} ${exported.name}\n`);
     await expect(lines.join("")).toMatchFileSnapshot(`surface/${name}.txt`);
   });
 
-  it("gives CommonJS the same types", () => {
+  it("has the same types for CommonJS", () => {
     expect(readSurface(`dist/${name}.d.cts`)).toEqual(surface);
   });
 
-  it("has a value for each export that is one, as ESM and as CommonJS", async () => {
+  it("exports all of its values as ESM and as CommonJS", async () => {
     const expected = surface.filter(({ kind }) => values.has(kind)).map((exported) => exported.name);
     const esm: unknown = await import(pathToFileURL(resolve(`dist/${name}.js`)).href);
     const cjs: unknown = createRequire(import.meta.url)(resolve(`dist/${name}.cjs`));

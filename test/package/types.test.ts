@@ -35,7 +35,7 @@ async function compile(folder: string, parameters: readonly string[]): Promise<s
   );
 }
 
-describe.concurrent("the published types", () => {
+describe.concurrent("published types", () => {
   it("have a program for each entry", () => {
     expect([...programs].sort()).toEqual(entries.map(({ name }) => name).sort());
   });
@@ -43,7 +43,7 @@ describe.concurrent("the published types", () => {
   it.for<[resolution: string, module: string, endings: readonly string[]]>([
     ["node16", "node16", [".mts", ".cts"]],
     ["bundler", "preserve", [".ts"]],
-  ])("fit what users write, with the resolution of %s", async ([resolution, module, endings]) => {
+  ])("compile in programs of users with %s resolution", async ([resolution, module, endings]) => {
     const folder = install([...imported, ...beside, "@types/node"]);
     const files = endings.flatMap((ending) =>
       programs.map((name) => {
@@ -52,12 +52,12 @@ describe.concurrent("the published types", () => {
         return file;
       }),
     );
-    // Without the declarations of others: the SDK's alone take ten seconds.
+    // Skips the declarations of other packages: those of the SDKs alone take ten seconds.
     const flags = ["--module", module, "--moduleResolution", resolution, "--types", "node", "--skipLibCheck"];
     expect(await compile(folder, [...flags, ...files])).toBe("");
   });
 
-  it("have no error of their own, without an SDK", async () => {
+  it("compile without any SDK", async () => {
     const folder = install(imported);
     const declarations = entries.flatMap(({ name }) => [`${name}.d.ts`, `${name}.d.cts`]);
     const paths = declarations.map((name) => `node_modules/turnwright/dist/${name}`);

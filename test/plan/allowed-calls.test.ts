@@ -5,8 +5,8 @@ import { finish, type MockPart, type MockMessage, providerMetadata, text, toolCa
 import { outcomesOf } from "../loop/play.ts";
 import { add, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
-describe("a planned iteration", () => {
-  it("asks for the answer at once where there is nothing to plan with", async () => {
+describe("withPlanner: allowed calls", () => {
+  it("requests the answer at once if no tool may be called", async () => {
     for (const more of [{ tools: [] }, { tools: [add], toolChoice: "none" as const }]) {
       const { result, model } = plan([text("Hello.")], more);
       expect([(await result).text, model.calls]).toEqual(["Hello.", 1]);
@@ -16,7 +16,7 @@ describe("a planned iteration", () => {
     expect(shownTo(model.requests[0]).available_tools).toMatchObject([{ tool_name: "look", description: "look" }]);
   });
 
-  it("runs no other tool than the one that was chosen", async () => {
+  it("runs only the tool that toolChoice names", async () => {
     const chosen = { toolChoice: { name: "look" } } as const;
     const { result, model } = plan(
       [execute(command("add"), command("look")), execute(command("look")), respond, text("Quiet.")],
@@ -30,7 +30,7 @@ describe("a planned iteration", () => {
     expect((await stubborn.result).reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
   });
 
-  it("leaves out what a provider wrote of an answer with calls in it, and keeps it of one without", async () => {
+  it("drops the provider metadata of an answer only if it has calls", async () => {
     const turn = (...more: readonly MockPart[]): MockMessage => [providerMetadata({ mark: 1 }), text("Hm."), ...more];
     const marks = async (...turns: readonly MockMessage[]): Promise<readonly unknown[]> => {
       const { messages } = await plan([respond, ...turns]).result;
@@ -44,7 +44,7 @@ describe("a planned iteration", () => {
     expect(await marks(turn(toolCall("look"), finish("paused")), [text("Well.")])).toEqual([planned]);
   });
 
-  it("leaves out the calls that a model makes up in its plan or its answer", async () => {
+  it("ignores calls that the model adds to its plan or answer", async () => {
     const { result, model } = plan([
       [respond, toolCall("look")],
       [text("Hm."), toolCall("look"), finish("tool-calls")],

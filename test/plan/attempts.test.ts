@@ -1,4 +1,4 @@
-// Attempts at a plan or an answer, with wrappers around and without: what they took is counted, at the price of who made them.
+// Attempts at a plan or an answer, with and without wrappers: their usage counts, at the price of the model that made them.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Pricing, type Provider, withFallback, withRetry } from "turnwright";
@@ -21,7 +21,7 @@ import { add, command, execute, look, respond } from "./plan-stage.ts";
 const pricing: Pricing = ({ totalTokens }, { model }) => (model === "dear" ? totalTokens : totalTokens / 4);
 const took = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const busy = fail({ status: 529 });
-/** A plan that asks for the answer, to be read to its end. */
+/** A plan that asks for the answer and reports its usage. */
 const asks: MockMessage = [respond, took(3)];
 const runs: MockMessage = [execute(command("look")), took(5)];
 const answers: MockMessage = [text("Done."), took(7)];
@@ -51,38 +51,38 @@ const answered = { said: "Done.", kind: "answered", ran: 1, records: 1 };
 describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provider]>([
   ["inside", (...turns) => plans(retry(cheap(...turns)))],
   ["outside", (...turns) => retry(plans(cheap(...turns)))],
-])("withRetry %s of withPlanner", ([where, wrap]) => {
-  it("counts an attempt at a plan that is taken back", async () => {
+])("withRetry %s withPlanner", ([where, wrap]) => {
+  it("counts the usage of a discarded plan", async () => {
     const { facts } = await run(wrap([took(2), busy], runs, asks, answers));
     expect(facts).toEqual({ ...answered, tokens: 2 + 5 + 3 + 7, costUSD: 17 / 4, discarded: 1 });
   });
 
-  it("counts an attempt at the answer that is taken back; outside, the plan before it is made again", async () => {
+  it("counts the usage of a discarded answer, and of its second plan if outside", async () => {
     const turns = where === "inside" ? [runs, asks, [took(2), busy], answers] : [runs, asks, [took(2), busy], asks, answers];
     const { facts } = await run(wrap(...turns));
     const tokens = where === "inside" ? 5 + 3 + 2 + 7 : 5 + 3 + 2 + 3 + 7;
     expect(facts).toEqual({ ...answered, tokens, costUSD: tokens / 4, discarded: 1 });
   });
 
-  it("counts a plan that breaks off; outside, it is made again, because nobody has heard of it", async () => {
+  it("counts the usage of a plan that breaks off, and retries it if outside", async () => {
     const { facts } = await run(wrap(failing, runs, asks, answers));
     const error = { kind: "provider-error", tokens: 2, costUSD: 2 / 4, discarded: 0, ran: 0 };
     expect(facts).toMatchObject(where === "inside" ? error : { ...answered, tokens: 17, costUSD: 17 / 4, discarded: 1 });
   });
 
-  it("takes nothing back that a user has heard", async () => {
+  it("discards no text that the user has received", async () => {
     const { facts } = await run(wrap(runs, asks, [text("Do"), took(2), busy]));
     expect(facts).toMatchObject({ said: "Do", kind: "provider-error", tokens: 5 + 3 + 2, discarded: 0 });
   });
 
-  it("ends with an error that stays, after all attempts at a plan", async () => {
+  it("ends with provider-error after all attempts at a plan", async () => {
     const { facts } = await run(wrap(busy, busy, busy));
     expect(facts).toMatchObject({ kind: "provider-error", ran: 0, discarded: 2 });
   });
 });
 
-describe("withFallback inside of withPlanner", () => {
-  it("has each request answered by who can, and priced by who did", async () => {
+describe("withFallback inside withPlanner", () => {
+  it("prices each request by the model that answered it", async () => {
     const a = dear(failing, asks, [text("Do"), took(2), busy]);
     const b = cheap(runs, answers);
     const { facts, result } = await run(plans(withFallback([a, b])));
@@ -94,14 +94,14 @@ describe("withFallback inside of withPlanner", () => {
     ]);
   });
 
-  it("prices a plan by who made it where another one answers without a failure between", async () => {
+  it("prices a plan by its own model if another model answers", async () => {
     const a = dear([busy], answers);
     const b = cheap(asks);
     const { facts } = await run(plans(withFallback([a, b])));
     expect(facts).toMatchObject({ said: "Done.", tokens: 3 + 7, costUSD: 3 / 4 + 7 });
   });
 
-  it("forgets what a plan had said when it is taken back", async () => {
+  it("forgets the commands of a discarded plan", async () => {
     const half = '{"next_action":"execute","execution_commands":[{"tool_name":"add"},';
     const a = dear([text(half), took(2), busy]);
     const { facts } = await run(plans(withFallback([a, cheap(asks, answers)])));
@@ -109,7 +109,7 @@ describe("withFallback inside of withPlanner", () => {
   });
 });
 
-it("an attempt that nobody has said the begin of is taken back too", async () => {
+it("withPlanner: discards an attempt that had no attempt-start", async () => {
   const error = { name: "ProviderError", code: "overloaded", message: "Busy.", retryable: true } as const;
   const again = chunk({ type: "attempt-discarded", attempt: 1, error });
   const half = text('{"next_action":"execute","execution_commands":[{"tool_name":"add"},');
@@ -117,8 +117,8 @@ it("an attempt that nobody has said the begin of is taken back too", async () =>
   expect(facts).toMatchObject({ said: "Done.", ran: 0, tokens: 2 + 3 + 7, discarded: 1 });
 });
 
-describe("withFallback outside of withPlanner", () => {
-  it("asks the next one for a plan of its own, and the rounds so far go along", async () => {
+describe("withFallback outside withPlanner", () => {
+  it("requests a new plan from the next provider and sends it the finished rounds", async () => {
     const a = dear(runs, failing);
     const b = cheap(asks, answers);
     const { facts } = await run(withFallback([plans(a), plans(b)]));
@@ -126,14 +126,14 @@ describe("withFallback outside of withPlanner", () => {
     expect(JSON.stringify(b.requests[1]?.messages)).toContain("a quiet place");
   });
 
-  it("takes back an answer that breaks off, with the plan before it", async () => {
+  it("discards an answer that breaks off together with its plan", async () => {
     const a = dear(asks, [text("Do"), took(2), busy], busy);
     const { facts, recording } = await run(withFallback([plans(a), plans(cheap(runs, asks, answers))]));
     expect(facts).toMatchObject({ ...answered, costUSD: 3 + 2 + (5 + 3 + 7) / 4, discarded: 2 });
     expect(recording.of("text-delta").map(({ text: said }) => said)).toEqual(["Do", "Done."]);
   });
 
-  it("may have one that calls tools by itself beside it", async () => {
+  it("falls back to a provider that calls tools itself", async () => {
     const own = cheap(answers);
     const { facts } = await run(withFallback([plans(dear(runs, busy)), own]));
     expect(facts).toMatchObject({ ...answered, tokens: 12, costUSD: 5 + 7 / 4 });
@@ -141,36 +141,36 @@ describe("withFallback outside of withPlanner", () => {
     expect([roles, own.requests[0]?.tools.length]).toEqual([["user", "assistant", "tool"], 2]);
   });
 
-  it("asks the next one where a plan cannot be read", async () => {
+  it("calls the next provider if a plan cannot be read", async () => {
     const a = dear([text("No."), took(1)], [text("No."), took(1)], [text("No."), took(1)]);
     const { facts } = await run(withFallback([plans(a), cheap(answers)]));
     expect(facts).toMatchObject({ said: "Done.", tokens: 3 + 7, costUSD: 3 + 7 / 4, discarded: 1 });
   });
 });
 
-describe("what a planned run may cost", () => {
-  it("ends it before the next round would cross it", async () => {
+describe("withPlanner: cost of a run", () => {
+  it("limits.maxCostUSD ends the run before the next round would exceed it", async () => {
     const model = dear(runs, runs, runs, runs);
     const { facts, result } = await run(plans(model), { limits: { maxCostUSD: 12 } });
     expect(facts).toMatchObject({ kind: "max-cost", tokens: 10, costUSD: 10, ran: 2, records: 2 });
     expect([model.calls, (await result).reason]).toEqual([2, { kind: "max-cost", limitUSD: 12, spentUSD: 10, expectedUSD: 5 }]);
   });
 
-  it("counts the attempts that were taken back in a round", async () => {
+  it("limits.maxCostUSD counts discarded attempts", async () => {
     const model = dear([took(2), busy], runs, runs);
     const { facts } = await run(plans(retry(model)), { limits: { maxCostUSD: 13 } });
     expect([model.calls, facts]).toMatchObject([2, { kind: "max-cost", costUSD: 7 }]);
   });
 
-  it("is not known where nobody says what a round took", async () => {
+  it("limits.maxCostUSD ends the run with cost-unknown if a round reports no usage", async () => {
     const { facts } = await run(plans(dear(execute(command("look")))), { limits: { maxCostUSD: 13 } });
     expect(facts).toMatchObject({ kind: "cost-unknown", ran: 1 });
   });
 
   it.for<[what: string, closesEarly: boolean, plan: MockMessage]>([
     ["was closed early", true, respond],
-    ["has said its tokens", false, asks],
-  ])("counts an answer that says nothing of its tokens, behind a plan that %s", async ([, closesEarly, planned]) => {
+    ["reported its usage", false, asks],
+  ])("includes an estimate for an answer without usage after a plan that %s", async ([, closesEarly, planned]) => {
     const silent = dear(planned, text("Four."));
     const told = dear(planned, [text("Four."), took(0)]);
     const provider = (model: Provider): Provider => withPlanner(model, { closesEarly });
@@ -181,13 +181,13 @@ describe("what a planned run may cost", () => {
   });
 });
 
-it("a refusal to plan is the run's, whoever wraps it", async () => {
+it("withPlanner: a filtered plan ends the run with content-filter, even with withRetry inside", async () => {
   const { result } = await run(plans(retry(cheap([text("I will not."), finish("content-filter"), took(1)]))));
   expect((await result).reason.kind).toBe("content-filter");
 });
 
-describe("what an attempt wrote", () => {
-  it("is forgotten with an answer that is taken back", async () => {
+describe("withPlanner: provider metadata of an attempt", () => {
+  it("is dropped with a discarded answer", async () => {
     const a = dear(respond, [providerMetadata({ mark: 1 }), text("Do"), busy]);
     const { result } = await run(plans(withFallback([a, cheap([providerMetadata({ mark: 2 }), text("Done.")])])));
     expect((await result).messages.at(-1)).toMatchObject({
@@ -196,7 +196,7 @@ describe("what an attempt wrote", () => {
     });
   });
 
-  it("stays of the plan where only the answer is asked for again", async () => {
+  it("is kept for the plan if only the answer is retried", async () => {
     const { result } = await run(plans(retry(dear(respond, busy, text("Done.")))));
     expect((await result).messages.at(-1)).toMatchObject({
       content: [{ text: "Done." }],
@@ -205,26 +205,26 @@ describe("what an attempt wrote", () => {
   });
 });
 
-describe("requests that do not say what they took", () => {
+describe("withPlanner: requests without usage", () => {
   it.for<[what: string, ...turns: MockMessage[]]>([
-    ["a plan beside its answer", respond, answers],
-    ["an answer beside its plan", asks, text("Done.")],
-    ["a plan that could not be read", text("no plan"), asks, answers],
-    ["a plan behind one that could not be read", [text("no plan"), took(3)], respond, answers],
-  ])("are estimated where others do: %s", async ([, ...turns]) => {
+    ["a plan before its answer", respond, answers],
+    ["an answer after its plan", asks, text("Done.")],
+    ["an unreadable plan", text("no plan"), asks, answers],
+    ["a plan after an unreadable one", [text("no plan"), took(3)], respond, answers],
+  ])("are estimated if other requests report theirs: %s", async ([, ...turns]) => {
     const { result } = await run(plans(dear(...turns)));
     const { usage: used, costUSD } = await result;
     expect(used.totalTokens).toBeGreaterThan(3 + 7);
     expect(costUSD).toBe(used.totalTokens);
   });
 
-  it("are estimated once, however often the others say what they took", async () => {
+  it("are estimated once even if another request reports usage twice", async () => {
     const once = await run(plans(dear(respond, answers)));
     const twice = await run(plans(dear(respond, [text("Done."), took(7), took(7)])));
     expect(twice.facts).toEqual(once.facts);
   });
 
-  it("are not known where none of them says it", async () => {
+  it("leave usage and cost unknown if no request reports usage", async () => {
     const { facts } = await run(plans(dear(text("no plan"), respond, text("Done."))));
     expect(facts).toMatchObject({ tokens: 0, costUSD: undefined });
   });

@@ -1,4 +1,4 @@
-// Requests that do not say what they took: beside others that do they are estimated, or a limit of cost would not hold.
+// Requests without usage are estimated if other requests report theirs, or a limit of cost would not hold.
 
 import { describe, expect, it } from "vitest";
 import { type Message, type Pricing, type Provider, providerError, type Usage, withFallback, withRetry } from "turnwright";
@@ -34,20 +34,20 @@ async function bill(provider: Provider, messages?: readonly Message[]): Promise<
 }
 
 it.for<[what: string, create: () => Provider]>([
-  ["a plan beside its answer", () => reads(silent("a", [respond, [text("Hello."), spent]]))],
-  ["an answer beside its plan", () => reads(silent("a", [[respond, spent], text("Hello.")]))],
-  ["a plan that could not be read", () => reads(silent("a", [text("no plan"), [respond, spent], [text("Hello."), spent]]))],
-  ["a plan behind one", () => reads(silent("a", [[text("no plan"), spent], respond, [text("Hello."), spent]]))],
+  ["a plan before its answer", () => reads(silent("a", [respond, [text("Hello."), spent]]))],
+  ["an answer after its plan", () => reads(silent("a", [[respond, spent], text("Hello.")]))],
+  ["an unreadable plan", () => reads(silent("a", [text("no plan"), [respond, spent], [text("Hello."), spent]]))],
+  ["a plan after an unreadable one", () => reads(silent("a", [[text("no plan"), spent], respond, [text("Hello."), spent]]))],
   [
-    "a plan by another model than answers",
+    "a plan by another model than the answer",
     () => reads(withFallback([silent("a", [busy, [text("Hello."), spent]]), silent("b", [respond])])),
   ],
   [
-    "an answer by another model than plans",
+    "an answer by another model than the plan",
     () => reads(withFallback([silent("a", [busy, text("Hello.")]), silent("b", [[respond, spent]])])),
   ],
-  ["a plan before an answer that is taken back", () => reads(withRetry(silent("a", [respond, busy, [text("Hello."), spent]])))],
-])("%s is estimated", async ([, create]) => {
+  ["a plan before a discarded answer", () => reads(withRetry(silent("a", [respond, busy, [text("Hello."), spent]])))],
+])("withPlanner: estimates the usage of %s", async ([, create]) => {
   const { used, costUSD } = await bill(create());
   expect(used.totalTokens).toBeGreaterThan(10);
   expect(costUSD).toBe(used.totalTokens);
@@ -55,11 +55,11 @@ it.for<[what: string, create: () => Provider]>([
 
 it.for<[what: string, create: () => Provider]>([
   [
-    "broke off, and was taken back",
+    "broke off and was discarded",
     () => reads(withFallback([silent("a", [[text(`{"n":"${long}`), busy]]), silent("b", [[respond, spent], text("Hi.")])])),
   ],
   [
-    "broke off with an error",
+    "broke off with an error chunk",
     () =>
       reads(
         silent("a", [
@@ -70,7 +70,7 @@ it.for<[what: string, create: () => Provider]>([
       ),
   ],
   [
-    "broke off with a throw",
+    "broke off with a thrown error",
     () =>
       reads(
         silent("a", [
@@ -80,7 +80,7 @@ it.for<[what: string, create: () => Provider]>([
       ),
   ],
   [
-    "was an answer",
+    "was part of a broken answer",
     () =>
       reads(
         silent("a", [
@@ -89,45 +89,45 @@ it.for<[what: string, create: () => Provider]>([
         ]),
       ),
   ],
-  ["was thought about first", () => withPlanner(silent("a", [[reasoning(long), respond], text("Hi.")]))],
-])("what was written is estimated where it %s", async ([, create]) => {
+  ["is reasoning before a plan", () => withPlanner(silent("a", [[reasoning(long), respond], text("Hi.")]))],
+])("withPlanner: estimates the tokens of output that %s", async ([, create]) => {
   const { used } = await bill(create());
   expect(used.outputTokens).toBeGreaterThanOrEqual(1_000);
 });
 
-describe("an estimate", () => {
+describe("withPlanner: estimated usage", () => {
   it.for<[planner: string, what: string, a: MockScript, b: MockScript]>([
-    ["a", "another one answers", [respond, busy], [[text("Hello."), spent]]],
-    ["b", "another one had been asked first", [busy, [text("Hello."), spent]], [respond]],
-  ])("is priced as what %s writes, where %s", async ([planner, , a, b]) => {
+    ["a", "another model answers", [respond, busy], [[text("Hello."), spent]]],
+    ["b", "another model was tried first", [busy, [text("Hello."), spent]], [respond]],
+  ])("is priced for model %s if %s", async ([planner, , a, b]) => {
     const provider = reads(withFallback([silent("a", a), silent("b", b)]));
     const pricing: Pricing = ({ totalTokens }, { model }) => (model === planner ? totalTokens : 0);
     const { usage: used, costUSD } = await play([], { provider, tools: [add], pricing }).result;
     expect(costUSD).toBe(used.totalTokens - 10);
   });
 
-  it("is made once, however often the others say what they took", async () => {
+  it("is added once even if another request reports usage twice", async () => {
     const [once, twice] = await Promise.all(
       [[spent], [spent, spent]].map((said) => bill(reads(silent("a", [respond, [text("Hello."), ...said]])))),
     );
     expect(twice).toEqual(once);
   });
 
-  it("is not made where none of them says it", async () => {
+  it("is not added if no request reports usage", async () => {
     expect(await bill(reads(silent("a", [text("no plan"), respond, text("Hello.")])))).toMatchObject({
       used: { totalTokens: 0 },
       costUSD: undefined,
     });
   });
 
-  it("leaves the bytes of images out", async () => {
+  it("ignores the bytes of images", async () => {
     const image = { type: "image", mediaType: "image/png", data: "A".repeat(1_000_000) } as const;
     const { used } = await bill(withPlanner(silent("a", [respond, text("Hello.")])), [{ role: "user", content: [image] }]);
     expect(used.inputTokens).toBeGreaterThan(100);
     expect(used.inputTokens).toBeLessThan(1_000);
   });
 
-  it("is never less than what was said", async () => {
+  it("is never less than the reported usage", async () => {
     const said = chunk({ type: "usage", usage: { inputTokens: 5, outputTokens: 9, totalTokens: 100 }, mode: "snapshot" });
     const { used } = await bill(
       withPlanner(
@@ -141,7 +141,7 @@ describe("an estimate", () => {
   });
 });
 
-it("a provider that leaves a count out has its others counted", async () => {
+it("withPlanner: counts the other fields of a usage that lacks one", async () => {
   const half = chunk({ type: "usage", usage: { inputTokens: 10 } as Usage, mode: "snapshot" });
   const { used } = await bill(
     reads(
@@ -154,7 +154,7 @@ it("a provider that leaves a count out has its others counted", async () => {
   expect(used).toMatchObject({ inputTokens: 20, outputTokens: 20, totalTokens: 40 });
 });
 
-it("of one model in two families all tokens are counted", async () => {
+it("withPlanner: counts the tokens of one model in two families", async () => {
   const as = (family: string, script: MockScript): Provider => createMockProvider(script, { model: "m", family, usage: false });
   const { used, costUSD } = await bill(
     reads(withFallback([as("x", [busy, [text("Hello."), spent]]), as("y", [[respond, spent]])])),
@@ -162,7 +162,7 @@ it("of one model in two families all tokens are counted", async () => {
   expect([used.totalTokens, costUSD]).toEqual([20, 20]);
 });
 
-it("thoughts about the plan and about the answer are parted", async () => {
+it("withPlanner: separates the reasoning of the plan from that of the answer", async () => {
   const model = createMockProvider([
     [reasoning("Tools? "), reasoning("No."), respond],
     [reasoning("Greet."), text("Hello."), finish("stop")],

@@ -22,7 +22,7 @@ const iterationsIn = ({ records }: DurableStore): readonly number[] =>
 const finishedIn = ({ records }: DurableStore): readonly string[] =>
   [...records.keys()].filter((key) => key.includes("/tool/")).map((key) => `planned/${key}`);
 
-/** Lives over a store; checks in each that nothing recorded is done again. */
+/** Runs all processes over a store, and checks that none of them repeats a recorded step. */
 async function liveOver(
   store: DurableStore,
   fateOf: (life: number) => Parameters<DurableStore["open"]>[0],
@@ -51,7 +51,7 @@ const quietStore = createDurableStore();
 const undisturbed = await liveOn(() => quietStore.open());
 const isCrashed = ({ result }: Lived): boolean => result instanceof Crash;
 
-it("an undisturbed run is drained, asks, and answers", () => {
+it("withPlanner: an undisturbed run is drained, awaits approval, and answers", () => {
   expect(undisturbed.map(({ result }) => (result instanceof Crash ? "crash" : result.reason.kind))).toEqual([
     "drained",
     "approval-required",
@@ -74,8 +74,8 @@ it("an undisturbed run is drained, asks, and answers", () => {
   });
 });
 
-describe.for([0, 1, 2])("a process that dies in life %d", (life) => {
-  it("after any of its records is followed by one that comes to the same end", async () => {
+describe.for([0, 1, 2])("withPlanner: process %d dies after any of its records", (life) => {
+  it("the last process ends with the same result", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
       const lives = await liveOver(store, (index) => (index === life ? { afterRecords } : {}), safe);
@@ -84,7 +84,7 @@ describe.for([0, 1, 2])("a process that dies in life %d", (life) => {
     }
   });
 
-  it("runs no tool twice that may not be", async () => {
+  it("no tool runs twice", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
       const lives = await liveOver(store, (index) => (index === life ? { afterRecords } : {}));
@@ -97,7 +97,7 @@ describe.for([0, 1, 2])("a process that dies in life %d", (life) => {
 });
 
 it.for([0, 1, 2])(
-  "a process that dies in iteration %d while it asks, asks for that iteration again, and for no other",
+  "withPlanner: after a crash during a request of iteration %d, only that iteration is repeated",
   async (iteration) => {
     const store = createDurableStore();
     const died = new Set<string>();
@@ -113,7 +113,7 @@ it.for([0, 1, 2])(
   },
 );
 
-it("a process that dies between two rounds is followed by a plan that knows what the first one gave", async () => {
+it("withPlanner: after a crash between two rounds, the next plan gets the recorded results", async () => {
   const store = createDurableStore();
   const turns: readonly MockMessage[] = [execute(command("look")), respond, text("Done.")];
   const first = plan(turns, { journal: store.open({ within: "i1/inbox" }), runId: "between" });
@@ -129,7 +129,7 @@ it("a process that dies between two rounds is followed by a plan that knows what
   expect([result.text, second.model.calls, planLogs(result).length]).toEqual(["Done.", 2, 1]);
 });
 
-it("a replay asks nobody and runs nothing", async () => {
+it("withPlanner: a replay sends no request and runs no tool", async () => {
   const store = createDurableStore();
   const lives = await liveOn(() => store.open());
   const size = store.records.size;
@@ -137,7 +137,7 @@ it("a replay asks nobody and runs nothing", async () => {
   expect([recalled.asked, recalled.ran, comesTo([recalled]), store.records.size]).toEqual([[], [], comesTo(lives), size]);
 });
 
-it("a run over a file goes on in process after process", async () => {
+it("withPlanner: a run over a file journal continues across three processes", async () => {
   const path = join(makeFolder(), "planned.jsonl");
   const lives = await liveOn(() => fileJournal(path, { fsync: false }));
   expect(lives.map(({ asked, ran }) => [asked.join(""), ran.length])).toEqual([
@@ -158,12 +158,12 @@ const slowly = (first: string, rest: string): MockMessage => [text(first), wait(
 describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockMessage[]]>([
   ["in the middle of a plan", [execute(command("look")), slowly('{"next_action":', '"response"}')], [respond, text("Done.")]],
   ["in the middle of an answer", [execute(command("look")), respond, slowly("Do", "ne.")], [respond, text("Done.")]],
-])("a run that is ended %s", ([, turns, rest]) => {
+])("withPlanner: a run that ends %s", ([, turns, rest]) => {
   it.for<[verb: string, act: Parameters<typeof leave>[0]["act"]]>([
     ["stop", ({ control }) => control.stop()],
     ["kill", ({ control }) => control.kill()],
     ["abort", ({ abort }) => abort.abort()],
-  ])("by %s plans and answers anew where it is reopened", async ([, act]) => {
+  ])("plans and answers again with retry-last after %s", async ([, act]) => {
     const { result: ended, playing } = await leave({ turns, act });
     const { runId } = playing.options;
     const model = createMockProvider(rest);
@@ -173,7 +173,7 @@ describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockM
     expect([resumed.toolCallsExecuted, planLogs(resumed).length]).toEqual([1, 1]);
   });
 
-  it("by a stop ends as it did where it is only looked at again", async () => {
+  it("has the same result in a replay after stop", async () => {
     const { result: ended, playing } = await leave({ turns, act: ({ control }) => control.stop() });
     const { runId } = playing.options;
     const model = createMockProvider([]);

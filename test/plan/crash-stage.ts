@@ -1,4 +1,4 @@
-// A planned run of two rounds that is drained, asks somebody, and whose process may die at any point.
+// A planned run of two rounds that is drained and awaits approval, and whose process may die at any point.
 
 import {
   createLoopControl,
@@ -23,7 +23,7 @@ const rounds: readonly MockMessage[] = [
   respond,
 ];
 
-/** Returns the turn of the model for a request. It does not depend on the process that asks. */
+/** Returns the message of the model for a request. It does not depend on the process. */
 function turnFor(request: ModelRequest): MockMessage | undefined {
   return asksForPlan(request) ? rounds[Number(shownTo(request)["round_index"])] : text("Done.");
 }
@@ -81,7 +81,7 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
   const progress = { isOver: false };
   const onEnd = (): void => void (progress.isOver = true);
   ended.then(onEnd, onEnd);
-  // Over and over, because a journal in a file takes its own time.
+  // Repeated, because a file journal takes real time.
   while (!progress.isOver) await clock.runAll();
   const result = await ended;
   expect([clock.pending, model.active]).toEqual([0, 0]);

@@ -5,7 +5,7 @@ import { withPlanner } from "turnwright/plan";
 import { play, tool } from "../loop/play.ts";
 import { asksForPlan, plan, respond } from "./plan-stage.ts";
 
-/** A model that counts what was read of it, and notes how it was left. */
+/** A model that counts the chunks that were read and the streams that were left. */
 function counting(chunks: readonly ModelChunk[], answer: string): { provider: Provider; read: number[]; left: number } {
   const state = { read: [] as number[], left: 0 };
   const provider: Provider = {
@@ -35,18 +35,18 @@ function counting(chunks: readonly ModelChunk[], answer: string): { provider: Pr
 
 const pieces = (whole: string): readonly ModelChunk[] => [...whole].map((piece) => ({ type: "text-delta", text: piece }));
 
-describe("a plan that says response", () => {
+describe("withPlanner: options.closesEarly", () => {
   const long = JSON.stringify({ next_action: "response", execution_commands: [], remark: "x".repeat(1_000) });
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
   const known = '{"next_action":"response",'.length;
 
-  it("is read no further than that, and closed", async () => {
+  it("closes a plan by default once it says response", async () => {
     const model = counting(chunks, "Hello.");
     const { result } = play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);
   });
 
-  it("is read to its end where that is wanted", async () => {
+  it("reads a plan to its end if false", async () => {
     const model = counting(chunks, "Hello.");
     const provider = withPlanner(model.provider, { closesEarly: false });
     const { result } = play([], { provider, tools: [tool("t", () => 1)] });
@@ -54,35 +54,38 @@ describe("a plan that says response", () => {
   });
 });
 
-it.for([true, false])("a plan that says response and then execute runs nothing, closed early or not: %s", async (closesEarly) => {
-  const twice = text('{"next_action":"response","next_action":"execute","tool_command":{"tool_name":"look"}}');
-  const { result, model } = plan([twice, text("Hello.")], {}, { closesEarly });
-  const { text: said, toolCallsExecuted } = await result;
-  expect([said, toolCallsExecuted, model.calls]).toEqual(["Hello.", 0, 2]);
-});
+it.for([true, false])(
+  "withPlanner: a plan that says response and then execute runs nothing (closesEarly: %s)",
+  async (closesEarly) => {
+    const twice = text('{"next_action":"response","next_action":"execute","tool_command":{"tool_name":"look"}}');
+    const { result, model } = plan([twice, text("Hello.")], {}, { closesEarly });
+    const { text: said, toolCallsExecuted } = await result;
+    expect([said, toolCallsExecuted, model.calls]).toEqual(["Hello.", 0, 2]);
+  },
+);
 
-it("a plan that is only spoken of closes nothing", async () => {
+it("withPlanner: does not close a text early that only quotes a plan", async () => {
   const quoted = 'I could say {"next_action":"response"}, but ';
   const { result, model } = plan([text(`${quoted}{"next_action":"execute"}`), respond, text("Hello.")]);
   expect([(await result).text, model.calls]).toEqual(["Hello.", 3]);
 });
 
 it.for<[what: string, plan: string]>([
-  ["an action of another kind", '{"next_action":"respond","execution_commands":[]}'],
-  ["the word elsewhere", '{"remark":"next_action: response","execution_commands":[]}'],
-  ["the word deeper inside", '{"execution_commands":[],"state":{"next_action":"response"}}'],
-])("%s closes nothing", async ([, text_]) => {
+  ["an unknown action", '{"next_action":"respond","execution_commands":[]}'],
+  ["response in another field", '{"remark":"next_action: response","execution_commands":[]}'],
+  ["a nested next_action", '{"execution_commands":[],"state":{"next_action":"response"}}'],
+])("withPlanner: does not close a plan early for %s", async ([, text_]) => {
   const chunks: readonly ModelChunk[] = [...pieces(text_), { type: "finish", reason: "stop" }];
   const model = counting(chunks, "Hello.");
   await play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] }).result;
   expect(model.read).toEqual([chunks.length, 2]);
 });
 
-describe("the tokens of a plan that was closed", () => {
+describe("withPlanner: usage of a plan that was closed early", () => {
   const spent = usage({ inputTokens: 50, outputTokens: 9 });
   const late: readonly MockPart[] = [respond, wait(5), spent];
 
-  it("are estimated where the service had not said them", async () => {
+  it("is estimated if the service has not reported it", async () => {
     const { result, clock } = plan([late, [text("Hello."), spent]], { pricing: ({ totalTokens }) => totalTokens / 100 });
     await clock.advance(100);
     const { usage: used, costUSD } = await result;
@@ -91,7 +94,7 @@ describe("the tokens of a plan that was closed", () => {
     expect(costUSD).toBeCloseTo(used.totalTokens / 100, 9);
   });
 
-  it("are what the service had said, where that is more", async () => {
+  it("is the reported usage if that is higher", async () => {
     const { result, clock } = plan([
       [usage({ inputTokens: 5_000, outputTokens: 100 }), ...late],
       [text("Hello."), spent],

@@ -1,4 +1,4 @@
-// Models and planners that do not listen: the run ends in time, and whatever can be left is left.
+// Models and planners that ignore their signal: the run ends in time and closes every stream that it can.
 
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, ModelChunk } from "turnwright";
@@ -17,7 +17,7 @@ const finished: ModelChunk = { type: "finish", reason: "stop" };
 const places: readonly (readonly [where: string, turns: readonly (readonly ModelChunk[])[]])[] = [
   ["before a plan", [[]]],
   ["in the middle of a plan", [[said('{"next_action":')]]],
-  ["in a plan that is asked for again", [[said("No."), finished], [said('{"next_action":')]]],
+  ["in a repeated plan", [[said("No."), finished], [said('{"next_action":')]]],
   ["before the answer", [[asksForAnswer], []]],
   ["in the middle of the answer", [[asksForAnswer], [said("Here ")]]],
 ];
@@ -31,8 +31,8 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
 
 const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
 
-describe.for(places)("a deaf model %s", ([where, turns]) => {
-  it.for(verbs)("is left at once by %s", async ([, act, kind]) => {
+describe.for(places)("withPlanner: a model that stops responding %s", ([where, turns]) => {
+  it.for(verbs)("is left at once on %s", async ([, act, kind]) => {
     const listeners = countListeners();
     const model = createDeafModel(turns);
     const playing = playOver(model);
@@ -47,7 +47,7 @@ describe.for(places)("a deaf model %s", ([where, turns]) => {
     listeners.stop();
   });
 
-  it("is given up by the limits of silence", async () => {
+  it("ends the run at firstChunkMs or streamIdleMs", async () => {
     const model = createDeafModel(turns);
     const playing = playOver(model, () => ({ timeouts }));
     await playing.clock.runAll();
@@ -61,7 +61,7 @@ describe.for(places)("a deaf model %s", ([where, turns]) => {
     expect(model.left).toBe(turns.filter((turn) => !turn.includes(finished)).length);
   });
 
-  it("is given up by the wall clock", async () => {
+  it("ends the run at limits.wallClockMs", async () => {
     const model = createDeafModel(turns);
     const playing = playOver(model, () => ({ timeouts, limits: { wallClockMs: 700 } }));
     await playing.clock.runAll();
@@ -79,9 +79,9 @@ it.for<[how: string, onLeft: () => unknown]>([
     },
   ],
   ["rejects", () => Promise.reject(new Error("no"))],
-  ["answers nothing", () => undefined],
+  ["returns nothing", () => undefined],
   [
-    "answers with a broken promise",
+    "returns a broken promise",
     () =>
       thenable({
         value: () => {
@@ -89,14 +89,14 @@ it.for<[how: string, onLeft: () => unknown]>([
         },
       }),
   ],
-])("a plan whose closing %s is followed by its answer", async ([, onLeft]) => {
+])("withPlanner: requests the answer even if closing the plan %s", async ([, onLeft]) => {
   const model = createDeafModel([[asksForAnswer], [said("Here."), finished]], onLeft);
   const playing = playOver(model);
   await playing.clock.flush();
   expect([(await playing.result).text, playing.endedAt(), model.left]).toEqual(["Here.", 0, 1]);
 });
 
-it("a model whose streams cannot be closed is read no further than it has to be", async () => {
+it("withPlanner: stops reading a plan whose stream cannot be closed", async () => {
   const turns = [
     [asksForAnswer, said("never read")],
     [said("Here."), finished],
@@ -122,8 +122,8 @@ it("a model whose streams cannot be closed is read no further than it has to be"
 const playWith = (planner: Planner, more: Partial<LoopOptions> = {}): Playing =>
   playOver(createMockProvider([text("Here.")]), () => ({ timeouts, ...more }), { planner });
 
-describe("a planner of one's own", () => {
-  it.for(verbs)("that neither answers nor looks at its signal is left at once by %s", async ([, act, kind]) => {
+describe("withPlanner: options.planner", () => {
+  it.for(verbs)("is left at once on %s if it ignores its signal", async ([, act, kind]) => {
     let signal: AbortSignal | undefined;
     const playing = playWith((_, ports) => ((signal = ports.signal), never));
     await playing.clock.advance(50);
@@ -134,13 +134,13 @@ describe("a planner of one's own", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("that never answers is given up like a model that never does", async () => {
+  it("ends the run with first-chunk if it never answers", async () => {
     const playing = playWith(() => never);
     await playing.clock.runAll();
     expect([(await playing.result).reason, playing.endedAt()]).toEqual([{ kind: "first-chunk", limitMs: 3_000 }, 3_500]);
   });
 
-  it("that says it is alive has all the time, and the answer behind it that of a first chunk", async () => {
+  it("has no time limit while it sends heartbeats, unlike the answer after it", async () => {
     const playing = playOver(createDeafModel([[]]), () => ({ timeouts }), {
       planner: async (_, { heartbeat }) => {
         for (let beat = 0; beat < 5; beat += 1) {
@@ -152,7 +152,7 @@ describe("a planner of one's own", () => {
       },
     });
     await playing.clock.runAll();
-    // 5 beats, the answer of the planner, silence, and what it takes to settle.
+    // 5 heartbeats, the result of the planner, silence, and the time to settle.
     expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual([
       "first-chunk",
       5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.settleMs,
@@ -168,10 +168,10 @@ describe("a planner of one's own", () => {
       "no idea",
     ],
     ["rejects", () => Promise.reject(new Error("no idea")), "no idea"],
-    ["rejects with no error", () => Promise.reject("no idea"), "no idea"],
+    ["rejects with a string", () => Promise.reject("no idea"), "no idea"],
     ["rejects with nothing", () => Promise.reject(), "undefined"],
     [
-      "answers with a broken promise",
+      "returns a broken promise",
       () =>
         thenable({
           value: () => {
@@ -180,21 +180,21 @@ describe("a planner of one's own", () => {
         }) as PromiseLike<never>,
       "no idea",
     ],
-  ])("that %s ends the run with an error, and nothing is asked", async ([, planner, message]) => {
+  ])("ends the run with an error before any request if it %s", async ([, planner, message]) => {
     const model = createMockProvider([text("Here.")]);
     const playing = playOver(model, undefined, { planner });
     const { reason, error } = await playing.result;
     expect([reason.kind, error?.message, model.calls]).toEqual(["provider-error", expect.stringContaining(message), 0]);
   });
 
-  it("that answers with no plan ends the run with an error, and nothing is run", async () => {
+  it("ends the run with no-output if it returns no plan", async () => {
     const model = createMockProvider([text("Here.")]);
     const { error, toolCallsExecuted } = await playOver(model, undefined, { planner: () => 7 as never }).result;
     expect(error).toMatchObject({ code: "no-output", message: "The planner gave no plan: A plan is an object, not 7." });
     expect([toolCallsExecuted, model.calls]).toEqual([0, 0]);
   });
 
-  it("that fails in a later round keeps what the rounds before it have given", async () => {
+  it("keeps the results of earlier rounds if it fails", async () => {
     const playing = playWith(({ roundIndex }) => {
       if (roundIndex > 0) throw new Error("no idea");
       return { tool_command: { tool_name: "look" } };
@@ -203,7 +203,7 @@ describe("a planner of one's own", () => {
     expect([reason.kind, functionHistory.map(({ outcome }) => outcome)]).toEqual(["provider-error", ["completed"]]);
   });
 
-  it("that answers after the run has ended changes nothing", async () => {
+  it("changes nothing if it answers after the run has ended", async () => {
     let answer: (value: PlannerAnswer) => void = () => {};
     const playing = playWith(() => new Promise((resolve) => (answer = resolve)));
     await playing.clock.flush();

@@ -1,4 +1,4 @@
-// Limits of time count the silence of the model, in each of its requests, and not that a plan is hidden.
+// Timeouts measure the silence of the model in each request, although the text of a plan is hidden.
 
 import { describe, expect, it } from "vitest";
 import { type ModelChunk, withFallback, withRetry } from "turnwright";
@@ -10,7 +10,7 @@ import { command, execute, respond } from "./plan-stage.ts";
 
 const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
 
-/** A text in pieces, so long after each other. */
+/** A text in pieces, `ms` apart. */
 const slowly = (ms: number, ...pieces: readonly string[]): MockMessage =>
   pieces.flatMap((piece, index) => (index === 0 ? [text(piece)] : [wait(ms), text(piece)]));
 
@@ -31,51 +31,59 @@ async function run(turns: readonly MockMessage[]): Promise<Ended> {
   return { kind: reason.kind, at: playing.endedAt() };
 }
 
-describe("a plan", () => {
-  it("takes as long as it takes, while the model goes on writing", async () => {
+describe("withPlanner: timeouts of a plan", () => {
+  it("do not end a plan while the model keeps writing", async () => {
     expect(await run([slowly(900, ...planPieces), respond, text("Done.")])).toEqual({ kind: "answered", at: 6 * 900 });
   });
 
   it.for<[what: string, turn: MockMessage, ended: Ended]>([
-    ["has the time of a first chunk", [wait(2_900), respond], { kind: "answered", at: 2_900 }],
-    ["of nothing", stall(), { kind: "first-chunk", at: 3_000 }],
-    ["that falls silent", [text("{"), stall()], { kind: "stream-idle", at: 1_000 }],
-    ["that falls silent behind words", [text("Let me see."), wait(900), text("{"), stall()], { kind: "stream-idle", at: 1_900 }],
-    ["that falls silent behind thoughts", [reasoning("Hm."), wait(900), text("{"), stall()], { kind: "stream-idle", at: 1_900 }],
-    ["that falls silent behind its tokens", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
-    ["of a model that says it is alive", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
+    ["allow a first chunk before firstChunkMs", [wait(2_900), respond], { kind: "answered", at: 2_900 }],
+    ["end an empty plan at firstChunkMs", stall(), { kind: "first-chunk", at: 3_000 }],
+    ["end a plan that falls silent at streamIdleMs", [text("{"), stall()], { kind: "stream-idle", at: 1_000 }],
+    [
+      "end a plan that falls silent after text at streamIdleMs",
+      [text("Let me see."), wait(900), text("{"), stall()],
+      { kind: "stream-idle", at: 1_900 },
+    ],
+    [
+      "end a plan that falls silent after reasoning at streamIdleMs",
+      [reasoning("Hm."), wait(900), text("{"), stall()],
+      { kind: "stream-idle", at: 1_900 },
+    ],
+    ["end a plan of only a usage chunk at firstChunkMs", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
+    ["restart with a heartbeat", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([turn, text("Done.")])).toEqual(ended);
   });
 
-  it("that is asked for again has its own time of a first chunk", async () => {
+  it("start anew for a repeated plan request", async () => {
     const turns = [text("No plan."), [wait(2_900), text("None.")], [wait(2_900), respond], text("Done.")];
     expect(await run(turns)).toEqual({ kind: "answered", at: 5_800 });
     expect(await run([text("No plan."), stall()])).toEqual({ kind: "first-chunk", at: 3_000 });
   });
 
-  it("of a later round has it too", async () => {
+  it("start anew in each round", async () => {
     const turns = [execute(command("look")), [wait(2_900), respond], [wait(2_900), text("Done.")]];
     expect(await run(turns)).toEqual({ kind: "answered", at: 5_800 });
   });
 });
 
-describe("the answer behind a plan", () => {
+describe("withPlanner: timeouts of the answer", () => {
   it.for<[what: string, turn: MockMessage, ended: Ended]>([
-    ["has its own time of a first chunk", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
-    ["of nothing", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
-    ["that falls silent", [text("Do"), stall()], { kind: "stream-idle", at: 2_900 + 1_000 }],
+    ["start anew after the plan", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
+    ["end an empty answer at firstChunkMs", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
+    ["end an answer that falls silent at streamIdleMs", [text("Do"), stall()], { kind: "stream-idle", at: 2_900 + 1_000 }],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([[wait(2_900), respond], turn])).toEqual(ended);
   });
 
   it.for<[what: string, wrap: (turns: readonly MockMessage[]) => ReturnType<typeof withPlanner>]>([
-    ["inside withRetry", (turns) => withPlanner(withRetry(createMockProvider(turns)))],
+    ["with withRetry inside", (turns) => withPlanner(withRetry(createMockProvider(turns)))],
     [
-      "inside withFallback",
+      "with withFallback inside",
       (turns) => withPlanner(withFallback([createMockProvider(() => fail({})), createMockProvider(turns)])),
     ],
-  ])("has it %s too", async ([, wrap]) => {
+  ])("start anew after the plan %s", async ([, wrap]) => {
     const turns = [
       [wait(2_900), respond],
       [wait(2_900), text("Done.")],
@@ -86,7 +94,7 @@ describe("the answer behind a plan", () => {
   });
 });
 
-it("the events of a plan are none: its pieces are heard as nothing at all", async () => {
+it("withPlanner: emits no text-delta and no reasoning-delta for the text of a plan", async () => {
   const playing = playOver(createMockProvider([slowly(1, ...planPieces), respond, text("Done.")]));
   await playing.clock.runAll();
   await playing.result;
@@ -94,7 +102,7 @@ it("the events of a plan are none: its pieces are heard as nothing at all", asyn
   expect(playing.recording.of("reasoning-delta")).toEqual([]);
 });
 
-it("a plan that is written without end and without a pause ends with the wall clock", async () => {
+it("withPlanner: limits.wallClockMs ends a plan that is written without a pause", async () => {
   const clock = createHoldClock();
   let written = 0;
   const playing = playOver(

@@ -1,4 +1,4 @@
-// Planned runs that are left in the middle, and what counts that nothing of them stays.
+// Planned runs that end in the middle, with a check that no timer, stream or listener stays.
 
 import type { LoopOptions, LoopResult, ModelChunk, ModelRequest, Provider } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -15,7 +15,7 @@ export const playOn =
   (request: ModelRequest, index: number): MockMessage =>
     turns[index] ?? (asksForPlan(request) ? respond : text("More."));
 
-/** A run, and what is to be done to it. */
+/** A run, and the action on it after 50 ms. */
 export interface Leaving {
   readonly turns: readonly MockMessage[];
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
@@ -30,7 +30,7 @@ export interface Left {
   readonly requests: number;
 }
 
-/** Lets 50 ms pass, acts, and lets the run end; by then nothing is left of it. */
+/** Waits 50 ms, acts, and lets the run end. Checks that no timer, stream or listener is left. */
 export async function leave({ turns, options, planning, act }: Leaving): Promise<Left> {
   const listeners = countListeners();
   try {
@@ -55,7 +55,7 @@ export interface DeafModel extends Provider {
   readonly calls: number;
 }
 
-/** A model that says the chunks of each turn and then nothing: short of a finish it neither ends nor looks at its signal. */
+/** A model that streams the chunks of each message and then nothing. Without a finish it neither ends nor looks at its signal. */
 export function createDeafModel(turns: readonly (readonly ModelChunk[])[], onLeft: () => unknown = () => never): DeafModel {
   let left = 0;
   let calls = 0;

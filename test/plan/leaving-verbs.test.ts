@@ -18,7 +18,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "con
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Runs the turns once for each verb, which comes 50 ms in. */
+/** Runs the messages once for each verb, which comes after 50 ms. */
 async function tellApart(turns: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {
@@ -41,7 +41,7 @@ async function tellApart(turns: readonly MockMessage[]): Promise<string> {
 const slowPlan = (first: string, rest: string): MockMessage => [text(first), wait(100), text(rest)];
 const lookPlan = '"execute","execution_commands":[{"tool_name":"look"}]}';
 
-it("each verb in the middle of a plan", async () => {
+it("withPlanner: handles each control verb in the middle of a plan", async () => {
   expect(await tellApart([slowPlan('{"next_action":', lookPlan), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
@@ -64,7 +64,7 @@ it("each verb in the middle of a plan", async () => {
   `);
 });
 
-it("each verb in the middle of the plan of a second round", async () => {
+it("withPlanner: handles each control verb in the middle of a second plan", async () => {
   const turns = [execute(command("look")), slowPlan('{"next_action":', lookPlan), respond, text("Done.")];
   expect(await tellApart(turns)).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 4 requests
@@ -103,7 +103,7 @@ it("each verb in the middle of the plan of a second round", async () => {
   `);
 });
 
-it("each verb while what was planned runs", async () => {
+it("withPlanner: handles each control verb while planned tools run", async () => {
   expect(await tellApart([execute(command("look"), command("slow")), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
@@ -135,7 +135,7 @@ it("each verb while what was planned runs", async () => {
   `);
 });
 
-it("each verb in the middle of the answer behind a plan", async () => {
+it("withPlanner: handles each control verb in the middle of the answer", async () => {
   const turns = [respond, [text("Here "), wait(100), text("you are.")]];
   expect(await tellApart(turns)).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 4 requests
@@ -167,7 +167,7 @@ it.for<[verb: string, kind: string, requests: number]>([
   ["drain", "drained", 1],
   ["steer", "answered", 3],
   ["interrupt", "answered", 3],
-])("%s between two rounds ends as %s, before the next plan is asked for or not at all", async ([verb, kind, requests]) => {
+])("withPlanner: %s between two rounds ends the run as %s", async ([verb, kind, requests]) => {
   const { result, requests: asked } = await leave({
     turns: [execute(command("look")), respond, text("Done.")],
     options: (stage) => ({
@@ -185,7 +185,7 @@ it.for<[verb: string, kind: string, requests: number]>([
 it.for<[where: string, turns: readonly MockMessage[]]>([
   ["a plan", [[text("Let me see."), stall()]]],
   ["an answer", [respond, [text("Let me see."), stall()]]],
-])("a reader that leaves in the middle of %s leaves nothing of it", async ([, turns]) => {
+])("withPlanner: breaking off in the middle of %s leaves no timer or stream", async ([, turns]) => {
   const model = createMockProvider(playOn(turns));
   const clock = createTestClock();
   const stream = streamToolLoop({
@@ -211,7 +211,7 @@ it.for<[what: string, options: PlannerOptions]>([
   ["a model", {}],
   ["a function", { planner: () => Promise.resolve({ next_action: "response" }) }],
   ["a function that never answers", { planner: () => never }],
-])("whoever leaves a stream that %s plans has nothing more asked, in whatever tick that is", async ([, options]) => {
+])("withPlanner with %s as planner: sends no request once its stream is closed", async ([, options]) => {
   for (let tick = 0; tick < 100; tick += 1) {
     const turns = "planner" in options ? [] : [text("No plan."), respond];
     const model = createMockProvider([...turns, [text("Hi."), stall()]]);
@@ -235,7 +235,7 @@ it.for<[what: string, options: PlannerOptions]>([
   }
 });
 
-it("a planning function that answers once the signal has fired has nothing more asked", async () => {
+it("withPlanner: sends no request if the planner answers after the signal has fired", async () => {
   const model = createMockProvider([text("Hi.")]);
   const abort = new AbortController();
   const call = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts };

@@ -6,13 +6,13 @@ import { command, execute, plan, respond } from "./plan-stage.ts";
 
 const whole = JSON.stringify({ next_action: "execute", execution_commands: [command("look")] });
 
-describe("a plan that can be read all the same", () => {
+describe("withPlanner: a plan", () => {
   it.for<[what: string, ...parts: MockPart[]]>([
-    ["has text around it", text(`I will look.\n${whole}\nThat is all.`)],
-    ["is in a fence", text(`\`\`\`json\n${whole}\n\`\`\``)],
-    ["has trailing commas", text(whole.replace("}]}", "},],}"))],
-    ["comes behind thoughts", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
-    ["comes with the finish of calls", text(whole), finish("tool-calls")],
+    ["is read with text around it", text(`I will look.\n${whole}\nThat is all.`)],
+    ["is read from a code fence", text(`\`\`\`json\n${whole}\n\`\`\``)],
+    ["is read with trailing commas", text(whole.replace("}]}", "},],}"))],
+    ["is read after a think block", text(`<think>Or {"next_action":"response"}?</think>\n${whole}`)],
+    ["is read with the finish tool-calls", text(whole), finish("tool-calls")],
   ])("%s", async ([, ...parts]) => {
     const { result, model } = plan([parts, respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 3]);
@@ -22,41 +22,41 @@ describe("a plan that can be read all the same", () => {
 /** Each of these asks again although the plan is whole, because more text could have followed it. */
 const cut = (["length", "paused", "continue", "malformed-call"] as const).map(
   (reason) =>
-    [`whole, with the finish ${reason}`, /^(?:The plan was cut off|There is no plan)/, text(whole), finish(reason)] as const,
+    [`whole with the finish ${reason}`, /^(?:The plan was cut off|There is no plan)/, text(whole), finish(reason)] as const,
 );
 
 const bad: readonly (readonly [what: string, problem: RegExp, ...parts: MockPart[]])[] = [
   ["cut off", /^The plan was cut off\./, text(whole.slice(0, -3))],
   ...cut,
-  ["cut off at the limit", /^The plan was cut off at the limit of tokens\./, text(whole.slice(0, 30)), finish("length")],
-  ["text", /^There is no JSON object of a plan\./, text("I would look around.")],
-  ["something else", /^There is an object, but none with next_action, /, text('{"answer": 42}')],
-  ["one of two", /^There is more than one plan\./, text(`It says ${whole}. I do not: {"next_action":"response"}`)],
-  ["two, one begun", /^There is more than one plan\./, text(`${whole} No: {"next_action":"resp`)],
+  ["cut off at the token limit", /^The plan was cut off at the limit of tokens\./, text(whole.slice(0, 30)), finish("length")],
+  ["plain text", /^There is no JSON object of a plan\./, text("I would look around.")],
+  ["another object", /^There is an object, but none with next_action, /, text('{"answer": 42}')],
+  ["one of two plans", /^There is more than one plan\./, text(`It says ${whole}. I do not: {"next_action":"response"}`)],
+  ["a plan and the start of another", /^There is more than one plan\./, text(`${whole} No: {"next_action":"resp`)],
   [
-    "of commands that name no tool",
+    "commands that name no tool",
     /execution_commands\.0: must have a "tool_name"/,
     text('{"execution_commands":[{"name":"look"}]}'),
   ],
   ["empty", /^There is no JSON object of a plan\./, text("")],
-  ["of the wrong shape", /execution_commands: /, text('{"next_action":"execute","execution_commands":"look"}')],
+  ["a wrong shape", /execution_commands: /, text('{"next_action":"execute","execution_commands":"look"}')],
 ];
 
-describe("a plan that cannot be read", () => {
-  it.for(bad)("is asked for again with what is wrong: %s", async ([, problem, ...parts]) => {
+describe("withPlanner: an unreadable plan", () => {
+  it.for(bad)("is retried with a description of the problem: %s", async ([, problem, ...parts]) => {
     const { result, model, recording } = plan([parts, parts, text(whole), respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 5]);
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // The complaint follows the last turn of the model, or the question if that turn is empty. Only the last plan is sent along.
+    // The complaint follows the last message of the model, or the question if that is empty. Only the last plan is sent along.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
     // A text that is not a plan is not shown as text either.
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 
-  it.for(bad)("ends the run after so many tries, and nothing runs: %s", async ([, problem, ...parts]) => {
+  it.for(bad)("ends the run after planRetries and runs nothing: %s", async ([, problem, ...parts]) => {
     for (const planRetries of [0, 2]) {
       const { result, model } = plan(() => parts, {}, { planRetries });
       const { status, reason, messages } = await result;
@@ -69,16 +69,16 @@ describe("a plan that cannot be read", () => {
     }
   });
 
-  it("leaves the rounds before it as they were", async () => {
+  it("keeps the records of earlier rounds", async () => {
     const { result } = plan((_, index) => (index === 0 ? execute(command("look")) : text("Hm.")));
     expect((await result).reason.kind).toBe("provider-error");
     expect(planLogs(await result)).toMatchObject([{ tool_name: "look", success: true }]);
   });
 });
 
-describe("a planning request that ends otherwise ends the iteration so", () => {
+describe("withPlanner: a failed planning request", () => {
   it.for(["content-filter", "refusal", "context-full", "error", "unknown"] as const)(
-    "and nothing runs: %s behind a whole plan",
+    "runs nothing if a whole plan has the finish %s",
     async (reason) => {
       const { result, model } = plan([[text(whole), finish(reason)]]);
       expect([(await result).toolCallsExecuted, model.calls, planLogs(await result)]).toEqual([0, 1, []]);
@@ -87,14 +87,14 @@ describe("a planning request that ends otherwise ends the iteration so", () => {
 
   it.for<[what: string, kind: string, said: string, ...parts: MockPart[]]>([
     ["a refusal", "refusal", "I cannot.", chunk({ type: "refusal-delta", text: "I cannot." }), finish("refusal")],
-    ["a refusal in the words of a text", "refusal", "I cannot.", text("I cannot."), finish("refusal")],
-    ["a finish that nobody knows", "provider-error", "", text(whole), finish("unknown")],
-    ["a filter", "content-filter", "", finish("content-filter")],
+    ["a refusal as text", "refusal", "I cannot.", text("I cannot."), finish("refusal")],
+    ["an unknown finish", "provider-error", "", text(whole), finish("unknown")],
+    ["a content filter", "content-filter", "", finish("content-filter")],
     ["a full context", "provider-error", "", finish("context-full")],
-    ["an error in the stream", "provider-error", "", chunk({ type: "error", error: providerError("overloaded", "Busy.") })],
-    ["an error that is thrown", "provider-error", "", fail({ status: 401 })],
+    ["an error chunk", "provider-error", "", chunk({ type: "error", error: providerError("overloaded", "Busy.") })],
+    ["a thrown error", "provider-error", "", fail({ status: 401 })],
     ["a stream that ends early", "provider-error", "", text("{"), chunk({ type: "finish", reason: "error" })],
-  ])("%s", async ([, kind, said, ...parts]) => {
+  ])("%s ends the run as %s", async ([, kind, said, ...parts]) => {
     const { result, model } = plan([parts]);
     expect([(await result).reason.kind, (await result).text, model.calls]).toEqual([kind, said, 1]);
   });

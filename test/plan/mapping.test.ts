@@ -13,13 +13,13 @@ const asText = (made: object): ReturnType<typeof text> => text(JSON.stringify(ma
 const field = (name: string, records: unknown): readonly unknown[] =>
   (records as readonly { readonly [name: string]: unknown }[]).map((record) => record[name]);
 
-it("plans, executes and answers in one run", async () => {
+it("withPlanner: plans, executes and answers in one run", async () => {
   const { result, model } = plan([execute(sum), respond, text("It is 42.")]);
   const { reason, text: said, iterations } = await result;
   expect([reason.kind, said, iterations, model.calls]).toEqual(["answered", "It is 42.", 2, 3]);
 });
 
-it("a plan is asked for without tools, and nobody hears it", async () => {
+it("withPlanner: sends planning requests without tools and emits no text for them", async () => {
   const { result, model, recording } = plan([execute(sum), respond, text("It is 42.")]);
   await result;
   expect(model.requests.map(({ tools }) => tools)).toEqual([[], [], []]);
@@ -27,7 +27,7 @@ it("a plan is asked for without tools, and nobody hears it", async () => {
   expect(recording.of("text-delta").map((event) => event.text)).toEqual(["It is 42."]);
 });
 
-it("the commands of a plan are the calls of its iteration", async () => {
+it("withPlanner: runs the commands of a plan as the tool calls of its iteration", async () => {
   const { result, recording } = plan([execute(sum, command("look")), respond, text("42, and quiet.")]);
   const { functionHistory } = await result;
   expect(recording.of("tool-start").map(({ name, iteration }) => [name, iteration])).toEqual([
@@ -37,7 +37,7 @@ it("the commands of a plan are the calls of its iteration", async () => {
   expect(functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([42, "a quiet place"]);
 });
 
-it("a run that goes on elsewhere knows its rounds, and plans none of them again", async () => {
+it("withPlanner: a resumed run knows its finished rounds and plans none of them again", async () => {
   const store = createDurableStore();
   const script = [execute(sum), execute(command("look")), respond, text("42, and quiet.")];
   const options = { runId: "planned" };
@@ -49,7 +49,7 @@ it("a run that goes on elsewhere knows its rounds, and plans none of them again"
   expect([model.calls, shownTo(model.requests[0])["round_index"], shownTo(model.requests[1])["round_index"]]).toEqual([3, 1, 2]);
 });
 
-it("the planner sees all records, those of the last round by themselves, and how many rounds there were", async () => {
+it("withPlanner: shows the planner all records, those of the last round, and the round index", async () => {
   const { result, model } = plan([execute(sum, command("look")), execute(sum), respond, text("42.")]);
   await result;
   const shown = model.requests.slice(0, 3).map(shownTo);
@@ -66,13 +66,13 @@ it.for<[name: string, shown: unknown]>([
   ["last_round_records", []],
   ["round_index", 0],
   ["max_rounds", 3],
-])("the planner is shown %s", async ([name, shown]) => {
+])("withPlanner: shows the planner %s", async ([name, shown]) => {
   const { result, model } = plan([respond, text("Gone.")], {}, { extraRequirement: "Be quick.", maxRounds: 3 });
   await result;
   expect(shownTo(model.requests[0])[name]).toEqual(shown);
 });
 
-it("a function plans in place of the model", async () => {
+it("withPlanner: a planner function plans in place of the model", async () => {
   const seen: string[] = [];
   const planner: Planner = ({ userInput, donePlans }) => {
     seen.push(`${userInput} ${donePlans.length}`);
@@ -89,26 +89,26 @@ it.for<[form: string, made: object, calls: readonly string[]]>([
   ["tool_commands beside an empty list", { next_action: "execute", execution_commands: [], tool_commands: [sum] }, ["add"]],
   ["a single tool_command", { next_action: "execute", tool_command: sum }, ["add"]],
   ["commands without an action", { execution_commands: [sum] }, ["add"]],
-  ["an action that is none, with commands", { next_action: "go on", execution_commands: [sum] }, ["add"]],
+  ["an unknown action with commands", { next_action: "go on", execution_commands: [sum] }, ["add"]],
   ["no action and no commands", { execution_commands: [] }, []],
-])("a plan of %s is understood", async ([, made, calls]) => {
+])("withPlanner: accepts a plan of %s", async ([, made, calls]) => {
   const { result } = plan([asText(made), ...(calls.length > 0 ? [respond] : []), text("Done.")]);
   const { functionHistory, text: said } = await result;
   expect([functionHistory.map(({ functionCall }) => functionCall.name), said]).toEqual([calls, "Done."]);
 });
 
 it.for<[what: string, made: object]>([
-  ["says that the answer is next", { next_action: "response", execution_commands: [sum] }],
-  ["says that no tool is to be used", { use_tool: false, next_action: "execute", execution_commands: [sum] }],
+  ["says response", { next_action: "response", execution_commands: [sum] }],
+  ["says that no tool is used", { use_tool: false, next_action: "execute", execution_commands: [sum] }],
   ["has no commands", { next_action: "execute", execution_commands: [] }],
   ["has no command that names a tool", { next_action: "execute", execution_commands: [command(" ")] }],
-])("a plan that %s is followed by the answer", async ([, made]) => {
+])("withPlanner: requests the answer after a plan that %s", async ([, made]) => {
   const { result, model } = plan([asText(made), text("Done.")]);
   const { text: said, iterations, toolCallsExecuted } = await result;
   expect([said, iterations, toolCallsExecuted, model.calls]).toEqual(["Done.", 1, 0, 2]);
 });
 
-it("the last round is followed by the answer, without a plan", async () => {
+it("withPlanner: requests the answer without a plan after maxRounds", async () => {
   const { result, model } = plan(
     (_request, index) => (index < 2 ? execute(sum) : text("As far as I got: 42.")),
     {},
@@ -118,14 +118,14 @@ it("the last round is followed by the answer, without a plan", async () => {
   expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "As far as I got: 42.", 2, 3]);
 });
 
-it("a model that gives no plan is asked again, and then the run says so", async () => {
+it("withPlanner: requests a missing plan again, then ends the run with no-output", async () => {
   const { result, model } = plan([execute(sum), text("Hm."), text("I would say 42.")], {}, { planRetries: 1 });
   const ended = await result;
   expect(ended.reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
   expect([ended.text, model.calls, field("result", planLogs(ended))]).toEqual(["", 3, [42]]);
 });
 
-it("a plan is read no further than to response", async () => {
+it("withPlanner: stops reading a plan once it says response", async () => {
   let written = 0;
   const model: Provider = {
     id: "text",
@@ -143,7 +143,7 @@ it("a plan is read no further than to response", async () => {
   expect([(await result).text, written]).toEqual(["Hello.", 3 + 1]);
 });
 
-it("a command that says everything is a call, and a record with all of it", async () => {
+it("withPlanner: keeps every field of a command in its record", async () => {
   const all = { ...sum, todo_suggestion: "check it", next: "then say it" };
   const { result } = plan([execute(all), respond, text("42.")]);
   const record: PlanRecord = {
@@ -162,8 +162,8 @@ it("a command that says everything is a call, and a record with all of it", asyn
 it.for<[what: string, name: string, error: string]>([
   ["fails", "fail", "out of order"],
   ["hangs", "hang", "timed out after 1000 ms"],
-  ["is not there", "missing", 'There is no tool "missing".'],
-])("a tool that %s is a record without success, and the planner goes on", async ([, name, error]) => {
+  ["does not exist", "missing", 'There is no tool "missing".'],
+])("withPlanner: records a tool that %s as unsuccessful and continues", async ([, name, error]) => {
   const fail = tool("fail", () => Promise.reject(new Error("out of order")));
   const hang = tool("hang", () => new Promise(() => {}), { timeoutMs: 1_000 });
   const { result, model, clock } = plan([execute(command(name), sum), respond, text("42.")], { tools: [add, fail, hang] });
@@ -174,13 +174,13 @@ it.for<[what: string, name: string, error: string]>([
   expect(shownTo(model.requests[1])["last_round_records"]).toEqual([failed, summed]);
 });
 
-it("a result that reads like an error is a success", async () => {
+it("withPlanner: records a result that reads like an error as a success", async () => {
   const grep = tool("grep", () => "Error: 404");
   const { result } = plan([execute(command("grep")), respond, text("Found.")], { tools: [grep] });
   expect(planLogs(await result)).toMatchObject([{ success: true, result: "Error: 404", error: "" }]);
 });
 
-it.for([1, 2, 3])("at most %d commands run at once, as limits.toolConcurrency says", async (toolConcurrency) => {
+it.for([1, 2, 3])("withPlanner: obeys limits.toolConcurrency %d when it runs commands", async (toolConcurrency) => {
   let now = 0;
   let most = 0;
   const step = tool("step", async () => {
@@ -195,7 +195,7 @@ it.for([1, 2, 3])("at most %d commands run at once, as limits.toolConcurrency sa
   expect(most).toBe(toolConcurrency);
 });
 
-it("an executor of one's own is a registry around another one", async () => {
+it("withPlanner: runs commands through a custom registry", async () => {
   const inner = createToolRegistry([add]);
   const ran: string[] = [];
   const tools = {
@@ -212,7 +212,7 @@ it("an executor of one's own is a registry around another one", async () => {
   ]);
 });
 
-it("the answering model is given the results by their purposes, and what to do with them", async () => {
+it("withPlanner: sends the answering model the results by purpose and an instruction", async () => {
   const script = [execute(sum, sum, command("missing", { purpose: "" })), respond, text("42.")];
   const { result, model } = plan(script, {}, { extraInstruction: "Say it in a word." });
   await result;
@@ -222,13 +222,13 @@ it("the answering model is given the results by their purposes, and what to do w
   });
 });
 
-it("where no tool has run, the answering model is given nothing but the conversation", async () => {
+it("withPlanner: sends the answering model only the conversation if no tool has run", async () => {
   const { result, model } = plan([respond, text("Hello.")]);
   await result;
   expect(model.requests[1]).toMatchObject({ messages: [{ role: "user", content: "Go." }], system: undefined });
 });
 
-it("the logs have every record of the run, also where it ends before the answer", async () => {
+it("planLogs: has every record of a run that ends before the answer", async () => {
   const { result } = plan([execute(sum, sum), execute(sum), [text("{"), finish("content-filter")]]);
   const ended = await result;
   expect([ended.reason.kind, field("result", planLogs(ended))]).toEqual(["content-filter", [42, 42, 42]]);

@@ -5,8 +5,8 @@ import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 
-describe("an option", () => {
-  it("that is a planner plans in place of the model, in any of the forms, from what it is shown", async () => {
+describe("withPlanner options", () => {
+  it("planner plans in place of the model from the data of each round", async () => {
     const shown: unknown[] = [];
     const { result, model } = plan(
       [text("Quiet.")],
@@ -34,7 +34,7 @@ describe("an option", () => {
     ]);
   });
 
-  it("replaces what the models are told", async () => {
+  it("prompt and extraInstruction replace the texts for the models", async () => {
     const { result, model } = plan(
       [execute(command("look")), respond, text("Quiet.")],
       { system: "Be brief." },
@@ -53,17 +53,17 @@ describe("an option", () => {
   });
 
   it.for<[what: string, prompt: unknown]>([
-    ["comes late", () => Promise.resolve({ system: "s", user: "u" })],
-    ["is half of one", () => ({ user: "u" })],
-    ["is none", () => null],
-    ["fails late", () => Promise.reject(new Error("down"))],
-  ])("that is a prompt must give one, or the run ends before anything is asked: one that %s", async ([, prompt]) => {
+    ["returns a promise", () => Promise.resolve({ system: "s", user: "u" })],
+    ["returns no system text", () => ({ user: "u" })],
+    ["returns null", () => null],
+    ["rejects", () => Promise.reject(new Error("down"))],
+  ])("prompt ends the run with an error before any request if it %s", async ([, prompt]) => {
     const { result, model } = plan([], {}, { prompt: prompt as never });
     const { reason } = await result;
     expect([reason.kind === "provider-error" && reason.error.message.includes("prompt()"), model.calls]).toEqual([true, 0]);
   });
 
-  it("that is a planner may change what it is shown, and changes nothing", async () => {
+  it("planner may change its input without any effect", async () => {
     let asked = 0;
     const { result } = plan(
       [text("Done.")],
@@ -79,26 +79,26 @@ describe("an option", () => {
   });
 
   it.for<[what: string, options: unknown, option: string]>([
-    ["rounds below one", { maxRounds: 0 }, "maxRounds"],
-    ["half a round", { maxRounds: 1.5 }, "maxRounds"],
-    ["retries below none", { planRetries: -1 }, "planRetries"],
-    ["retries without end", { planRetries: Number.POSITIVE_INFINITY }, "planRetries"],
-    ["a prompt beside a planner", { planner: () => ({}), prompt: () => ({ system: "", user: "" }) }, "prompt"],
-    ["retries beside a planner", { planner: () => ({}), planRetries: 1 }, "planRetries"],
-    ["an early close beside a planner", { planner: () => ({}), closesEarly: true }, "closesEarly"],
-    ["a prompt that is none", { prompt: "Plan." }, "prompt"],
-    ["a planner that is none", { planner: {} }, "planner"],
-    ["a switch that is none", { enabled: "no" }, "enabled"],
-    ["another switch that is none", { closesEarly: 1 }, "closesEarly"],
-    ["a requirement that is no text", { extraRequirement: 1 }, "extraRequirement"],
-    ["an instruction that is no text", { extraInstruction: 1 }, "extraInstruction"],
-  ])("is refused at once: %s", ([, options, option]) => {
+    ["a maxRounds below 1", { maxRounds: 0 }, "maxRounds"],
+    ["a fractional maxRounds", { maxRounds: 1.5 }, "maxRounds"],
+    ["a negative planRetries", { planRetries: -1 }, "planRetries"],
+    ["an infinite planRetries", { planRetries: Number.POSITIVE_INFINITY }, "planRetries"],
+    ["prompt together with planner", { planner: () => ({}), prompt: () => ({ system: "", user: "" }) }, "prompt"],
+    ["planRetries together with planner", { planner: () => ({}), planRetries: 1 }, "planRetries"],
+    ["closesEarly together with planner", { planner: () => ({}), closesEarly: true }, "closesEarly"],
+    ["a prompt that is not a function", { prompt: "Plan." }, "prompt"],
+    ["a planner that is not a function", { planner: {} }, "planner"],
+    ["an enabled that is not a boolean", { enabled: "no" }, "enabled"],
+    ["a closesEarly that is not a boolean", { closesEarly: 1 }, "closesEarly"],
+    ["an extraRequirement that is not a string", { extraRequirement: 1 }, "extraRequirement"],
+    ["an extraInstruction that is not a string", { extraInstruction: 1 }, "extraInstruction"],
+  ])("throw at once for %s", ([, options, option]) => {
     expect(() => withPlanner(createMockProvider([]), options as PlannerOptions)).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),
     );
   });
 
-  it("is refused at once where there is no provider, or an option that nobody knows", () => {
+  it("throw at once for a missing provider or an unknown option", () => {
     expect(() => withPlanner({} as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
     expect(() => withPlanner(createMockProvider([]), { rounds: 1 } as never)).toThrow(
       expect.objectContaining({ code: "unknown-option" }),

@@ -1,4 +1,4 @@
-// Planned runs: a script of plans and answers, and what the model was asked for.
+// Planned runs: a script of plans and answers, and the requests that the model received.
 
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type PlannerCommand, type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -23,7 +23,7 @@ export const respond: MockPart = text(JSON.stringify({ next_action: "response", 
 
 /** A planned run over a script. */
 export interface Planned extends Playing {
-  /** The model that neither knows of tools nor of the loop. */
+  /** The model under the planner, which knows neither tools nor the loop. */
   readonly model: MockProvider;
 }
 

@@ -1,4 +1,4 @@
-// The conformance suite over a planned provider: what it streams keeps to what every stream keeps to, planned or not.
+// The conformance suite for providers, over planned providers.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk, ModelRequest, Provider } from "turnwright";
@@ -6,13 +6,13 @@ import { withPlanner } from "turnwright/plan";
 import { createScenarioProvider, createTestClock, providerSuite, type ProviderScenario } from "turnwright/testing";
 import { asksForPlan } from "./plan-stage.ts";
 
-/** The calls of a scenario as the commands of a plan; a turn without calls is a plan that asks for it. */
+/** Turns the calls of a scenario into the commands of a plan. Without calls, the plan asks for the answer. */
 function toPlan(calls: readonly Extract<ModelChunk, { type: "call-ready" }>[]): string {
   const commands = calls.map(({ name, args }) => ({ tool_name: name, tool_kwargs: args }));
   return JSON.stringify({ next_action: commands.length > 0 ? "execute" : "response", execution_commands: commands });
 }
 
-/** A text model that plays a scenario: what it would call it plans, and what it would say it says when it is asked for the answer. */
+/** A text model that plays a scenario: its calls become a plan, and its text becomes the answer. */
 function createTextModel(scenario: ProviderScenario): Provider {
   const inner = createScenarioProvider(scenario);
   const hasCalls = scenario.replies.some((reply) => reply.kind === "turn" && reply.calls.length > 0);
@@ -38,7 +38,7 @@ function createTextModel(scenario: ProviderScenario): Provider {
         else yield* inner.stream(request, call);
       } else if (hasCalls) yield* planFrom(request, call);
       else {
-        // A plan that took nothing, so that the tokens of the scenario are those of the iteration.
+        // A plan without tokens, so that the usage of the scenario is that of the iteration.
         yield { type: "usage", usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, mode: "snapshot" };
         yield { type: "text-delta", text: toPlan([]) };
         yield { type: "finish", reason: "stop" };
@@ -49,19 +49,19 @@ function createTextModel(scenario: ProviderScenario): Provider {
 
 describe.for<[what: string, wrap: (scenario: ProviderScenario) => Provider]>([
   ["switched off", (scenario) => withPlanner(createScenarioProvider(scenario), { enabled: false })],
-  ["of a text model", (scenario) => withPlanner(createTextModel(scenario), { closesEarly: false })],
+  ["over a text model", (scenario) => withPlanner(createTextModel(scenario), { closesEarly: false })],
   [
-    "of a planning function",
+    "with a planner function",
     (scenario) => withPlanner(createScenarioProvider(scenario), { planner: () => ({ next_action: "response" }) }),
   ],
 ])("withPlanner %s", ([what, create]) => {
   const setup = { create: (scenario: ProviderScenario) => ({ provider: create(scenario) }) };
   // A planner that never runs anything gives no calls.
-  const givesCalls = what !== "of a planning function";
+  const givesCalls = what !== "with a planner function";
   const suite = providerSuite(setup);
   for (const { title, run } of suite) if (givesCalls || !/call|results/.test(title)) it(title, run);
 
-  it("leaves no timer behind", async () => {
+  it("leaves no timers", async () => {
     const clock = createTestClock();
     for (const { run } of providerSuite({ ...setup, clock })) {
       const running = run().catch(() => undefined);

@@ -19,8 +19,8 @@ const one = record("1 and 2", { kwargs: { a: 1, b: 2 }, result: 3 });
 const two = record("3 and 3", { kwargs: { a: 3, b: 3 }, result: 6 });
 const three = record("6 and 1", { kwargs: { a: 6, b: 1 }, result: 7 });
 
-describe("a planned run", () => {
-  it("shows each round all records, and those of the round before it", async () => {
+describe("withPlanner", () => {
+  it("shows each round all records and those of the previous round", async () => {
     const script = [execute(sum(1, 2)), execute(sum(3, 3)), execute(sum(6, 1)), respond, text("Seven.")];
     const { result, model, recording } = plan(script);
     const { text: said, iterations } = await result;
@@ -35,7 +35,7 @@ describe("a planned run", () => {
     expect(planLogs(await result)).toEqual([one, two, three]);
   });
 
-  it("keeps records that are equal", async () => {
+  it("keeps equal records", async () => {
     const { result, model } = plan([execute(sum(1, 2), sum(1, 2)), execute(sum(1, 2)), respond, text("Three.")]);
     expect(planLogs(await result)).toEqual([one, one, one]);
     expect(shownTo(model.requests[3])).toMatchObject({
@@ -44,7 +44,7 @@ describe("a planned run", () => {
     });
   });
 
-  it("counts rounds anew where a run goes on from another one's messages, and knows what that one did", async () => {
+  it("counts rounds anew in a follow-up run, which gets the earlier results", async () => {
     const first = await plan([execute(sum(1, 2)), respond, text("Three.")], {}, { maxRounds: 2 }).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And 3 and 3?" }];
     const { result, model } = plan([execute(sum(3, 3)), execute(sum(6, 1)), text("Seven.")], { messages }, { maxRounds: 2 });
@@ -63,14 +63,14 @@ describe("a planned run", () => {
     expect(sent[2]).toMatchObject({ content: expect.stringMatching(/^And 3 and 3\?\n\n\{/) });
   });
 
-  it("has no round of a run before it, where an iteration of its own left no turn", async () => {
+  it("ignores records of an earlier run if its own iteration left no message", async () => {
     const first = await plan([execute(sum(1, 2))], { limits: { maxIterations: 1 } }).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const { result } = plan(() => text("no plan"), { messages });
     expect([(await result).reason.kind, planLogs(await result)]).toEqual(["provider-error", []]);
   });
 
-  it("has no round of a run before it, where several iterations left no turn", async () => {
+  it("ignores records of an earlier run if several iterations left no message", async () => {
     const first = await plan([execute(sum(1, 2)), respond, text("Three.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const script = (_: unknown, index: number): MockMessage => {
@@ -88,7 +88,7 @@ describe("a planned run", () => {
     ]);
   });
 
-  it("shows records whole that are masked for other models", async () => {
+  it("shows whole records although masking clears the tool results", async () => {
     const { result, model, recording } = plan([execute(sum(1, 2)), execute(sum(3, 3)), respond, text("Six.")], {
       policies: { masking: maskResults({ keepIterations: 1, minTokens: 1, batchOf: 1 }) },
     });
@@ -97,7 +97,7 @@ describe("a planned run", () => {
     expect(shownTo(model.requests[3])).toMatchObject({ action_results: { "1 and 2": 3, "3 and 3": 6 } });
   });
 
-  it("shows what was steered as what the user wants", async () => {
+  it("adds a steered message to user_input", async () => {
     const { control, result, model } = plan([execute(command("steer")), respond, text("Done.")], {
       tools: [tool("steer", () => void control.steer("In words, please."))],
     });
@@ -105,7 +105,7 @@ describe("a planned run", () => {
     expect(shownTo(model.requests[1]).user_input).toBe("Go.\n\nIn words, please.");
   });
 
-  it("knows of a call that failed, was unknown or refused by its outcome, never by its words", async () => {
+  it("records success by the outcome of a call, not by its text", async () => {
     const tools = [
       tool("liar", () => "Error: all is well"),
       tool("broken", () => Promise.reject(new Error("out of order"))),
@@ -127,14 +127,14 @@ describe("a planned run", () => {
     ]);
   });
 
-  it("keeps the records of what had run where an executor fails for good", async () => {
+  it("keeps the records of finished tools after a FatalToolError", async () => {
     const tools = [add, tool("fatal", () => Promise.reject(new FatalToolError("The disk is gone.")))];
     const { result } = plan([execute(sum(1, 2)), execute(sum(3, 3), command("fatal"))], { tools });
     expect((await result).reason.kind).toBe("fatal-tool-error");
     expect(planLogs(await result)).toMatchObject([one, two, { tool_name: "fatal", success: false, error: "The disk is gone." }]);
   });
 
-  it("obeys limits, gates and final answers like any other", async () => {
+  it("obeys limits.maxIterations, policies.finalAnswer and policies.gate", async () => {
     const { result, model } = plan((_, index) => (index === 2 ? text("In short, three.") : execute(sum(1, 2))), {
       limits: { maxIterations: 2 },
       policies: { finalAnswer: true },
@@ -147,7 +147,7 @@ describe("a planned run", () => {
     expect(outcomesOf(await gated.result)).toEqual(["call_i0_0: blocked"]);
   });
 
-  it("sums what plan and answer have used, and says what was thought", async () => {
+  it("sums the usage of plan and answer, and emits the reasoning of both", async () => {
     const spent = usage({ inputTokens: 10, outputTokens: 2 });
     const { result, recording } = plan(
       [
@@ -164,7 +164,7 @@ describe("a planned run", () => {
     expect(recording.of("reasoning-delta").map((event) => event.text)).toEqual(["Tools?", "Three."]);
   });
 
-  it("sends an answer that was put aside on, and does not plan again", async () => {
+  it("continues a paused answer without planning again", async () => {
     const script = [
       execute(sum(1, 2)),
       respond,
@@ -178,14 +178,14 @@ describe("a planned run", () => {
     expect(messages.at(-1)).toMatchObject({ providerMetadata: [{ item: { mark: 1 } }] });
   });
 
-  it("that is not enabled is the provider's own", async () => {
+  it("passes requests on unchanged if enabled is false", async () => {
     const model = createMockProvider([text("Plain.")]);
     const { result } = play([], { provider: withPlanner(model, { enabled: false }), tools: [add] });
     expect([(await result).text, model.requests[0]?.tools.map(({ name }) => name)]).toEqual(["Plain.", ["add"]]);
   });
 });
 
-it("no state is kept: one wrapper serves runs side by side", async () => {
+it("withPlanner: one instance serves concurrent runs", async () => {
   const model = createMockProvider((request) => {
     if (!asksForPlan(request)) return text("Done.");
     return shownTo(request).round_index === 0 ? execute(sum(1, 2)) : respond;

@@ -1,4 +1,4 @@
-// The messages that the models receive: alternating turns, results in their places, and records that match the calls that ran.
+// The messages that the models receive: alternating roles, results in their places, and records that match the calls that ran.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, type ModelRequest, toolResult, withFallback, withRetry } from "turnwright";
@@ -11,8 +11,8 @@ const lines = (request: ModelRequest | undefined): readonly string[] =>
   (request?.messages ?? []).map(({ role, ...message }) => `${role}: ${JSON.stringify(message).replaceAll("\\n", " ")}`);
 const rolesOf = (request: ModelRequest): readonly string[] => request.messages.map(({ role }) => role);
 
-describe("the messages of a request", () => {
-  it("are turns of the user and of the model, whatever was steered, asked for again and shown", async () => {
+describe("withPlanner: messages of a request", () => {
+  it("alternate between user and assistant after steering, retries and images", async () => {
     const script = [text("Hm."), execute(command("steer")), text(""), respond, text("Done.")];
     const { control, result, model } = plan(script, {
       tools: [tool("steer", () => void control.steer("In words, please."))],
@@ -40,7 +40,7 @@ describe("the messages of a request", () => {
     });
   });
 
-  it("have the results behind what another provider said before it called the tool", async () => {
+  it("have the results after the text of another provider that called the tool", async () => {
     const caller = createMockProvider([[text("Let me check."), toolCall("look")], fail({ status: 529 })], { model: "caller" });
     const model = createMockProvider([respond, text("Quiet.")]);
     const { result } = play([], { provider: withFallback([caller, withPlanner(model)]), tools: [look] });
@@ -53,7 +53,7 @@ describe("the messages of a request", () => {
     ]);
   });
 
-  it("have the results of earlier runs where they were given, and those of this one at the end", async () => {
+  it("have the results of earlier runs in place and those of this run last", async () => {
     const first = await plan([execute(command("look")), respond, text("Quiet.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And now?" }];
     const { result, model } = plan([execute(command("look")), respond, text("Still quiet.")], { messages });
@@ -65,7 +65,7 @@ describe("the messages of a request", () => {
     ]);
   });
 
-  it("keep a turn of which only its provider can make sense, where it goes on", async () => {
+  it("keep an assistant message of only provider metadata in a continuation", async () => {
     const { result, model } = plan([respond, [providerMetadata({ mark: 1 }), finish("paused")], text("Whole.")]);
     expect((await result).text).toBe("Whole.");
     expect(model.requests[2]?.messages.at(-1)).toMatchObject({
@@ -75,7 +75,7 @@ describe("the messages of a request", () => {
     });
   });
 
-  it("are not filled twice where a planner is around another one", async () => {
+  it("have the results only once if withPlanner wraps another withPlanner", async () => {
     const model = createMockProvider([execute(command("look")), respond, text("Quiet.")]);
     const { result } = play([], { provider: withPlanner(withPlanner(model)), tools: [look] });
     expect((await result).text).toBe("Quiet.");
@@ -85,8 +85,8 @@ describe("the messages of a request", () => {
   });
 });
 
-describe("a record", () => {
-  it("has the arguments that the tool got, where an approval has edited them", async () => {
+describe("planLogs: a record", () => {
+  it("has the arguments that an approval has edited", async () => {
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { a: 1, b: 1 } });
     const { result } = plan([execute(command("add", { tool_kwargs: { a: 900, b: 9 } })), respond, text("2.")], {
       policies: { approve },
@@ -94,7 +94,7 @@ describe("a record", () => {
     expect(planLogs(await result)).toMatchObject([{ kwargs: { a: 1, b: 1 }, result: 2 }]);
   });
 
-  it("has the text that a tool gave beside its result, and a note of what cannot be shown", async () => {
+  it("has the text content of a tool result, and a note for an image", async () => {
     const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
     const scan = tool("scan", () => toolResult({ data: 7, content: [{ type: "text", text: "Beware." }, image] }));
     const { result } = plan([execute(command("scan")), respond, text("Seven.")], { tools: [scan] });
@@ -104,14 +104,14 @@ describe("a record", () => {
     });
   });
 
-  it("of a blocked call says what is allowed", async () => {
+  it("names the allowed tools for a blocked call", async () => {
     const { result } = plan([execute(command("add")), respond, text("No.")], {
       policies: { gate: { active: true, allowedNames: ["look"] } },
     });
     expect(planLogs(await result)[0]?.error).toContain('"look"');
   });
 
-  it("is a planner's own copy", async () => {
+  it("is unaffected by changes that a planner function makes", async () => {
     const { result, model } = plan(
       [text("Done.")],
       {},
@@ -128,8 +128,8 @@ describe("a record", () => {
   });
 });
 
-describe("a planner function", () => {
-  it("is given the conversation and the system text", async () => {
+describe("withPlanner: options.planner", () => {
+  it("receives the conversation and the system text", async () => {
     const seen: unknown[] = [];
     const { result } = plan(
       [text("Hello.")],
@@ -141,8 +141,8 @@ describe("a planner function", () => {
   });
 });
 
-describe("a provider under a planner", () => {
-  it("is told by its signal that its plan is given up", async () => {
+describe("withPlanner: wrapped provider", () => {
+  it("gets an aborted signal when its plan is closed early", async () => {
     const left: unknown[] = [];
     const model = createMockProvider([text("Hello.")]);
     const provider = withPlanner({
@@ -169,12 +169,12 @@ describe("a provider under a planner", () => {
   it.for<[what: string, stream: () => unknown, message: string]>([
     ["a promise", () => Promise.reject(new Error("no key")), "The provider's stream() gave a promise"],
     ["nothing", () => undefined, "What the provider's stream() gave is no async iterable."],
-  ])("whose stream is %s ends the run as it does without one", async ([, stream, message]) => {
+  ])("ends the run with a clear error if stream() returns %s", async ([, stream, message]) => {
     const { result } = play([], { provider: withPlanner({ id: "p", model: "m", stream } as never), tools: [add] });
     expect((await result).error?.message).toContain(message);
   });
 
-  it("may answer at once where a promise is due", async () => {
+  it("may return iterator results without promises", async () => {
     const turns = ['{"next_action":"response"}', "Hello."].map((said) => [
       { type: "text-delta", text: said },
       { type: "finish", reason: "stop" },
@@ -190,7 +190,7 @@ describe("a provider under a planner", () => {
   it.for<[what: string, wrap: typeof withRetry]>([
     ["withRetry", (provider) => withRetry(provider)],
     ["withFallback", (provider) => withFallback([provider])],
-  ])("has the time of a first chunk for its answer, also inside %s", async ([, wrap]) => {
+  ])("gets the first-chunk timeout anew for its answer inside %s", async ([, wrap]) => {
     const slow: MockMessage = [{ kind: "wait", ms: 80 }, text("Hello.")];
     const provider = wrap(withPlanner(createMockProvider([respond, slow])));
     const playing = play([], { provider, tools: [add], timeouts: { firstChunkMs: 100, streamIdleMs: 50 } });
@@ -199,7 +199,7 @@ describe("a provider under a planner", () => {
   });
 });
 
-it("an answer that is nothing but calls is none, and the run says so", async () => {
+it("withPlanner: ends the run with no-output if the answer has only tool calls", async () => {
   const { result } = plan([respond, toolCall("look")]);
   expect((await result).reason).toMatchObject({
     kind: "provider-error",

@@ -1,4 +1,4 @@
-// A plan is read no further than to "response": what was not read of it is counted, over the real SDKs.
+// Over the real SDKs: a plan is read no further than to "response", and its usage is estimated.
 
 import { type LoopResult, runToolLoop } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -10,7 +10,7 @@ import { look } from "./plan-stage.ts";
 import { createCountingFetch, type Sending, startSlowService, type TextWire, textWires } from "./wire-stage.ts";
 
 const megabyte = 1024 * 1024;
-/** 5 MB that say nothing. */
+/** 5 MB of filler. */
 const chatter: readonly string[] = Array.from({ length: 80 }, () => "x".repeat(megabyte / 16));
 
 interface Counted {
@@ -33,11 +33,11 @@ async function run(wire: TextWire, plan: readonly string[], options: PlannerOpti
   return { result, bodies, plan: await service.sent(0), read };
 }
 
-describe.for(textWires)("over $name, a plan", (wire) => {
+describe.for(textWires)("withPlanner over $name", (wire) => {
   it.for<[what: string, begin: string]>([
-    ["as soon as it says so", '{"next_action":"response","note":"'],
-    ["with text before it", 'Let me think. ```json\n{ "next_action" : " Response " , "note":"'],
-  ])("that asks for the answer is closed, %s: of 5 MB next to nothing is read, and the answer comes", async ([, begin]) => {
+    ["once it says response", '{"next_action":"response","note":"'],
+    ["even with text before it", 'Let me think. ```json\n{ "next_action" : " Response " , "note":"'],
+  ])("closes a plan of 5 MB early %s", async ([, begin]) => {
     const { result, bodies, plan, read } = await run(wire, [begin, ...chatter, '"}']);
     expect([result.reason.kind, result.text, bodies.length]).toEqual(["answered", "Here you are.", 2]);
     expect(plan.isWhole).toBe(false);
@@ -46,10 +46,10 @@ describe.for(textWires)("over $name, a plan", (wire) => {
     expect(read[0], "bytes that the client took").toBeLessThan(megabyte / 2);
   });
 
-  it("that is closed is estimated where the service has not said what it took, and summed with the answer", async () => {
+  it("adds an estimate for a closed plan to the usage of the answer", async () => {
     const { result } = await run(wire, ['{"next_action":"response","note":"', ...chatter, '"}']);
     const { inputTokens, outputTokens, totalTokens } = result.usage;
-    // Anthropic says at once what it has read; OpenAI does so at the end only.
+    // Anthropic reports input tokens at once, OpenAI only at the end.
     if (wire.name === "anthropic") expect(inputTokens).toBe(3 + 3);
     else expect(inputTokens).toBeGreaterThan(3 + 100);
     // The part that was read, a quarter of its characters.
@@ -57,7 +57,7 @@ describe.for(textWires)("over $name, a plan", (wire) => {
     expect(totalTokens).toBe(inputTokens + outputTokens);
   });
 
-  it("is read to its end where it is to be, and its tokens are those that the service said", async () => {
+  it("reads a plan to its end with `closesEarly: false` and counts its reported usage", async () => {
     const { result, plan, read } = await run(wire, ['{"next_action":"response","note":"', ...chatter.slice(0, 8), '"}'], {
       closesEarly: false,
     });
@@ -65,14 +65,14 @@ describe.for(textWires)("over $name, a plan", (wire) => {
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4, totalTokens: 10 });
   });
 
-  it("that runs something is read to its end", async () => {
+  it("reads a plan with commands to its end", async () => {
     const plan = ['{"next_action":"execute","note":"', ...chatter.slice(0, 8), '","tool_command":{"tool_name":"look"}}'];
     const { plan: sent, read, result } = await run(wire, plan, { maxRounds: 1 });
     expect([sent.isWhole, sent.size, result.text, result.toolCallsExecuted]).toEqual([true, read[0], "Here you are.", 1]);
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4 });
   });
 
-  it("that is closed leaves no listener on the signal of the iteration", async () => {
+  it("leaves no listener on the signal after it has closed a plan", async () => {
     const service = await startSlowService(
       [['{"next_action":"response","note":"', ...chatter], ["Here you are."]].map(wire.toFrames),
     );

@@ -1,4 +1,4 @@
-// Whole planned runs over the real SDKs: what leaves holds neither tools nor calls nor their results, only words.
+// Whole planned runs over the real SDKs: requests hold only text, without tools, tool calls or tool results.
 
 import { LLMock } from "@copilotkit/aimock";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
@@ -64,8 +64,8 @@ function lastWordsIn(body: unknown): string {
   return lastPartOf(userTextsIn(body).at(-1) ?? "");
 }
 
-describe.for(wires)("over $name, a run of two rounds", (wire) => {
-  it("asks for four texts, and runs what two of them planned", async () => {
+describe.for(wires)("withPlanner over $name, two rounds", (wire) => {
+  it("sends four text requests and runs the commands of two plans", async () => {
     const { result, bodies } = await play(wire, script);
     expect([result.reason.kind, result.text, result.iterations, bodies.length]).toEqual(["answered", "3, then 7.", 3, 4]);
     expect(planLogs(result).map(({ purpose, result: given }) => [purpose, given])).toEqual([
@@ -85,13 +85,13 @@ describe.for(wires)("over $name, a run of two rounds", (wire) => {
     expect(JSON.parse(answer).action_results).toEqual({ "the sum": 3, "the place": "a quiet place", "the next sum": 7 });
   });
 
-  it("sums the tokens of all requests, and of the two in the last iteration", async () => {
+  it("sums the usage of all requests, two of them in the last iteration", async () => {
     const { result } = await play(wire, script, { planning: { closesEarly: false } });
     expect(result.usage).toMatchObject({ inputTokens: 4 * 3, outputTokens: 4 * 2, totalTokens: 4 * 5 });
     expect(result.streamResults.map(({ usage }) => usage?.totalTokens)).toEqual([5, 5, 10]);
   });
 
-  it("goes on in a conversation that it is part of", async () => {
+  it("keeps its earlier messages and results in a follow-up run", async () => {
     const { result } = await play(wire, script);
     const messages = [...result.messages, { role: "user" as const, content: "Again." }];
     const { result: next, bodies } = await play(wire, [say(secondPlan), say(respond), say("7.")], { messages });
@@ -103,23 +103,23 @@ describe.for(wires)("over $name, a run of two rounds", (wire) => {
     expect(order).not.toContain(-1);
   });
 
-  it("ends with the error of its service while it plans, and the rounds before it stay", async () => {
+  it("ends with the error of a planning request and keeps earlier records", async () => {
     const { result, bodies } = await play(wire, [say(firstPlan), { status: 401, message: "Who are you?" }]);
     expect([result.error?.code, bodies.length, planLogs(result).length]).toEqual(["auth", 2, 2]);
   });
 
   it.for<[what: string, turn: Scripted, code: string]>([
-    ["is lost", { text: '{"next_action":"exec', end: "lost" }, "stream-ended-early"],
-    ["is broken", { text: '{"next_action":"exec', end: "broken" }, "overloaded"],
+    ["ends early", { text: '{"next_action":"exec', end: "lost" }, "stream-ended-early"],
+    ["has an error", { text: '{"next_action":"exec', end: "broken" }, "overloaded"],
     ["drops its connection", { text: '{"next_action":"exec', end: "dropped" }, "network"],
-  ])("ends with an error where a plan %s, and runs no half of it", async ([, turn, code]) => {
+  ])("ends with an error and runs no part of a plan whose stream %s", async ([, turn, code]) => {
     const { result, bodies } = await play(wire, [say(firstPlan), turn]);
     expect([result.error?.code, result.toolCallsExecuted, bodies.length]).toEqual([code, 2, 2]);
   });
 });
 
-describe.for(textWires)("with a vendor's mock behind $name", (wire) => {
-  it("two rounds run, and of a long plan that asks for the answer only a part is read", async () => {
+describe.for(textWires)("withPlanner over $name with a vendor's mock server", (wire) => {
+  it("runs two rounds and reads only a part of a long plan", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 1_000, strict: true });
     const shows = (words: string) => ({ predicate: (request: object) => lastWordsIn(request).includes(words) });
     mock.on(shows('"round_index": 0'), { content: firstPlan });

@@ -26,7 +26,7 @@ export interface TextWire {
 const delta = (fields: object, rest: object = {}): string => sse({ choices: [{ index: 0, delta: fields, ...rest }] });
 const usage = sse({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
 
-/** All of them. */
+/** Both wires. */
 export const textWires: readonly TextWire[] = [
   {
     name: "openai",
@@ -116,7 +116,7 @@ export interface CountingFetch {
   readonly read: readonly number[];
 }
 
-/** Makes one. It takes nothing that is not asked for. */
+/** Creates a fetch that counts. It reads no more than its reader. */
 export function createCountingFetch(): CountingFetch {
   const read: number[] = [];
   return {

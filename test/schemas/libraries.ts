@@ -65,7 +65,7 @@ const exists = async (city: string): Promise<boolean> => city !== "Atlantis";
 const unknownCity = "there is no such city";
 const cityJson = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const;
 
-/** Schemas that ask somebody; arktype has none. */
+/** Schemas with an asynchronous check; arktype has none. */
 export const asking: Readonly<Record<string, { readonly inputSchema: StandardSchema; readonly jsonSchema?: JsonSchema }>> = {
   zod: { inputSchema: z.object({ city: z.string().refine(exists, unknownCity) }) },
   "zod/mini": {

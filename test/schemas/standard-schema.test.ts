@@ -14,14 +14,14 @@ import { asking, forecasts } from "./libraries.ts";
 
 const described = { name: "get_forecast", description: "Forecast of a city" };
 
-describe.for(Object.entries(forecasts))("a tool with a schema of %s", ([, schemas]) => {
+describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, schemas]) => {
   const setUp = () => {
     const got: unknown[] = [];
     const tool = defineTool({ ...described, ...schemas, execute: (args) => got.push(args) });
     return { got, tool };
   };
 
-  it("is shown to the model as JSON Schema of what it is to send", async () => {
+  it("shows the model the JSON Schema of the input", async () => {
     const { provider, result } = play([text("Hello.")], { tools: [setUp().tool] });
     await result;
     const [shown] = provider.requests[0]?.tools ?? [];
@@ -40,7 +40,7 @@ describe.for(Object.entries(forecasts))("a tool with a schema of %s", ([, schema
     expect(shown?.inputSchema["required"]).toEqual(["city", "days"]);
   });
 
-  it("gets what the schema makes: defaults filled in, transforms applied", async () => {
+  it("calls execute with parsed arguments, with defaults and transforms", async () => {
     const { got, tool } = setUp();
     const calls = [
       toolCall("get_forecast", { city: "Oslo", days: "3" }),
@@ -54,7 +54,7 @@ describe.for(Object.entries(forecasts))("a tool with a schema of %s", ([, schema
     ]);
   });
 
-  it("does not run with what does not fit, and the model reads where", async () => {
+  it("does not run with invalid arguments and sends their paths to the model", async () => {
     const { got, tool } = setUp();
     const calls = [
       toolCall("get_forecast", { city: "O", days: "soon" }),
@@ -76,14 +76,14 @@ describe.for(Object.entries(forecasts))("a tool with a schema of %s", ([, schema
     expect(provider.requests[1]?.messages.at(-1)).toMatchObject({ role: "tool", results: answers });
   });
 
-  it("has issues that are plain data, whatever kind of array the library keeps its paths in", async () => {
+  it("reports issues as plain data", async () => {
     const outcome = await runTool(setUp().tool, { city: 7, days: "3" });
     const issues = outcome.kind === "invalid-input" ? outcome.issues : [];
     expect(issues[0]?.path).toStrictEqual(["city"]);
     expect(Object.getPrototypeOf(issues[0]?.path)).toBe(Array.prototype);
   });
 
-  it("keeps the model's own words in the transcript", async () => {
+  it("keeps the raw arguments of the model in the transcript", async () => {
     const { result } = play([toolCall("get_forecast", { city: "Oslo", days: "3" }), text("Done.")], { tools: [setUp().tool] });
     expect((await result).messages[1]).toMatchObject({
       content: [{ type: "tool-call", args: { city: "Oslo", days: "3" } }],
@@ -91,8 +91,8 @@ describe.for(Object.entries(forecasts))("a tool with a schema of %s", ([, schema
   });
 });
 
-describe.for(Object.entries(asking))("a schema of %s that asks somebody", ([, schemas]) => {
-  it("is waited for", async () => {
+describe.for(Object.entries(asking))("defineTool with an asynchronous schema of %s", ([, schemas]) => {
+  it("awaits the validation", async () => {
     const got: unknown[] = [];
     const tool = defineTool({ ...described, ...schemas, execute: (args) => got.push(args) });
     const calls = [toolCall("get_forecast", { city: "Atlantis" }), toolCall("get_forecast", { city: "Oslo" })];
@@ -105,7 +105,7 @@ describe.for(Object.entries(asking))("a schema of %s that asks somebody", ([, sc
   });
 });
 
-describe("a schema that cannot say what it takes", () => {
+describe("defineTool with a schema that has no JSON Schema", () => {
   it.for<[string, StandardSchema, string]>([
     ["zod/mini", mini.object({}), 'nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it'],
     ["zod/v4 of zod 3.25", z3v4.object({}), 'before 4.2, nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it'],
@@ -117,7 +117,7 @@ describe("a schema that cannot say what it takes", () => {
       toStandardJsonSchema(v.object({ at: v.date() })),
       'The "date" schema cannot be converted to JSON Schema',
     ],
-  ])("is refused with the remedy: %s", ([, inputSchema, why]) => {
+  ])("is refused with advice: %s", ([, inputSchema, why]) => {
     let thrown: unknown;
     try {
       createToolRegistry([defineTool({ ...described, inputSchema, execute: () => 1 })]);
@@ -129,7 +129,7 @@ describe("a schema that cannot say what it takes", () => {
     expect(message).toMatch(/Give the tool a "jsonSchema" to show to the model\.$/);
   });
 
-  it("checks all the same beside a jsonSchema", () => {
+  it("validates if the tool has a jsonSchema", () => {
     const jsonSchema: JsonSchema = { type: "object", properties: { at: { type: "string", format: "date-time" } } };
     const tool = defineTool({
       ...described,
@@ -146,13 +146,13 @@ describe("a schema that cannot say what it takes", () => {
 it.for<[string, JsonSchema, StandardSchema]>([
   ["zod/v4 of zod 3.25", z3v4.toJSONSchema(z3v4.object({ n: z3v4.number() })) as JsonSchema, z3v4.object({ n: z3v4.number() })],
   ["zod 3", { type: "object" }, z3.object({ n: z3.number() })],
-])("a schema of %s checks beside its jsonSchema", async ([, jsonSchema, inputSchema]) => {
+])("defineTool: a schema of %s validates beside its jsonSchema", async ([, jsonSchema, inputSchema]) => {
   const tool = defineTool({ ...described, inputSchema, jsonSchema, execute: (args) => args });
   expect(await runTool(tool, { n: 1 })).toMatchObject({ kind: "completed", data: { n: 1 } });
   expect(await runTool(tool, { n: "x" })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["n"] }] });
 });
 
-it("a schema of a zod without Standard Schema is refused with the version that has it", () => {
+it("defineTool: refuses a zod without Standard Schema and names the needed version", () => {
   // The classes of zod 3.23: as those of 3.25, without "~standard".
   class ZodObject {
     readonly _def = {};
@@ -163,7 +163,7 @@ it("a schema of a zod without Standard Schema is refused with the version that h
   expect(make).toThrow(/is neither a Standard Schema nor a plain JSON Schema object: .*"zod\/v4", which zod has since 3\.25/);
 });
 
-it("takes schemas that are functions", () => {
+it("defineTool: accepts schemas that are functions", () => {
   const { inputSchema } = forecasts.arktype;
   expect(typeof inputSchema).toBe("function");
   const tool = defineTool({ ...described, inputSchema, execute: ({ days }) => days });

@@ -1,4 +1,4 @@
-// Any chunks of any streams come back from a cassette.
+// Random chunks of random streams come back from a cassette.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const chunks: fc.Arbitrary<unknown> = fc.oneof(
   fc.record({ type: fc.constant("error"), error }),
 );
 
-it("any chunks of any streams are played as they came, from memory and from a file", async () => {
+it("replayFrom: plays random recorded chunks as they came, from memory and from a file", async () => {
   const file = join(folder, "any-chunks.jsonl");
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(chunks, { maxLength: 6 }), { maxLength: 4 }), fc.boolean(), async (streams, onDisk) => {
@@ -51,7 +51,7 @@ it("any chunks of any streams are played as they came, from memory and from a fi
   );
 });
 
-it("no credential of an error within a stream comes back", async () => {
+it("recordTo: redacts credentials in an error chunk", async () => {
   const cassette = memoryCassette();
   const error = { name: "ProviderError", code: "auth", retryable: false, message: "Bad key sk-abc123def456." } as const;
   const told = await play(recordTo(cassette, says({ type: "error", error })));

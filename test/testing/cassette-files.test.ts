@@ -12,8 +12,8 @@ import { play, request, setUp } from "./play.ts";
 const folder = mkdtempSync(join(tmpdir(), "cassettes-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe("a cassette", () => {
-  it("has a line for each thing that happened, as it came", async () => {
+describe("recordTo: cassettes", () => {
+  it("have one line for each event of a stream, in order", async () => {
     const cassette = memoryCassette();
     const { clock, call } = setUp();
     const provider = recordTo(cassette, { ...script([text("Hi"), wait(20), text("!")]), family: "f" });
@@ -31,7 +31,7 @@ describe("a cassette", () => {
     ]);
   });
 
-  it("holds nothing of what was asked", async () => {
+  it("hold only digests of a request", async () => {
     const settings = { extra: { key: "secret-1" } };
     const asked = ask("secret-2", {
       system: "secret-3",
@@ -54,7 +54,7 @@ describe("a cassette", () => {
     });
   });
 
-  it("in a file is made with its folders, begun anew each time, and written before a chunk is handed on", async () => {
+  it("in files create folders, start anew, and are written before a chunk is passed on", async () => {
     const file = join(folder, "deep/er/one.jsonl");
     await play(recordTo(file, script([text("old")])));
     expect(readFileSync(file, "utf8")).toContain("old");
@@ -68,7 +68,7 @@ describe("a cassette", () => {
     expect(textsOf(await play(replayFrom(file)))).toBe("new");
   });
 
-  it("is there although nobody was asked", async () => {
+  it("are valid without any request", async () => {
     const cassette = memoryCassette();
     recordTo(cassette, { ...script(), id: "b" });
     const provider = replayFrom(cassette);
@@ -76,7 +76,7 @@ describe("a cassette", () => {
     expect(await complaintOf(provider)).toBe("The cassette has 0 requests, all of them played, and was asked for one more.");
   });
 
-  it("in a file needs a platform with files", () => {
+  it("need Node for a path, but not in memory", () => {
     vi.stubGlobal("process", undefined);
     try {
       expect(() => replayFrom("x.jsonl")).toThrow("needs Node 20.16 or later");
@@ -87,14 +87,14 @@ describe("a cassette", () => {
   });
 });
 
-describe("a file that a crash has cut off", () => {
+describe("replayFrom: cut or damaged cassettes", () => {
   const made = async (name: string): Promise<string> => {
     const file = join(folder, name);
     await play(recordTo(file, script([text("Hi"), text(" you")])));
     return file;
   };
 
-  it("plays up to its last whole line, is told, and stays as it is", async () => {
+  it("plays a cut file up to its last whole line and calls onTornLine", async () => {
     const file = await made("torn.jsonl");
     const whole = readFileSync(file, "utf8");
     const end = whole.indexOf(" you");
@@ -111,7 +111,7 @@ describe("a file that a crash has cut off", () => {
     expect(readFileSync(file, "utf8")).toBe(whole.slice(0, end));
   });
 
-  it("may lack the end of its last line only", async () => {
+  it("plays a file that lacks only its last line end", async () => {
     const file = await made("unended.jsonl");
     truncateSync(file, statSync(file).size - 1);
     const torn: CutLine[] = [];
@@ -119,7 +119,7 @@ describe("a file that a crash has cut off", () => {
     expect(torn).toEqual([]);
   });
 
-  it("reads at any length, or says that it is no cassette", async () => {
+  it("reads a cassette that is cut anywhere after its header", async () => {
     const whole = readFileSync(await made("any.jsonl"), "utf8");
     const head = whole.indexOf("\n");
     for (let length = 0; length <= whole.length; length += 1) {
@@ -130,23 +130,23 @@ describe("a file that a crash has cut off", () => {
   });
 
   it.for<[what: string, damage: (lines: string[]) => void, line: number]>([
-    ["a line that is no JSON", (lines) => lines.splice(2, 1, "{"), 3],
-    ["a line of another kind", (lines) => lines.splice(2, 1, '{"type":"chunks","stream":0,"atMs":0}'), 3],
+    ["a line that is not JSON", (lines) => lines.splice(2, 1, "{"), 3],
+    ["a line of an unknown type", (lines) => lines.splice(2, 1, '{"type":"chunks","stream":0,"atMs":0}'), 3],
     ["a chunk without a type", (lines) => lines.splice(2, 1, '{"type":"chunk","stream":0,"atMs":0,"chunk":{}}'), 3],
-    ["an error of no code", (lines) => lines.splice(2, 1, '{"type":"threw","stream":0,"atMs":0,"error":{"message":"x"}}'), 3],
+    ["an error without a code", (lines) => lines.splice(2, 1, '{"type":"threw","stream":0,"atMs":0,"error":{"message":"x"}}'), 3],
     ["a line without a time", (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":0}'), 3],
-    ["a leaving without its how", (lines) => lines.splice(2, 1, '{"type":"left","stream":0,"atMs":0}'), 3],
-    ["a stream that nobody asked for", (lines) => lines.splice(1, 1), 2],
-    ["a request that is none", (lines) => lines.splice(1, 1, '{"type":"request","stream":0,"request":{"messages":[]}}'), 2],
+    ["a left line without `waiting`", (lines) => lines.splice(2, 1, '{"type":"left","stream":0,"atMs":0}'), 3],
+    ["a stream without a request", (lines) => lines.splice(1, 1), 2],
+    ["an incomplete request", (lines) => lines.splice(1, 1, '{"type":"request","stream":0,"request":{"messages":[]}}'), 2],
     [
-      "a part of a request that is none",
+      "an invalid message in a request",
       (lines) => lines.splice(1, 1, '{"type":"request","stream":0,"request":{"messages":[["user"]],"tools":[],"fields":[]}}'),
       2,
     ],
-    ["a request that comes twice, as of two recorders", (lines) => lines.splice(2, 0, lines[1] ?? ""), 3],
-    ["a line behind the end of its stream", (lines) => lines.splice(-1, 0, lines.at(-2) ?? ""), 7],
-    ["a stream with the name of a method", (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":"at","atMs":0}'), 3],
-  ])("is refused with %s", async ([, damage, line]) => {
+    ["a repeated request, as two recorders write it", (lines) => lines.splice(2, 0, lines[1] ?? ""), 3],
+    ["a line after the end of its stream", (lines) => lines.splice(-1, 0, lines.at(-2) ?? ""), 7],
+    ["a stream named like a method", (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":"at","atMs":0}'), 3],
+  ])("throws with the line number for %s", async ([, damage, line]) => {
     const lines = readFileSync(await made("damaged.jsonl"), "utf8").split("\n");
     damage(lines);
     const file = join(folder, "damaged.jsonl");
@@ -159,30 +159,30 @@ describe("a file that a crash has cut off", () => {
     '{"format":"turnwright-journal","version":1}',
     '{"format":"turnwright-cassette","version":2,"provider":"p","model":"m"}',
     '{"format":"turnwright-cassette","version":1,"provider":"p"}',
-  ])("is none with the head %s", (head) => {
+  ])("refuses a file with the header %s", (head) => {
     expect(() => replayFrom(memoryCassette(`${head}\n`))).toThrow("The cassette is none");
   });
 });
 
-describe("arguments that are wrong", () => {
+describe("recordTo and replayFrom: invalid arguments", () => {
   const cassette = memoryCassette();
   const provider = script();
   it.for<[what: string, use: () => unknown, code: string]>([
-    ["no file", () => recordTo("", provider), "invalid-option"],
-    ["a file that is none", () => replayFrom(Object(7)), "invalid-option"],
-    ["half a cassette", () => replayFrom(JSON.parse('{"read":1}')), "invalid-option"],
-    ["no provider", () => recordTo(cassette, Object({ id: "x" })), "invalid-option"],
-    ["an option that is none", () => recordTo(cassette, provider, Object({ redacted: 1 })), "unknown-option"],
-    ["a redact that is none", () => recordTo(cassette, provider, Object({ redact: true })), "invalid-option"],
-    ["a match that is none", () => replayFrom(cassette, Object({ match: "strict" })), "invalid-option"],
-    ["a timing that is none", () => replayFrom(cassette, Object({ timing: 1 })), "invalid-option"],
-    ["an onTornLine that is none", () => replayFrom(cassette, Object({ onTornLine: "log" })), "invalid-option"],
-  ])("are refused: %s", ([, use, code]) => {
+    ["an empty path", () => recordTo("", provider), "invalid-option"],
+    ["a number as the file", () => replayFrom(Object(7)), "invalid-option"],
+    ["an incomplete cassette", () => replayFrom(JSON.parse('{"read":1}')), "invalid-option"],
+    ["an incomplete provider", () => recordTo(cassette, Object({ id: "x" })), "invalid-option"],
+    ["an unknown option", () => recordTo(cassette, provider, Object({ redacted: 1 })), "unknown-option"],
+    ["a redact that is not a function", () => recordTo(cassette, provider, Object({ redact: true })), "invalid-option"],
+    ["an unknown match", () => replayFrom(cassette, Object({ match: "strict" })), "invalid-option"],
+    ["a timing that is not a boolean", () => replayFrom(cassette, Object({ timing: 1 })), "invalid-option"],
+    ["an onTornLine that is not a function", () => replayFrom(cassette, Object({ onTornLine: "log" })), "invalid-option"],
+  ])("throw for %s", ([, use, code]) => {
     expect(use).toThrow(expect.objectContaining({ code }));
     expect(cassette.read()).toBe("");
   });
 
-  it("are told by the disk where the file is not there", () => {
+  it("throw ENOENT for a missing file, and refuse an empty one", () => {
     const file = join(folder, "nowhere.jsonl");
     expect(() => replayFrom(file)).toThrow("ENOENT");
     expect(existsSync(file)).toBe(false);

@@ -12,7 +12,7 @@ export const says = (...chunks: readonly ModelChunk[]): Provider => ({
     yield* chunks;
   },
 });
-/** A scripted provider that makes up no tokens. */
+/** A scripted provider without usage chunks. */
 export const script = (...turns: readonly (readonly MockPart[])[]): Provider => createMockProvider(turns, { usage: false });
 export const textsOf = (chunks: readonly ModelChunk[]): string =>
   chunks.flatMap((chunk) => (chunk.type === "text-delta" ? [chunk.text] : [])).join("");

@@ -6,19 +6,19 @@ import { memoryCassette, recordTo, replayFrom, text, toolCall } from "turnwright
 import { script, textsOf, user, ask, echo, sum, record, complaintOf } from "./cassette-kit.ts";
 import { play, request, setUp } from "./play.ts";
 
-describe("a request", () => {
-  it("gets the recording of the same one, whatever the order", async () => {
+describe("replayFrom: matching of requests", () => {
+  it("plays the recording of an equal request, in any order", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("a")));
     const asked = [ask("b"), ask("a"), ask("a", { iteration: 7 })];
     expect(await Promise.all(asked.map(async (one) => textsOf(await play(provider, one))))).toEqual(["1", "0", "2"]);
   });
 
   it.for<[what: string, one: ModelRequest, other: ModelRequest]>([
-    ["the order of its tools", ask("a", { tools: [echo, sum] }), ask("a", { tools: [sum, echo] })],
+    ["the order of tools", ask("a", { tools: [echo, sum] }), ask("a", { tools: [sum, echo] })],
     ["the order of keys", ask("a", { settings: { seed: 1, topP: 1 } }), ask("a", { settings: { topP: 1, seed: 1 } })],
-    ["settings that are not given", ask("a", { settings: { seed: undefined } }), ask("a")],
+    ["settings that are undefined", ask("a", { settings: { seed: undefined } }), ask("a")],
     [
-      "its provider metadata",
+      "provider metadata",
       ask("a", {
         messages: [
           {
@@ -30,7 +30,7 @@ describe("a request", () => {
       }),
       ask("a", { messages: [{ role: "assistant", content: [{ type: "text", text: "x" }] }] }),
     ],
-  ])("is the same whatever %s", async ([, one, other]) => {
+  ])("ignores %s", async ([, one, other]) => {
     expect(textsOf(await play(replayFrom(await record(one)), other))).toBe("0");
     expect(textsOf(await play(replayFrom(await record(other)), one))).toBe("0");
   });
@@ -39,10 +39,15 @@ describe("a request", () => {
     messages: [user("a"), { role: "assistant", content: [{ type: "text", text: "x" }] }, user("b")],
   });
   it.for<[what: string, recorded: ModelRequest, asked: ModelRequest, words: string]>([
-    ["message", ask("a"), ask("b"), "message 0 (user) is another one"],
-    ["later message", said, { ...said, messages: [...said.messages.slice(0, 2), user("c")] }, "message 2 (user) is another one"],
+    ["another message", ask("a"), ask("b"), "message 0 (user) is another one"],
     [
-      "word of the model",
+      "another later message",
+      said,
+      { ...said, messages: [...said.messages.slice(0, 2), user("c")] },
+      "message 2 (user) is another one",
+    ],
+    [
+      "another assistant message",
       said,
       {
         ...said,
@@ -52,22 +57,42 @@ describe("a request", () => {
       },
       "message 1 (assistant) is another one",
     ],
-    ["number of messages", said, { ...said, messages: said.messages.slice(0, 1) }, "there are 1 messages, not 3"],
+    ["fewer messages", said, { ...said, messages: said.messages.slice(0, 1) }, "there are 1 messages, not 3"],
     [
-      "role",
+      "another role",
       said,
       { ...said, messages: [user("a"), user("b")] },
       'message 1 (user) is another one, which was of role "assistant"; there are 2 messages, not 3',
     ],
-    ["system", ask("a", { system: "s" }), ask("a", { system: "t" }), '"system" is another one'],
-    ["system that is new", ask("a"), ask("a", { system: "t" }), '"system" is new'],
-    ["system that is gone", ask("a", { system: "t" }), ask("a"), '"system" is missing'],
-    ["tool", ask("a", { tools: [echo] }), ask("a", { tools: [{ ...echo, description: "d" }] }), 'tool "echo" is another one'],
-    ["row of tools", ask("a", { tools: [echo] }), ask("a", { tools: [sum] }), 'tool "echo" is missing; tool "sum" is new'],
-    ["tool choice", ask("a", { toolChoice: "auto" }), ask("a", { toolChoice: { name: "echo" } }), '"toolChoice" is another one'],
-    ["setting", ask("a", { settings: { seed: 1 } }), ask("a", { settings: { seed: 2 } }), '"settings.seed" is another one'],
-    ["token", ask("a", { continuationToken: "t" }), ask("a", { continuationToken: "u" }), '"continuationToken" is another one'],
-  ])("with another %s is refused, which says so", async ([, recorded, asked, words]) => {
+    ["another system text", ask("a", { system: "s" }), ask("a", { system: "t" }), '"system" is another one'],
+    ["a new system text", ask("a"), ask("a", { system: "t" }), '"system" is new'],
+    ["a missing system text", ask("a", { system: "t" }), ask("a"), '"system" is missing'],
+    [
+      "a changed tool",
+      ask("a", { tools: [echo] }),
+      ask("a", { tools: [{ ...echo, description: "d" }] }),
+      'tool "echo" is another one',
+    ],
+    ["other tools", ask("a", { tools: [echo] }), ask("a", { tools: [sum] }), 'tool "echo" is missing; tool "sum" is new'],
+    [
+      "another tool choice",
+      ask("a", { toolChoice: "auto" }),
+      ask("a", { toolChoice: { name: "echo" } }),
+      '"toolChoice" is another one',
+    ],
+    [
+      "another setting",
+      ask("a", { settings: { seed: 1 } }),
+      ask("a", { settings: { seed: 2 } }),
+      '"settings.seed" is another one',
+    ],
+    [
+      "another continuation token",
+      ask("a", { continuationToken: "t" }),
+      ask("a", { continuationToken: "u" }),
+      '"continuationToken" is another one',
+    ],
+  ])("refuses a request with %s and names the difference", async ([, recorded, asked, words]) => {
     const elsewhere = ask("quite another one", {
       system: "x",
       tools: [echo, sum],
@@ -86,7 +111,7 @@ describe("a request", () => {
     );
   });
 
-  it("beyond the recorded ones is refused, which says so", async () => {
+  it("refuses a request beyond the recorded ones and says how many there are", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("b")));
     for (const one of ["b", "b"]) await play(provider, ask(one));
     expect(await complaintOf(provider, ask("b"))).toBe("The cassette has this request 2 times, and was asked once more.");
@@ -97,7 +122,7 @@ describe("a request", () => {
     );
   });
 
-  it("that does not match ends its run with these words, and is not worth asking again", async () => {
+  it("ends the run with an error that is not retryable if nothing matches", async () => {
     const provider = replayFrom(await record(ask("a")));
     const { reason } = await runToolLoop({ provider, messages: [user("secret")] });
     expect(reason).toMatchObject({ kind: "provider-error", error: { code: "server", retryable: false } });
@@ -105,7 +130,7 @@ describe("a request", () => {
     expect(JSON.stringify(reason)).not.toContain("secret");
   });
 
-  it("is taken when it comes, also where streams are read at once", async () => {
+  it("assigns recordings in the order of stream() calls, even for concurrent streams", async () => {
     const cassette = memoryCassette();
     const provider = recordTo(cassette, script([text("0"), text("a")], [text("1"), text("b")]));
     const [one, other] = [provider, provider].map((each) => each.stream(request, setUp().call)[Symbol.asyncIterator]());
@@ -119,7 +144,7 @@ describe("a request", () => {
   });
 });
 
-it("a run may ask anything of a cassette that its tools gave", async () => {
+it("replayFrom: refuses a run whose tool results have changed", async () => {
   const cassette = memoryCassette();
   const provider = recordTo(cassette, script([toolCall("echo", { n: 1 })], [text("Done.")]));
   const tools = (answer: number): Parameters<typeof runToolLoop>[0]["tools"] => [{ ...echo, execute: () => answer }];

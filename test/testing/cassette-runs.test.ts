@@ -1,4 +1,4 @@
-// Whole runs, recorded and played back: every ending, wrappers, continuations, and what the model said over and over.
+// Whole runs, recorded and played back: every ending, wrappers, and continuations.
 
 import { describe, expect, it } from "vitest";
 import { type LoopResult, type Provider, providerError, runToolLoop, withFallback, withRetry } from "turnwright";
@@ -35,7 +35,7 @@ const timed: ReadonlySet<string> = new Set([
   "a drain behind a message steered into the last iteration",
 ]);
 
-/** Times are not played unless asked for. */
+/** Drops durations, because times are only played with `timing: true`. */
 const withoutTimes = (result: LoopResult): unknown =>
   JSON.parse(JSON.stringify(withoutJournal(result)), (key, value: unknown) => (key === "durationMs" ? 0 : value));
 
@@ -56,29 +56,32 @@ const untouchable = (scenario: Scenario): Scenario => ({
   },
 });
 
-describe("every ending", () => {
-  it.for(byTitle)("%s: is the same while it is recorded", async ([, scenario]) => {
+describe("recordTo and replayFrom: every ending", () => {
+  it.for(byTitle)("%s: recordTo does not change the result", async ([, scenario]) => {
     const bare = await run(scenario, (own) => own);
     const recorded = await run(scenario, (own) => recordTo(memoryCassette(), own));
     expect(withoutJournal(recorded)).toEqual(withoutJournal(bare));
   });
 
-  it.for(byTitle)("%s: is the same from its cassette", async ([, scenario]) => {
+  it.for(byTitle)("%s: replayFrom returns the recorded result", async ([, scenario]) => {
     const cassette = memoryCassette();
     const recorded = await run(scenario, (own) => recordTo(cassette, own));
     const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { timing: true }));
     expect(withoutJournal(replayed)).toEqual(withoutJournal(recorded));
   });
 
-  it.for(byTitle.filter(([title]) => !timed.has(title)))("%s: is the same played in order, at once", async ([, scenario]) => {
-    const cassette = memoryCassette();
-    const recorded = await run(scenario, (own) => recordTo(cassette, own));
-    const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { match: "order" }));
-    expect(withoutTimes(replayed)).toEqual(withoutTimes(recorded));
-  });
+  it.for(byTitle.filter(([title]) => !timed.has(title)))(
+    "%s: replayFrom returns the recorded result in order, without times",
+    async ([, scenario]) => {
+      const cassette = memoryCassette();
+      const recorded = await run(scenario, (own) => recordTo(cassette, own));
+      const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { match: "order" }));
+      expect(withoutTimes(replayed)).toEqual(withoutTimes(recorded));
+    },
+  );
 });
 
-describe("a run", () => {
+describe("recordTo and replayFrom", () => {
   const busy = fail({ status: 503, message: "Busy." });
   const mock = (...turns: readonly MockMessage[]): Provider => createMockProvider(turns, { id: "m", model: "m-1", family: "f" });
   const echo = tool("echo", (args) => args);
@@ -106,7 +109,7 @@ describe("a run", () => {
     ["with a thrown error", [[text("Half"), busy]], "provider-error"],
     ["with an error in the stream", [[text("Half"), failInBand(providerError("overloaded", "Busy."))]], "provider-error"],
     ["that breaks off", [[text("Half"), endEarly()]], "provider-error"],
-  ])("%s plays again", async ([, turns, reason]) => {
+  ])("replay a run %s", async ([, turns, reason]) => {
     const result = await recordAndReplay((cassette) => recordTo(cassette, mock(...turns)));
     expect(result.reason.kind).toBe(reason);
     expect(result.streamResults.map(({ provider, model, family }) => [provider, model, family])).toEqual(
@@ -114,12 +117,12 @@ describe("a run", () => {
     );
   });
 
-  it("plays its retries again, with the wrapper inside", async () => {
+  it("replay retries with withRetry inside", async () => {
     const result = await recordAndReplay((cassette) => recordTo(cassette, withRetry(mock(busy, busy, text("Hi.")))));
     expect(result.text).toBe("Hi.");
   });
 
-  it("plays its retries again, with the wrapper outside", async () => {
+  it("replay retries with withRetry outside", async () => {
     const retrying = (provider: Provider): Provider => withRetry(provider, { random: () => 1 });
     const result = await recordAndReplay(
       (cassette) => retrying(recordTo(cassette, mock(busy, busy, text("Hi.")))),
@@ -128,7 +131,7 @@ describe("a run", () => {
     expect(result.text).toBe("Hi.");
   });
 
-  it("plays a fallback again, with one cassette around it", async () => {
+  it("replay a fallback with one cassette around it", async () => {
     const fallback = withFallback([
       mock([text("Wrong"), busy], [text("No"), busy]),
       createMockProvider([[text("Half, "), finish("continue", { token: "t" })], text("whole.")], { id: "b", model: "b-1" }),
@@ -137,7 +140,7 @@ describe("a run", () => {
     expect([result.text, result.streamResults.at(-1)?.provider]).toEqual(["Half, whole.", "b"]);
   });
 
-  it("plays a fallback again, with a cassette for each provider", async () => {
+  it("replay a fallback with a cassette for each provider", async () => {
     const second = memoryCassette();
     const result = await recordAndReplay(
       (first) => withFallback([recordTo(first, mock([text("Wrong"), busy])), recordTo(second, mock(text("Right.")))]),
@@ -146,7 +149,7 @@ describe("a run", () => {
     expect(result.text).toBe("Right.");
   });
 
-  it("reads what was redacted, while it is recorded and when it is played", async () => {
+  it("give redacted chunks to the recorded run and to its replay", async () => {
     const kept: Cassette[] = [];
     const hide = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll("4711", "****"));
     const turns = [
@@ -165,7 +168,7 @@ describe("a run", () => {
   });
 });
 
-describe("the conformance suite", () => {
+describe("recordTo and replayFrom: providerSuite", () => {
   const cassettes = new Map<ProviderScenario, Cassette[]>();
   const recording = providerSuite({
     create: (scenario) => {
@@ -178,7 +181,7 @@ describe("the conformance suite", () => {
     create: (scenario) => ({ provider: replayFrom(cassettes.get(scenario)?.shift() ?? memoryCassette()) }),
   });
   it.for(recording.map((check, index) => [check.title, check, replaying[index]] as const))(
-    "%s, recorded and played",
+    "%s, recorded and replayed",
     async ([, record, replay]) => {
       await record.run();
       await replay?.run();

@@ -1,4 +1,4 @@
-// Runs the provider suite over a provider that is broken on purpose, and collects what it complains of.
+// Runs the provider suite over a provider that is broken on purpose, and collects its complaints.
 
 import type { ModelChunk, Provider } from "turnwright";
 import {

@@ -6,13 +6,13 @@ import { createMockProvider, memoryCassette, recordTo, replayFrom, stall, text, 
 import { ask, complaintOf, linesOf, record, script, user } from "./cassette-kit.ts";
 import { play, request, setUp } from "./play.ts";
 
-it("leaving a recorded stream leaves the one behind it", async () => {
+it("recordTo: closes the source stream when its reader leaves", async () => {
   const source = createMockProvider([text("ab", { chunks: 2 })]);
   for await (const _ of recordTo(memoryCassette(), source).stream(request, setUp().call)) break;
   expect([source.calls, source.active]).toEqual([1, 0]);
 });
 
-it("a stream that has ended is not left", async () => {
+it("recordTo: records no left line for a stream that has ended", async () => {
   const cassette = memoryCassette();
   const recorder = recordTo(cassette, script([text("a")]));
   const stream = recorder.stream(request, setUp().call)[Symbol.asyncIterator]();
@@ -22,7 +22,7 @@ it("a stream that has ended is not left", async () => {
   expect(linesOf(cassette).at(-1)).toMatchObject({ type: "ended" });
 });
 
-it("what a stream throws after it was left is not recorded", async () => {
+it("recordTo: does not record an error that is thrown after the reader left", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
   const recorder = recordTo(cassette, script([stall()]));
@@ -35,7 +35,7 @@ it("what a stream throws after it was left is not recorded", async () => {
   expect(linesOf(cassette).slice(2)).toEqual([{ type: "left", waiting: true, stream: 0, atMs: 0 }]);
 });
 
-it("a signal that has fired before is recorded first", async () => {
+it("recordTo: records a signal that has already fired before the error", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
   abort.abort("enough");
@@ -43,7 +43,7 @@ it("a signal that has fired before is recorded first", async () => {
   expect(linesOf(cassette).slice(2)).toMatchObject([{ type: "aborted" }, { type: "threw" }]);
 });
 
-it("times are whole milliseconds", async () => {
+it("recordTo: writes times in whole milliseconds", async () => {
   const cassette = memoryCassette();
   const { call, clock } = setUp();
   const playing = play(recordTo(cassette, script([wait(50.4), text("a")])), request, call);
@@ -52,14 +52,14 @@ it("times are whole milliseconds", async () => {
   expect(linesOf(cassette)[2]).toMatchObject({ type: "chunk", atMs: 50 });
 });
 
-it("a cassette in memory is begun anew too", async () => {
+it("recordTo: overwrites a memory cassette", async () => {
   const cassette = memoryCassette("something else");
   await play(recordTo(cassette, script([text("a")])));
   await play(recordTo(cassette, script([text("b")])));
   expect(await play(replayFrom(cassette))).toMatchObject([{ text: "b" }, { type: "finish" }]);
 });
 
-it("only the first message that differs is told, and the nearest request has as many as are asked", async () => {
+it("replayFrom: names the first differing message of the nearest request of equal length", async () => {
   const row = (...said: readonly string[]): ReturnType<typeof ask> => ask("", { messages: said.map(user) });
   const several = replayFrom(await record(row("a", "b", "c", "d", "e"), row("a", "b", "c")));
   expect(await complaintOf(several, row("a", "x", "y"))).toContain(
@@ -67,7 +67,7 @@ it("only the first message that differs is told, and the nearest request has as 
   );
 });
 
-it("a chunk that comes after its reader left is neither recorded nor handed on", async () => {
+it("recordTo: neither records nor passes on a chunk after its reader left", async () => {
   const cassette = memoryCassette();
   const { call, clock } = setUp();
   const recorder = recordTo(cassette, script([wait(50), text("late")]));
@@ -79,7 +79,7 @@ it("a chunk that comes after its reader left is neither recorded nor handed on",
   expect(linesOf(cassette).slice(2)).toMatchObject([{ type: "left" }]);
 });
 
-it("a stream that was deaf to its signal is so again", async () => {
+it("replayFrom: a stream that ignored its signal ignores it again", async () => {
   const cassette = memoryCassette();
   const read = async (provider: Provider): Promise<unknown> => {
     const { call, abort, clock } = setUp();

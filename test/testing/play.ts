@@ -6,7 +6,7 @@ import { createTestClock, type TestClock } from "turnwright/testing";
 /** A request of one message. */
 export const request: ModelRequest = { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 };
 
-/** A call as the loop would make it, what acts on it, and when its heartbeats came. */
+/** A call as the loop makes it, its clock and signal, and the times of its heartbeats. */
 export function setUp(): {
   readonly clock: TestClock;
   readonly abort: AbortController;
@@ -21,7 +21,7 @@ export function setUp(): {
   return { clock, abort, call, heartbeats };
 }
 
-/** Reads the stream to its end; rejects with what it throws. */
+/** Reads a stream to its end. Rejects with its error. */
 export async function play(
   provider: Provider,
   asked: ModelRequest = request,

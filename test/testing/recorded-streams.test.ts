@@ -1,4 +1,4 @@
-// Streams that are recorded and played: their errors, their ends, their pace, and what is taken out of them.
+// Streams that are recorded and played: their errors, ends, pace, and redaction.
 
 import { describe, expect, it } from "vitest";
 import { toProviderError } from "../../src/core/errors/provider-error.ts";
@@ -7,19 +7,19 @@ import { type Cassette, fail, memoryCassette, recordTo, replayFrom, stall, text 
 import { says, script, linesOf, failureOf, complaintOf } from "./cassette-kit.ts";
 import { play, request, setUp } from "./play.ts";
 
-describe("a recorded stream", () => {
+describe("recordTo and replayFrom: a stream", () => {
   it.for<[how: string, thrown: unknown]>([
     [
-      "an SDK",
+      "SDK error",
       Object.assign(new Error("Too many"), {
         status: 429,
         headers: { "retry-after": "2", authorization: "Bearer abcdef123456" },
       }),
     ],
-    ["a network", new TypeError("terminated", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) })],
-    ["a provider", providerError("overloaded", "Busy.", { retryAfterMs: 5 })],
-    ["nobody that knows how", "just a text"],
-  ])("throws what %s has thrown, in both", async ([, thrown]) => {
+    ["network error", new TypeError("terminated", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) })],
+    ["provider error", providerError("overloaded", "Busy.", { retryAfterMs: 5 })],
+    ["string", "just a text"],
+  ])("throws the %s of its source, recorded and replayed", async ([, thrown]) => {
     const thrower: Provider = {
       id: "p",
       model: "m",
@@ -36,14 +36,14 @@ describe("a recorded stream", () => {
     expect(cassette.read()).not.toContain("abcdef");
   });
 
-  it("throws what came before its first chunk, and what is no stream", async () => {
+  it("throws on replay too if stream() returned no async iterable", async () => {
     const broken: Provider = { id: "p", model: "m", stream: () => JSON.parse("{}") };
     const cassette = memoryCassette();
     expect(await complaintOf(recordTo(cassette, broken))).toBe("What the provider's stream() gave is no async iterable.");
     expect(await complaintOf(replayFrom(cassette))).toBe("What the provider's stream() gave is no async iterable.");
   });
 
-  it("that was left between two chunks says so to who reads on", async () => {
+  it("throws on replay if it is read past the chunk after which it was left", async () => {
     const cassette = memoryCassette();
     for await (const _ of recordTo(cassette, script([text("ab", { chunks: 2 })])).stream(request, setUp().call)) break;
     expect(linesOf(cassette).at(-1)).toEqual({ type: "left", waiting: false, stream: 0, atMs: 0 });
@@ -52,7 +52,7 @@ describe("a recorded stream", () => {
     expect(await complaintOf(replayFrom(cassette))).toBe("The recording of this stream ends here: its reader left it.");
   });
 
-  it("that was left while it was silent is silent, until its signal fires", async () => {
+  it("is silent on replay until its signal fires if it was left while silent", async () => {
     const cassette = memoryCassette();
     const stream = recordTo(cassette, script([stall({ ignoreSignal: true })])).stream(request, setUp().call);
     const reader = stream[Symbol.asyncIterator]();
@@ -67,7 +67,7 @@ describe("a recorded stream", () => {
     expect(await playing).toBe("enough");
   });
 
-  it("says after its signal what it said then, and not before", async () => {
+  it("replays chunks that followed its signal only after the signal", async () => {
     const usage: ModelChunk = { type: "usage", mode: "snapshot", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
     const lastWords: Provider = {
       id: "p",
@@ -102,7 +102,7 @@ describe("a recorded stream", () => {
     expect(await readTo(replayFrom(cassette, { timing: true }), 7)).toEqual(["text-delta", "abort", "usage", "threw"]);
   });
 
-  it("that ended is cut by a signal that fires before its end", async () => {
+  it("rejects on replay if its signal fires before its end", async () => {
     const cassette = memoryCassette();
     await play(recordTo(cassette, script([text("abc", { chunks: 3 })])));
     const { call, abort } = setUp();
@@ -117,7 +117,7 @@ describe("a recorded stream", () => {
     expect(seen).toEqual(["text-delta"]);
   });
 
-  it("keeps its pace where it is asked to, with heartbeats, and gives up when it is cut", async () => {
+  it("keeps its pace and heartbeats with `timing: true`, until its signal fires", async () => {
     const cassette = memoryCassette();
     const slow: Provider = {
       id: "p",
@@ -154,11 +154,11 @@ describe("a recorded stream", () => {
   });
 
   it.for<[what: string, chunk: unknown]>([
-    ["no object", null],
-    ["nothing", undefined],
-    ["of no type", {}],
-    ["no JSON", { type: "thought-log", payload: 1n }],
-  ])("that gives a chunk which is %s ends, and its recording has no end", async ([, chunk]) => {
+    ["null", null],
+    ["undefined", undefined],
+    ["an object without a type", {}],
+    ["not JSON", { type: "thought-log", payload: 1n }],
+  ])("throws for a chunk that is %s, and its recording is cut off", async ([, chunk]) => {
     let active = 0;
     const hostile: Provider = {
       id: "p",
@@ -180,7 +180,7 @@ describe("a recorded stream", () => {
     expect(await complaintOf(replayFrom(cassette))).toContain("it was cut off");
   });
 
-  it("ends where its cassette is full, also where that is found when the signal fires", async () => {
+  it("ends if its cassette is full, even if only its signal was to be recorded", async () => {
     const kept = memoryCassette();
     let room = 3;
     const full: Cassette = {
@@ -201,8 +201,8 @@ describe("a recorded stream", () => {
   });
 });
 
-describe("redact", () => {
-  it("is given a copy and the number of the request, and an error as a chunk", async () => {
+describe("recordTo: options.redact", () => {
+  it("receives a copy of each chunk and the number of its stream", async () => {
     const given: ModelChunk = { type: "provider-metadata", item: { key: "sk" } };
     const seen: unknown[] = [];
     const provider = recordTo(
@@ -226,24 +226,24 @@ describe("redact", () => {
   });
 
   it.for<[what: string, redact: () => unknown]>([
-    ["nothing", () => undefined],
+    ["undefined", () => undefined],
     ["a promise", () => Promise.resolve({ type: "text-delta", text: "" })],
-    ["a promise that fails", () => Promise.reject(new Error("later"))],
-    ["no chunk", () => ({ text: "" })],
-  ])("that gives %s is misuse", async ([, redact]) => {
+    ["a rejected promise", () => Promise.reject(new Error("later"))],
+    ["an object that is not a chunk", () => ({ text: "" })],
+  ])("makes the stream throw invalid-option if it returns %s", async ([, redact]) => {
     const cassette = memoryCassette();
     const provider = recordTo(cassette, says({ type: "text-delta", text: "secret" }), { redact: redact as () => ModelChunk });
     expect(isLoopError(await failureOf(provider), "invalid-option")).toBe(true);
     expect(cassette.read()).not.toContain("secret");
   });
 
-  it("has to give an error for an error", async () => {
+  it("must return an error for an error", async () => {
     const redact = (): ModelChunk => ({ type: "text-delta", text: "" });
     const failure = await failureOf(recordTo(memoryCassette(), script([fail(new Error("x"))]), { redact }));
     expect(isLoopError(failure, "invalid-option")).toBe(true);
   });
 
-  it("that fails of an error leaves a recording without an end", async () => {
+  it("leaves the recording without an end if it throws for an error", async () => {
     const cassette = memoryCassette();
     const redact = ({ chunk }: { readonly chunk: ModelChunk }): ModelChunk => {
       if (chunk.type === "error") throw new Error("not this one");

@@ -11,7 +11,7 @@ import { aiSdkModel, type AiSdkLanguageModel, type AiSdkModelOptions } from "tur
 
 const [v2, v3, v4] = [createV2({ apiKey: "k" }), createV3({ apiKey: "k" }), createV4({ apiKey: "k" })];
 
-it("takes what the provider packages of all three generations make", () => {
+it("aiSdkModel: accepts models of all three generations of provider packages", () => {
   const provider = aiSdkModel({ model: v4("gpt-5") });
   expectTypeOf(provider).toEqualTypeOf<Provider>();
   expect(provider).toMatchObject({ id: "openai.responses", model: "gpt-5" });
@@ -20,23 +20,23 @@ it("takes what the provider packages of all three generations make", () => {
   expectTypeOf<LanguageModelV2 | LanguageModelV3 | LanguageModelV4>().toExtend<AiSdkLanguageModel>();
 });
 
-it("takes a model in middleware", () => {
+it("aiSdkModel: accepts a model with middleware", () => {
   const model = wrapLanguageModel({ model: v3("gpt-5"), middleware: [] });
   expect(aiSdkModel({ model, id: "openai" })).toMatchObject({ id: "openai", model: "gpt-5" });
 });
 
-it("takes the service's tools of all three generations", () => {
+it("aiSdkModel: accepts provider tools of all three generations", () => {
   for (const { tools } of [v2, v3, v4]) {
     const options: AiSdkModelOptions = { model: v4("gpt-5"), providerTools: { web_search: tools.webSearch({}) } };
     expect(aiSdkModel(options).model).toBe("gpt-5");
   }
 });
 
-it("takes no id for a model, and no model of another kind", () => {
-  // @ts-expect-error an id is resolved by a gateway, which is not this package's
+it("aiSdkModel: rejects a model id and models of another kind", () => {
+  // @ts-expect-error only a gateway can resolve an id
   expect(() => aiSdkModel({ model: "openai/gpt-5" })).toThrow(/"model" must be a language model/);
-  // @ts-expect-error it makes vectors
+  // @ts-expect-error an embedding model is not a language model
   expect(() => aiSdkModel({ model: v4.embedding("text-embedding-3-small") })).toThrow(/"model" must be a language model/);
-  // @ts-expect-error this is a maker of models
+  // @ts-expect-error a provider is not a model
   expect(() => aiSdkModel({ model: v4 })).toThrow(/"model" must be a language model/);
 });

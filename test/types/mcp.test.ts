@@ -8,18 +8,18 @@ import { createMcpRegistry, type McpClient, type McpClientV1, type McpClientV2, 
 
 const info = { name: "test", version: "1.0.0" };
 
-it("takes a client of either generation", async () => {
+it("createMcpRegistry: accepts a client of either generation", async () => {
   expectTypeOf<ClientV1>().toExtend<McpClientV1>();
   expectTypeOf<ClientV2>().toExtend<McpClientV2>();
   const clients: readonly McpClient[] = [new ClientV1(info), new ClientV2(info)];
   for (const client of clients) await expect(createMcpRegistry({ client })).rejects.toThrow("one that is not connected");
 });
 
-it("refuses what is no client", async () => {
+it("createMcpRegistry: rejects an incomplete client", async () => {
   // @ts-expect-error a client has more than one method
   await expect(createMcpRegistry({ client: { callTool: async () => ({}) } })).rejects.toThrow("a connected MCP client");
 });
 
-it("makes what a run takes as its tools", () => {
+it("McpRegistry: extends ToolRegistry", () => {
   expectTypeOf<McpRegistry>().toExtend<ToolRegistry>();
 });

@@ -9,19 +9,19 @@ import { createMockProvider, text } from "turnwright/testing";
 const asked = { messages: [{ role: "user" as const, content: "Go." }] };
 const provider = () => createMockProvider([text('{"city":"Oslo","days":[1]}')]);
 
-it("types the output by the schema", async () => {
+it("structuredOutput: types the output by the schema", async () => {
   const schema = z.object({ city: z.string(), days: z.array(z.number()), note: z.string().optional() });
   const result = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
   expectTypeOf(result.output).toEqualTypeOf<{ city: string; days: number[]; note?: string | undefined } | undefined>();
   const streamed = await streamToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } })
     .result;
   expectTypeOf(streamed.output).toEqualTypeOf(result.output);
-  // @ts-expect-error there may be none
+  // @ts-expect-error the output may be undefined
   expect(() => result.output.city).not.toThrow();
   expect(streamed.output).toEqual(result.output);
 });
 
-it("types it after defaults and transforms, as what JSON makes of it", async () => {
+it("structuredOutput: types the output as JSON after defaults and transforms", async () => {
   const schema = z.object({ city: z.string().transform((city) => new Date(`${city.length}`)), unit: z.string().default("C") });
   const { output } = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
   expectTypeOf(output).toEqualTypeOf<{ city: string; unit: string } | undefined>();
@@ -31,7 +31,7 @@ it("types it after defaults and transforms, as what JSON makes of it", async () 
   expect(output?.unit).toBe("C");
 });
 
-it("knows nothing of it without a schema", async () => {
+it("runToolLoop: types the output as unknown without a schema", async () => {
   const result = await runToolLoop({ ...asked, provider: provider() });
   expectTypeOf(result).toEqualTypeOf<LoopResult>();
   expectTypeOf(result.output).toBeUnknown();
@@ -40,7 +40,7 @@ it("knows nothing of it without a schema", async () => {
   expect(result.output).toBeUndefined();
 });
 
-it("lets typed options and results stand for others", () => {
+it("LoopOptions and LoopResult: typed ones extend untyped ones", () => {
   expectTypeOf<LoopOptions<{ n: number }>>().toExtend<LoopOptions>();
   expectTypeOf<LoopResult<{ n: number }>>().toExtend<LoopResult>();
   // @ts-expect-error plain JSON Schema validates nothing

@@ -34,7 +34,7 @@ interface Input {
   days: string;
 }
 
-it("gives execute the output of a schema of zod", () => {
+it("defineTool: gives execute the output of a zod schema", () => {
   const inputSchema = z.object({ city: z.string(), unit: z.enum(["C", "F"]).default("C"), days: z.string().transform(Number) });
   const tool = defineTool({
     ...described,
@@ -50,7 +50,7 @@ it("gives execute the output of a schema of zod", () => {
   expect(tool.name).toBe("report");
 });
 
-it("gives execute the output of a schema of zod/mini", () => {
+it("defineTool: gives execute the output of a zod/mini schema", () => {
   const inputSchema = mini.object({
     city: mini.string(),
     unit: withDefault(mini.enum(["C", "F"]), "C"),
@@ -71,7 +71,7 @@ it("gives execute the output of a schema of zod/mini", () => {
   expect(tool.name).toBe("report");
 });
 
-it("gives execute the output of a schema of valibot", () => {
+it("defineTool: gives execute the output of a valibot schema", () => {
   const inputSchema = v.object({
     city: v.string(),
     unit: v.optional(v.picklist(["C", "F"]), "C"),
@@ -99,7 +99,7 @@ it("gives execute the output of a schema of valibot", () => {
   expect([plain.name, converted.name]).toEqual(["report", "report"]);
 });
 
-it("gives execute the output of a schema of arktype", () => {
+it("defineTool: gives execute the output of an arktype schema", () => {
   const inputSchema = type({
     city: "string",
     unit: "'C' | 'F' = 'C'",
@@ -120,7 +120,7 @@ it("gives execute the output of a schema of arktype", () => {
   expect(tool.name).toBe("report");
 });
 
-it("takes the caller's word for JSON Schema", () => {
+it("fromJsonSchema: types the arguments by its type argument", () => {
   const tool = defineTool({
     ...described,
     inputSchema: fromJsonSchema<{ city: string }>(jsonSchema),
@@ -130,12 +130,12 @@ it("takes the caller's word for JSON Schema", () => {
   });
   expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<{ city: string }>();
   expectTypeOf(fromJsonSchema(jsonSchema)).toEqualTypeOf<StandardSchema<unknown>>();
-  // @ts-expect-error nothing is said of what fits
+  // @ts-expect-error the arguments have no known type
   defineTool({ ...described, inputSchema: fromJsonSchema(jsonSchema), execute: ({ city }) => city });
   expect(tool.name).toBe("report");
 });
 
-it("has imported tools and registries where tools are wanted", () => {
+it("importTool, mergeRegistries and withValidation: return tools and registries", () => {
   const foreign = { inputSchema: z.object({}), execute: () => 1 };
   const imported = importTool(foreign, { name: "one" });
   expectTypeOf(imported).toExtend<Tool>();

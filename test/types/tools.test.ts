@@ -20,7 +20,7 @@ import { defineTool } from "../../src/core/tools/define-tool.ts";
 const described = { name: "report", description: "Reports" };
 const anyObject = { type: "object" } as const;
 
-it("gives execute the output of a zod object", () => {
+it("defineTool: gives execute the output of a zod object", () => {
   const tool = defineTool({
     ...described,
     inputSchema: z.object({ city: z.string(), days: z.number().int() }),
@@ -35,7 +35,7 @@ it("gives execute the output of a zod object", () => {
   expect(tool.name).toBe("report");
 });
 
-it("gives needsApproval the arguments of execute", () => {
+it("defineTool: gives needsApproval the arguments of execute", () => {
   const inputSchema = z.object({ amount: z.coerce.number(), note: z.string().optional() });
   const tool = defineTool({
     ...described,
@@ -65,7 +65,7 @@ it("gives needsApproval the arguments of execute", () => {
   expect(tools).toHaveLength(3);
 });
 
-it("tells what a model sends from what execute gets", () => {
+it("ToolInput and ToolArgs: distinguish the input and the output of a schema", () => {
   const inputSchema = z.object({
     unit: z.enum(["C", "F"]).default("C"),
     days: z.string().transform((text) => Number(text)),
@@ -87,7 +87,7 @@ it("tells what a model sends from what execute gets", () => {
   expect(tool.inputSchema).toBe(inputSchema);
 });
 
-it("takes any Standard Schema", () => {
+it("defineTool: accepts any Standard Schema", () => {
   const inputSchema: StandardSchema<{ n: string }, { n: number }> = {
     "~standard": { version: 1, vendor: "test", validate: () => ({ value: { n: 1 } }) },
   };
@@ -97,7 +97,7 @@ it("takes any Standard Schema", () => {
   expect(tool.jsonSchema).toBe(anyObject);
 });
 
-it("leaves the arguments of plain JSON Schema unknown", () => {
+it("defineTool: leaves the arguments of plain JSON Schema unknown", () => {
   const tool = defineTool({
     ...described,
     inputSchema: { type: "object", properties: { city: { type: "string" } } },
@@ -113,7 +113,7 @@ it("leaves the arguments of plain JSON Schema unknown", () => {
   expect(tool.description).toBe("Reports");
 });
 
-it("takes a type argument for plain JSON Schema only", () => {
+it("defineTool: accepts a type argument for plain JSON Schema only", () => {
   const tool = defineTool<{ city: string }>({
     ...described,
     inputSchema: anyObject,
@@ -123,12 +123,12 @@ it("takes a type argument for plain JSON Schema only", () => {
   expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<{ city: string }>();
 
   const inputSchema = z.object({ town: z.string() });
-  // @ts-expect-error a schema says itself what it gives
+  // @ts-expect-error the schema defines the arguments
   const contradicting = defineTool<{ city: string }>({ ...described, inputSchema, execute: ({ city }) => city });
   expect([tool.name, contradicting.name]).toEqual(["report", "report"]);
 });
 
-it("refuses arguments, fields and traits that are not there", () => {
+it("defineTool: rejects unknown arguments, fields and traits", () => {
   const inputSchema = z.object({ city: z.string() });
   defineTool({
     ...described,
@@ -145,7 +145,7 @@ it("refuses arguments, fields and traits that are not there", () => {
   defineTool({
     ...described,
     inputSchema,
-    // @ts-expect-error more is wanted than the schema gives
+    // @ts-expect-error the schema has no days
     execute: (args: { city: string; days: number }) => args,
   });
   // @ts-expect-error a schema is needed
@@ -156,7 +156,7 @@ it("refuses arguments, fields and traits that are not there", () => {
   expect(() => defineTool({ ...described, inputSchema, replay: "always", execute: () => 1 })).toThrow(LoopError);
 });
 
-it("lets tools of different arguments stand in one list", () => {
+it("Tool: tools with different arguments fit in one list", () => {
   const first = defineTool({ ...described, inputSchema: z.object({ city: z.string() }), execute: ({ city }) => city });
   const second = defineTool<{ days: number }>({ ...described, inputSchema: anyObject, execute: async ({ days }) => days });
   expectTypeOf([first, second]).toExtend<readonly Tool[]>();
@@ -165,7 +165,7 @@ it("lets tools of different arguments stand in one list", () => {
   expect(first.execute).not.toBe(second.execute);
 });
 
-it("ties the details of an error to its code", () => {
+it("LoopError: ties the details to the code", () => {
   const error: unknown = new LoopError("unknown-option", { option: "maxTurns", nearest: "maxIterations" });
   if (!isLoopError(error)) throw error;
   if (error.code === "unknown-option") expectTypeOf(error.details).toEqualTypeOf<LoopErrorDetails["unknown-option"]>();

@@ -7,7 +7,7 @@ const stop: CancelReason = { kind: "stop", note: "enough" };
 const kill: CancelReason = { kind: "kill" };
 const abort: CancelReason = { kind: "abort", reason: "gone" };
 
-describe("a run scope", () => {
+describe("CancelScope", () => {
   it.for<[causes: readonly CancelReason[], heard: readonly CancelReason[]]>([
     [[stop], [stop]],
     [[stop, { kind: "stop", note: "again" }], [stop]],
@@ -22,7 +22,7 @@ describe("a run scope", () => {
     ],
     [[kill, abort], [kill]],
     [[abort, kill, stop, wallClock], [abort]],
-  ])("tells of %j only what ranks higher", ([causes, heard]) => {
+  ])("given %j, reports only reasons that outrank the current one", ([causes, heard]) => {
     const scope = new CancelScope();
     const told: CancelReason[] = [];
     scope.join({ cancel: (cause) => told.push(cause) });
@@ -30,7 +30,7 @@ describe("a run scope", () => {
     expect([told, scope.cause]).toEqual([heard, heard.at(-1)]);
   });
 
-  it("tells who is in it, also where somebody leaves meanwhile", () => {
+  it("notifies every member, even if members leave or join meanwhile", () => {
     const scope = new CancelScope();
     const told: string[] = [];
     const second = { cancel: () => void told.push("second") };
@@ -49,7 +49,7 @@ describe("a run scope", () => {
     expect([told, scope.size]).toEqual([["first", "second"], 1]);
   });
 
-  it("rings its wall clock, counted from when it began", async () => {
+  it("cancels at the wall-clock limit, counted from the start of the run", async () => {
     const clock = createTestClock(10_000);
     const scope = new CancelScope();
     scope.startWallClock(1_000, 9_600, clock);
@@ -60,7 +60,7 @@ describe("a run scope", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("starts its wall clock once", async () => {
+  it("ignores a second wall-clock limit", async () => {
     const clock = createTestClock();
     const scope = new CancelScope();
     scope.startWallClock(1_000, 0, clock);
@@ -69,7 +69,7 @@ describe("a run scope", () => {
     expect([scope.cause, clock.pending]).toEqual([undefined, 1]);
   });
 
-  it("has no wall clock, and no timer, where the limit is Infinity", () => {
+  it("starts no timer if the wall-clock limit is Infinity", () => {
     const clock = createTestClock();
     const scope = new CancelScope();
     scope.startWallClock(Number.POSITIVE_INFINITY, 0, clock);
@@ -81,14 +81,14 @@ describe("a run scope", () => {
     [999, false],
     [1_000, true],
     [5_000, true],
-  ])("looks at the time where no timer can fire: at %d", ([now, over]) => {
+  ])("checkDeadline at %d ms cancels an overdue run: %s", ([now, over]) => {
     const scope = new CancelScope();
     scope.startWallClock(1_000, 0, createTestClock());
     scope.checkDeadline(now);
     expect(scope.cause !== undefined).toBe(over);
   });
 
-  it("that is over already rings soon", async () => {
+  it("cancels soon, but not immediately, if the limit has already passed", async () => {
     const clock = createTestClock(5_000);
     const scope = new CancelScope();
     scope.startWallClock(1_000, 0, clock);
@@ -97,7 +97,7 @@ describe("a run scope", () => {
     expect(scope.cause?.kind).toBe("wall-clock");
   });
 
-  it("releases its timer", () => {
+  it("releases its wall-clock timer", () => {
     const clock = createTestClock();
     const scope = new CancelScope();
     scope.release();
@@ -112,7 +112,7 @@ it.for<[cause: CancelReason, reason: unknown]>([
   [kill, { name: "AbortError", message: "The run was killed." }],
   [stop, { name: "AbortError", message: "The run was stopped." }],
   [wallClock, { name: "TimeoutError", message: "The run took longer than 5 ms." }],
-])("%j is told to who holds a signal", ([cause, reason]) => {
+])("abortReasonOf: converts %j to the reason of a signal", ([cause, reason]) => {
   const told = abortReasonOf(cause);
   expect(told instanceof DOMException ? { name: told.name, message: told.message } : told).toEqual(reason);
 });

@@ -35,34 +35,34 @@ const after =
   (clock: TestClock) =>
     new Promise((resolve, reject) => void clock.setTimeout(() => (fails ? reject(value) : resolve(value)), ms));
 
-describe("a race against time", () => {
+describe("Deadline.race: limitMs", () => {
   it.for<[what: string, work: (clock: TestClock) => PromiseLike<unknown>, at: number, end: Raced<unknown>]>([
-    ["a value", () => Promise.resolve(7), 0, { kind: "value", value: 7 }],
-    ["a failure", () => Promise.reject("no"), 0, { kind: "thrown", error: "no" }],
-    ["a late value", after(999, 7), 999, { kind: "value", value: 7 }],
-    ["a value that is too late", after(1_001, 7), 1_000, { kind: "expired", limitMs: 1_000 }],
-    ["a failure that is too late", after(1_001, "no", true), 1_000, { kind: "expired", limitMs: 1_000 }],
-    ["nothing", () => never, 1_000, { kind: "expired", limitMs: 1_000 }],
+    ["an immediate value", () => Promise.resolve(7), 0, { kind: "value", value: 7 }],
+    ["an immediate failure", () => Promise.reject("no"), 0, { kind: "thrown", error: "no" }],
+    ["a value just before the limit", after(999, 7), 999, { kind: "value", value: 7 }],
+    ["expiry if the value is late", after(1_001, 7), 1_000, { kind: "expired", limitMs: 1_000 }],
+    ["expiry if the failure is late", after(1_001, "no", true), 1_000, { kind: "expired", limitMs: 1_000 }],
+    ["expiry if the work never ends", () => never, 1_000, { kind: "expired", limitMs: 1_000 }],
   ])("ends with %s", async ([, work, at, end]) => {
     const { clock, scope, ended, deadline } = start({}, work);
     await clock.advance(5_000);
     expect([ended, deadline.isOver, scope.size, clock.pending]).toEqual([[[at, end]], true, 0, 0]);
   });
 
-  it("takes no timer for what is there at once", async () => {
+  it("starts no timer for work that is already done", async () => {
     const { clock, ended } = start({}, () => Promise.resolve(7));
     expect(clock.pending).toBe(0);
     await clock.flush();
     expect(ended).toHaveLength(1);
   });
 
-  it("has no end without a limit", async () => {
+  it("does not end if the limit is Infinity", async () => {
     const { clock, ended } = start({ limitMs: none }, () => never);
     await clock.advance(2 ** 40);
     expect(ended).toEqual([]);
   });
 
-  it("counts from the making of the deadline, also where the work came later", async () => {
+  it("counts from the creation of the deadline, even if the work starts later", async () => {
     const clock = createTestClock();
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(700);
@@ -72,7 +72,7 @@ describe("a race against time", () => {
     expect([endedAt, deadline.expired]).toEqual([1_000, true]);
   });
 
-  it("that began too late still waits a moment", async () => {
+  it("expires after a moment if it starts past the limit", async () => {
     const clock = createTestClock();
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(3_000);
@@ -82,7 +82,7 @@ describe("a race against time", () => {
     expect(end).toEqual({ kind: "expired", limitMs: 1_000 });
   });
 
-  it("tells once how what was given up ended", async () => {
+  it("reports once how abandoned work ended", async () => {
     const { clock, late } = start({}, after(1_500, 7));
     const other = start({}, after(1_500, "no", true));
     await clock.advance(5_000);
@@ -90,7 +90,7 @@ describe("a race against time", () => {
     expect([late, other.late]).toEqual([[true], [false]]);
   });
 
-  it("does not tell what ended in time", async () => {
+  it("reports no late end for work that ended in time", async () => {
     const { clock, late } = start({}, after(10, 7));
     await clock.advance(5_000);
     expect(late).toEqual([]);
@@ -106,7 +106,7 @@ describe("a race against time", () => {
       { kind: "thrown", error: { message: "broken" } },
     ],
     [
-      "answers twice",
+      "resolves twice",
       () =>
         thenable((resolve) => {
           resolve(1);
@@ -114,26 +114,26 @@ describe("a race against time", () => {
         }),
       { kind: "value", value: 1 },
     ],
-  ])("is not thrown off by a thenable that %s", async ([, work, end]) => {
+  ])("handles a thenable that %s", async ([, work, end]) => {
     const { clock, ended, late } = start({}, work);
     await clock.flush();
     expect([ended, late]).toMatchObject([[[0, end]], []]);
   });
 });
 
-describe("a race against silence", () => {
+describe("Deadline.race: idleMs", () => {
   it.for<[beats: readonly number[], at: number, limitMs: number]>([
     [[], 100, 100],
     [[90, 180, 270], 370, 100],
     [[90, 180, 270, 360, 450, 540, 630, 720, 810, 900, 990], 1_000, 1_000],
-  ])("with signs of life at %j ends at %d", async ([beats, at, limitMs]) => {
+  ])("with heartbeats at %j ends at %d ms", async ([beats, at, limitMs]) => {
     const { clock, ended, deadline } = start({ idleMs: 100 }, () => never);
     for (const beat of beats) clock.setTimeout(() => deadline.heartbeat(), beat);
     await clock.advance(5_000);
     expect([ended, deadline.expired, clock.pending]).toEqual([[[at, { kind: "expired", limitMs }]], true, 0]);
   });
 
-  it("takes no timer where the silence may last", () => {
+  it("starts no timer if idleMs and limitMs are Infinity", () => {
     const { clock } = start({ idleMs: none, limitMs: none }, () => never);
     expect(clock.pending).toBe(0);
   });
@@ -145,7 +145,7 @@ describe("a race against silence", () => {
   });
 });
 
-describe("a race against the end of the run", () => {
+describe("Deadline.race: cancellation", () => {
   const at = async (
     settleMs: number | undefined,
     ...causes: readonly (readonly [at: number, cause: CancelReason])[]
@@ -164,16 +164,16 @@ describe("a race against the end of the run", () => {
     [{ kind: "abort", reason: "gone" }, 500, 100],
     [stop, 0, 100],
     [stop, undefined, 100],
-  ])("by %j, with settleMs %s, ends at %d", async ([cause, settleMs, endedAt]) => {
+  ])("by %j with settleMs %s ends the race at %d ms", async ([cause, settleMs, endedAt]) => {
     expect(await at(settleMs, [100, cause])).toEqual([[endedAt, "cancelled"]]);
   });
 
-  it("gives one grace", async () => {
+  it("starts the grace period once, and a kill ends it", async () => {
     expect(await at(500, [100, { kind: "wall-clock", limitMs: 100 }], [400, stop])).toEqual([[600, "cancelled"]]);
     expect(await at(500, [100, stop], [400, { kind: "kill" }])).toEqual([[400, "cancelled"]]);
   });
 
-  it("leaves no timer of its grace behind, however often it was ended", async () => {
+  it("releases the grace timer after repeated cancellation", async () => {
     const { clock, scope, ended } = start({ settleMs: 5_000, limitMs: none }, after(300, 7));
     await clock.advance(100);
     scope.cancel({ kind: "wall-clock", limitMs: 100 });
@@ -183,7 +183,7 @@ describe("a race against the end of the run", () => {
     expect([ended.length, clock.pending]).toEqual([1, 0]);
   });
 
-  it("gives no more grace than there is time", async () => {
+  it("ends the grace period at limitMs", async () => {
     const { clock, scope, ended } = start({ settleMs: 5_000 }, () => never);
     await clock.advance(900);
     scope.cancel(stop);
@@ -191,7 +191,7 @@ describe("a race against the end of the run", () => {
     expect(ended).toEqual([[1_000, { kind: "expired", limitMs: 1_000 }]]);
   });
 
-  it("drops what the work says in its grace, and tells so", async () => {
+  it("discards a value from the grace period and reports it as late", async () => {
     const { clock, scope, ended, late } = start({ settleMs: 500 }, after(300, 7));
     await clock.advance(100);
     scope.cancel(stop);
@@ -199,7 +199,7 @@ describe("a race against the end of the run", () => {
     expect([ended, late]).toEqual([[[300, { kind: "cancelled", cause: stop }]], [true]]);
   });
 
-  it("that came before the race ends it at once", async () => {
+  it("ends a race that starts after a kill immediately", async () => {
     const clock = createTestClock();
     const scope = new CancelScope();
     scope.cancel({ kind: "kill" });
@@ -209,9 +209,9 @@ describe("a race against the end of the run", () => {
   });
 });
 
-describe("the signal of a deadline", () => {
+describe("Deadline.signal", () => {
   it.for<[what: string, act: (race: Race) => unknown, reason: unknown]>([
-    ["its time is up", ({ clock }) => clock.advance(1_000), { name: "TimeoutError", message: "Took longer than 1000 ms." }],
+    ["the limit is reached", ({ clock }) => clock.advance(1_000), { name: "TimeoutError", message: "Took longer than 1000 ms." }],
     ["the run is stopped", ({ scope }) => scope.cancel(stop), { name: "AbortError", message: "The run was stopped." }],
     [
       "the run is aborted",
@@ -234,11 +234,11 @@ describe("the signal of a deadline", () => {
   });
 });
 
-describe("a deadline without a race", () => {
+describe("Deadline without a race", () => {
   it.for<[elapsedMs: number, expired: boolean]>([
     [999, false],
     [1_000, true],
-  ])("knows after %d ms whether its time is up", async ([elapsedMs, expired]) => {
+  ])("after %d ms has expired: %s", async ([elapsedMs, expired]) => {
     const clock = createTestClock(50);
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(elapsedMs);

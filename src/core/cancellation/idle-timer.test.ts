@@ -20,15 +20,15 @@ function setUp(): {
   return { clock, alarm: new IdleTimer(counting), rung, ring: () => void rung.push(clock.now()), made: () => made };
 }
 
-describe("an alarm", () => {
-  it("rings once, when it is due", async () => {
+describe("IdleTimer", () => {
+  it("fires once, when it is due", async () => {
     const { clock, alarm, rung, ring } = setUp();
     alarm.set(100, ring);
     await clock.advance(1_000);
     expect([rung, clock.pending]).toEqual([[100], 0]);
   });
 
-  it("can be put off any number of times for the price of one timer more", async () => {
+  it("needs only one more timer, however often it is postponed", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     for (let dueAt = 100; dueAt <= 1_000; dueAt += 1) alarm.set(dueAt, ring);
     expect(made()).toBe(1);
@@ -36,7 +36,7 @@ describe("an alarm", () => {
     expect([rung, made()]).toEqual([[1_000], 2]);
   });
 
-  it("rings sooner where it is set to sooner", async () => {
+  it("fires earlier if it is set to an earlier time", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     alarm.set(1_000, ring);
     alarm.set(100, ring);
@@ -45,7 +45,7 @@ describe("an alarm", () => {
     expect([rung, clock.pending]).toEqual([[100], 0]);
   });
 
-  it("rings for who set it last", async () => {
+  it("calls only the callback that was set last", async () => {
     const { clock, alarm, rung, ring } = setUp();
     alarm.set(100, () => rung.push(-1));
     alarm.set(100, ring);
@@ -53,7 +53,7 @@ describe("an alarm", () => {
     expect(rung).toEqual([100]);
   });
 
-  it("may be set again by what it rings", async () => {
+  it("can be set again by its callback", async () => {
     const { clock, alarm, rung, ring } = setUp();
     alarm.set(100, () => {
       ring();
@@ -63,7 +63,7 @@ describe("an alarm", () => {
     expect([rung, clock.pending]).toEqual([[100, 150], 0]);
   });
 
-  it("that is overdue rings soon, and never at once", async () => {
+  it("fires soon, but not immediately, if it is already due", async () => {
     const { clock, alarm, rung, ring } = setUp();
     await clock.advance(500);
     alarm.set(100, ring);
@@ -72,7 +72,7 @@ describe("an alarm", () => {
     expect(rung).toEqual([501]);
   });
 
-  it("waits on where its timer fires too early, as those of a platform do", async () => {
+  it("keeps waiting if a timer of the platform fires too early", async () => {
     const { clock, rung, ring } = setUp();
     const hasty = new IdleTimer({ ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, Math.max(1, ms - 1)) });
     hasty.set(100, ring);
@@ -80,7 +80,7 @@ describe("an alarm", () => {
     expect(rung).toEqual([100]);
   });
 
-  it("that was silenced does not ring, and can be set again with the timer that it has", async () => {
+  it("does not fire after silence(), and reuses its timer if set again", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     alarm.set(100, ring);
     alarm.silence();
@@ -91,7 +91,7 @@ describe("an alarm", () => {
     expect(rung).toEqual([300]);
   });
 
-  it("that stays silent lets its timer run out", async () => {
+  it("lets its timer run out after silence()", async () => {
     const { clock, alarm, rung, ring } = setUp();
     alarm.set(100, ring);
     alarm.silence();
@@ -99,7 +99,7 @@ describe("an alarm", () => {
     expect([rung, clock.pending]).toEqual([[], 0]);
   });
 
-  it("that was stopped holds no timer, and can be set again", async () => {
+  it("holds no timer after stop(), and can be set again", async () => {
     const { clock, alarm, rung, ring } = setUp();
     alarm.set(100, ring);
     alarm.stop();
@@ -110,7 +110,7 @@ describe("an alarm", () => {
     expect([rung, clock.pending]).toEqual([[200], 0]);
   });
 
-  it("of no time at all takes no timer, and takes back what was set", async () => {
+  it("starts no timer for Infinity, and then cancels an earlier time", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     alarm.set(Number.POSITIVE_INFINITY, ring);
     expect(made()).toBe(0);

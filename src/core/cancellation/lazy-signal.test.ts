@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { LazySignal } from "./signals.ts";
 
-describe("a lazy signal", () => {
-  it("is one signal, however often it is asked for", () => {
+describe("LazySignal", () => {
+  it("returns the same signal every time", () => {
     const lazy = new LazySignal();
     expect([lazy.signal === lazy.signal, lazy.signal.aborted]).toEqual([true, false]);
   });
@@ -16,14 +16,14 @@ describe("a lazy signal", () => {
     expect([heard, lazy.signal.reason]).toEqual([["first"], "first"]);
   });
 
-  it("is aborted already where nobody asked for it in time", () => {
+  it("returns an aborted signal if it is read after abort()", () => {
     const lazy = new LazySignal();
     lazy.abort(() => "first");
     lazy.abort(() => "second");
     expect([lazy.signal.aborted, lazy.signal.reason]).toEqual([true, "first"]);
   });
 
-  it("makes no reason where nobody holds it", () => {
+  it("creates the reason only when the signal is read", () => {
     const lazy = new LazySignal();
     let made = 0;
     lazy.abort(() => (made += 1));

@@ -21,9 +21,9 @@ const invalid = (option: string, expected: string, received: string): unknown =>
 ];
 const unknown = (option: string, nearest?: string): unknown => ["unknown-option", { option, nearest }];
 
-describe("fields", () => {
+describe("checkFields", () => {
   it.for<[value: unknown]>([[{}], [{ maxTokens: 5, cache: false }], [{ maxTokens: undefined }], [Object.create(null)]])(
-    "%j iteration",
+    "accepts %o (%#)",
     ([value]) => {
       expect(errorOf("options", value)).toBeUndefined();
     },
@@ -43,17 +43,17 @@ describe("fields", () => {
     ["options", { toString: 1 }, unknown("toString")],
     ["options", JSON.parse('{"__proto__":{"cache":true}}'), unknown("__proto__")],
     ["options", { cache: 1, maxTokens: "5" }, invalid("cache", "true or false", "1")],
-  ])("of %s, %j, are refused", ([group, value, error]) => {
+  ])("rejects fields of %s: %j", ([group, value, error]) => {
     expect(errorOf(group, value)).toEqual(error);
   });
 });
 
-it("an error says of what was received the kind, and never the content", () => {
+it("invalidOption: describes the received value without its content", () => {
   expect(invalidOption("key", "a function", { secret: "hush" }).details.received).toBe("an object");
   expect(invalidOption("key", "a function", "sk-abc123def456ghi789").message).not.toContain("sk-");
 });
 
-it("an option that does not exist is named with its group, and so is the one near to it", () => {
+it("unknownOption: names the option and the nearest one with their group", () => {
   expect(unknownOption("maxIteration", "limits", ["maxIterations"]).message).toBe(
     'There is no option "limits.maxIteration". Did you mean "limits.maxIterations"?',
   );
@@ -63,7 +63,7 @@ it.for<[value: object, received: string]>([
   [{}, "one with neither"],
   [{ a: undefined, c: 1 }, "one with neither"],
   [{ a: 1, b: 2 }, "one with both"],
-])("%j has not exactly one of two fields", ([value, received]) => {
+])("checkEither: rejects %j, which has not exactly one of two fields", ([value, received]) => {
   expect(() => checkEither("options", value, ["a", "b"])).toThrow(
     `Option "options" must be an object with either "a" or "b", but is ${received}.`,
   );

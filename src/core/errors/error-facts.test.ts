@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("the facts of an error", () => {
+describe("toProviderError: SDK errors", () => {
   it.for<[where: string, thrown: unknown]>([
     ["status", { status: 429 }],
     ["statusCode", { statusCode: 429 }],
@@ -28,9 +28,9 @@ describe("the facts of an error", () => {
   });
 
   it.for<[of: string, thrown: unknown, code: ProviderErrorCode, message: string]>([
-    ["OpenAI", openaiError(undefined, undefined), "network", "Connection error."],
+    ["OpenAI without a response", openaiError(undefined, undefined), "network", "Connection error."],
     [
-      "OpenAI",
+      "OpenAI within a stream",
       new OpenAI.APIError(undefined, { type: "server_error", message: "It broke." }, undefined, undefined),
       "server",
       "It broke.",
@@ -59,7 +59,7 @@ describe("the facts of an error", () => {
       "overloaded",
       "Overloaded.",
     ],
-    ["Gemini cut off", new Error("Incomplete JSON segment at the end"), "network", "Incomplete JSON segment at the end"],
+    ["a cut-off Gemini stream", new Error("Incomplete JSON segment at the end"), "network", "Incomplete JSON segment at the end"],
     [
       "Gemini",
       withName("ApiError", '{"error":{"code":429,"message":"Slow.","status":"RESOURCE_EXHAUSTED"}}'),
@@ -72,55 +72,59 @@ describe("the facts of an error", () => {
       "overloaded",
       "Busy.",
     ],
-  ])("reads %s's error body as the message, without the body", ([, thrown, code, message]) => {
+  ])("reads code and message of an error from %s", ([, thrown, code, message]) => {
     expect(toProviderError(thrown)).toMatchObject({ code, message });
   });
 
   it.for<[what: string, headers: unknown, retryAfterMs: number | undefined]>([
     ["seconds", new Headers({ "retry-after": "7" }), 7_000],
     ["fractions of a second", new Headers({ "retry-after": "0.5" }), 500],
-    ["milliseconds, which are exacter", new Headers({ "retry-after": "7", "retry-after-ms": "6543" }), 6_543],
+    ["milliseconds in preference to seconds", new Headers({ "retry-after": "7", "retry-after-ms": "6543" }), 6_543],
     [
-      "a date, against the server's own clock",
+      "a date, relative to the server's date",
       new Headers({ "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT", date: "Fri, 31 Dec 2027 23:59:29 GMT" }),
       30_000,
     ],
-    ["a date, against this clock", { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT" }, 59_000],
-    ["a date that is over", { "retry-after": "Fri, 31 Dec 2021 23:59:59 GMT" }, 0],
-    ["a plain object in any case", { "Retry-After": "2" }, 2_000],
-    ["a Map", new Map([["retry-after", "3"]]), 3_000],
-    ["nonsense", { "retry-after": "soon" }, undefined],
-    ["a negative number", { "retry-after-ms": "-5" }, undefined],
-    ["negative seconds", { "retry-after": "-5" }, undefined],
-    ["signed seconds", { "retry-after": "+10" }, undefined],
-    ["seconds with blanks", { "retry-after": " 7 " }, 7_000],
-    ["seconds with a unit", { "retry-after": "60s" }, undefined],
-    ["words with a number", { "retry-after": "5 minutes" }, undefined],
-    ["seconds with a parameter", { "retry-after": "10;q=1" }, undefined],
-    ["powers", { "retry-after": "1e3" }, 1_000_000],
-    ["a date of another form", { "retry-after": "2027-12-31" }, undefined],
+    ["a date, relative to the local clock", { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT" }, 59_000],
+    ["a past date as 0", { "retry-after": "Fri, 31 Dec 2021 23:59:59 GMT" }, 0],
+    ["a header name in any letter case", { "Retry-After": "2" }, 2_000],
+    ["a Map of headers", new Map([["retry-after", "3"]]), 3_000],
+    ["a word as unknown", { "retry-after": "soon" }, undefined],
+    ["negative milliseconds as unknown", { "retry-after-ms": "-5" }, undefined],
+    ["negative seconds as unknown", { "retry-after": "-5" }, undefined],
+    ["signed seconds as unknown", { "retry-after": "+10" }, undefined],
+    ["seconds with spaces", { "retry-after": " 7 " }, 7_000],
+    ["seconds with a unit as unknown", { "retry-after": "60s" }, undefined],
+    ["a number with words as unknown", { "retry-after": "5 minutes" }, undefined],
+    ["seconds with a parameter as unknown", { "retry-after": "10;q=1" }, undefined],
+    ["seconds in exponential notation", { "retry-after": "1e3" }, 1_000_000],
+    ["an ISO date as unknown", { "retry-after": "2027-12-31" }, undefined],
     [
-      "a list of seconds",
+      "the first of repeated headers",
       new Headers([
         ["retry-after", "2"],
         ["retry-after", "30"],
       ]),
       2_000,
     ],
-    ["a list that Node keeps", { "retry-after": ["2", "3"] }, 2_000],
-    ["an empty list", { "retry-after": [] }, undefined],
-    ["a number", { "retry-after": 2, "x-other": 1 }, 2_000],
-    ["a number that is none", { "retry-after": Number.NaN }, undefined],
+    ["the first value of an array", { "retry-after": ["2", "3"] }, 2_000],
+    ["an empty array as unknown", { "retry-after": [] }, undefined],
+    ["a numeric value", { "retry-after": 2, "x-other": 1 }, 2_000],
+    ["NaN as unknown", { "retry-after": Number.NaN }, undefined],
     [
-      "a list of dates",
+      "the first of repeated dates",
       { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT, Fri, 31 Dec 2027 23:59:59 GMT", date: "Fri, 31 Dec 2027 23:59:29 GMT" },
       30_000,
     ],
-    ["a date of an older form", { "retry-after": "Friday, 31-Dec-27 23:59:59 GMT", date: "Fri Dec 31 23:59:29 2027" }, 30_000],
-    ["milliseconds with words, which do not count", { "retry-after-ms": "5 apples", "retry-after": "9" }, 9_000],
-    ["milliseconds without end, which do not count", { "retry-after-ms": "Infinity", "retry-after": "9" }, 9_000],
-    ["nothing", undefined, undefined],
-  ])("reads Retry-After as %s", ([, headers, retryAfterMs]) => {
+    [
+      "a date in an obsolete format",
+      { "retry-after": "Friday, 31-Dec-27 23:59:59 GMT", date: "Fri Dec 31 23:59:29 2027" },
+      30_000,
+    ],
+    ["seconds if the milliseconds contain words", { "retry-after-ms": "5 apples", "retry-after": "9" }, 9_000],
+    ["seconds if the milliseconds are infinite", { "retry-after-ms": "Infinity", "retry-after": "9" }, 9_000],
+    ["missing headers as unknown", undefined, undefined],
+  ])("reads Retry-After: %s", ([, headers, retryAfterMs]) => {
     vi.useFakeTimers({ now: Date.parse("Fri, 31 Dec 2027 23:59:00 GMT") });
     for (const thrown of [
       { status: 429, headers },
@@ -131,7 +135,7 @@ describe("the facts of an error", () => {
     }
   });
 
-  it("reads Google's RetryInfo", () => {
+  it("reads the delay of Google's RetryInfo", () => {
     const details = [
       { "@type": "type.googleapis.com/google.rpc.Help" },
       { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.5s" },
@@ -142,12 +146,12 @@ describe("the facts of an error", () => {
     });
   });
 
-  it("lets the service decide on retrying by x-should-retry", () => {
+  it("follows the x-should-retry header", () => {
     expect(toProviderError(openaiError(429, {}, { "x-should-retry": "false" })).retryable).toBe(false);
     expect(toProviderError(openaiError(400, {}, { "x-should-retry": "true" })).retryable).toBe(true);
   });
 
-  it("shows the title of a proxy's page in place of the page", () => {
+  it("uses the title of an HTML page as the message", () => {
     const page = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>";
     expect(toProviderError(Object.assign(new Error(`502 ${page}`), { status: 502 }))).toMatchObject({
       code: "server",

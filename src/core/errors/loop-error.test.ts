@@ -92,12 +92,12 @@ describe("LoopError", () => {
       }),
       `Recorded calls do not fit their tools any more: "search" has another type in "limit": string, was number; "search" requires the field "to"; "${"x".repeat(64)}…" is gone. Restore the tools, or allow the change in "policies.allowToolChange".`,
     ],
-  ])("says what is wrong (%#)", ([error, message]) => {
+  ])("explains $code in its message (%#)", ([error, message]) => {
     expect(error.message).toBe(message);
     expect(error).toMatchObject({ name: "LoopError", stack: expect.stringContaining(message) });
   });
 
-  it("carries its facts and its cause", () => {
+  it("has a code, details and a cause", () => {
     const cause = new Error("no dates");
     const error = new LoopError("invalid-schema", { toolName: "a", problem: "b" }, { cause });
     expect({ code: error.code, details: error.details, cause: error.cause }).toEqual({
@@ -112,14 +112,14 @@ describe("isLoopError", () => {
   const error = new LoopError("duplicate-tool", { toolName: "a" });
   const brand = Symbol.for("turnwright.LoopError");
 
-  it("knows an error of any copy of the package by its brand", () => {
+  it("recognizes an error of any copy of the package by its brand", () => {
     expect(isLoopError(error)).toBe(true);
     expect(
       isLoopError(Object.assign(new Error("from another copy"), { [brand]: true, code: "duplicate-tool" }), "duplicate-tool"),
     ).toBe(true);
   });
 
-  it("compares the code where one is given", () => {
+  it("compares the code if one is given", () => {
     expect(isLoopError(error, "duplicate-tool")).toBe(true);
     expect(isLoopError(error, "invalid-tool")).toBe(false);
   });
@@ -130,14 +130,14 @@ describe("isLoopError", () => {
     [null],
     [undefined],
     ["LoopError"],
-  ])("is false for others (%#)", ([value]) => {
+  ])("returns false for other values (%#)", ([value]) => {
     expect(isLoopError(value)).toBe(false);
     expect(isLoopError(value, "duplicate-tool")).toBe(false);
   });
 });
 
 describe("FatalToolError", () => {
-  it("is known by its brand and keeps its cause", () => {
+  it("is recognized by its brand and keeps its cause", () => {
     const error = new FatalToolError("gone", { cause: "later" });
     expect(error).toMatchObject({ name: "FatalToolError", message: "gone", cause: "later" });
     expect(isFatalToolError(error)).toBe(true);
@@ -145,7 +145,7 @@ describe("FatalToolError", () => {
   });
 
   it.for<[value: unknown]>([[new Error("x")], [{ name: "FatalToolError" }], [null], ["FatalToolError"]])(
-    "is not any other value (%#)",
+    "is not recognized in other values (%#)",
     ([value]) => {
       expect(isFatalToolError(value)).toBe(false);
     },

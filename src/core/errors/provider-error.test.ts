@@ -30,7 +30,7 @@ describe("toProviderError", () => {
     [503, "overloaded", true],
     [504, "server", true],
     [529, "overloaded", true],
-  ])("reads status %i as %s, retryable %s", ([status, code, retryable]) => {
+  ])("reads status %i as %s, retryable: %s", ([status, code, retryable]) => {
     expect(toProviderError(openaiError(status, { message: "No." }))).toEqual({
       name: "ProviderError",
       message: "No.",
@@ -42,7 +42,7 @@ describe("toProviderError", () => {
 
   it.for<[of: string, message: string]>([
     ["OpenAI", "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens."],
-    ["Responses", "Your input exceeds the context window of this model."],
+    ["OpenAI Responses", "Your input exceeds the context window of this model."],
     ["Anthropic", "prompt is too long: 213462 tokens > 200000 maximum"],
     ["Anthropic with max_tokens", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"],
     ["Gemini", "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."],
@@ -50,19 +50,19 @@ describe("toProviderError", () => {
     ["xAI", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
     ["Groq", "Please reduce the length of the messages or completion."],
     ["llama.cpp", "the request exceeds the available context size, try increasing it"],
-  ])("reads %s's words for a full context, at status 400 and in a stream", ([, message]) => {
+  ])("recognizes %s's context overflow message, with status 400 and in a stream", ([, message]) => {
     const expected = { code: "context-too-long", retryable: false, message };
     expect(toProviderError(openaiError(400, { message }))).toMatchObject(expected);
     expect(toProviderError({ message, type: "invalid_request_error" })).toMatchObject(expected);
   });
 
-  it("reads the code context_length_exceeded whatever the message says", () => {
+  it("recognizes the code context_length_exceeded whatever the message says", () => {
     expect(toProviderError(openaiError(400, { message: "No.", code: "context_length_exceeded" }))).toMatchObject({
       code: "context-too-long",
     });
   });
 
-  it("does not take a token rate limit for a full context", () => {
+  it("does not read a token rate limit as a context overflow", () => {
     const error = openaiError(429, {
       message: "Request too large on tokens per min: too many tokens",
       code: "rate_limit_exceeded",
@@ -75,55 +75,55 @@ describe("toProviderError", () => {
     ["DeepSeek's empty balance", openaiError(402, { message: "Insufficient Balance" })],
     ["Anthropic's empty balance", openaiError(400, { message: "Your credit balance is too low to access the API." })],
     ["a used-up quota inside a stream", { type: "insufficient_quota", message: "no" }],
-  ])("does not retry %s", ([, thrown]) => {
+  ])("reads %s as a rate limit that is not retryable", ([, thrown]) => {
     expect(toProviderError(thrown)).toMatchObject({ code: "rate-limit", retryable: false });
   });
 
   it.for<[what: string, thrown: unknown, retryable: boolean]>([
     [
-      "a reset in mid-stream",
+      "a connection reset in mid-stream",
       new TypeError("terminated", { cause: Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }) }),
       true,
     ],
     ["a refused connection", fetchFailed("ECONNREFUSED"), true],
-    ["a name that is not found", fetchFailed("ENOTFOUND"), true],
-    ["Safari's failure", new TypeError("Load failed"), true],
-    ["Chromium's failure", new TypeError("Failed to fetch"), true],
-    ["Firefox's failure", new TypeError("NetworkError when attempting to fetch resource."), true],
+    ["an unknown host name", fetchFailed("ENOTFOUND"), true],
+    ["Safari's failed fetch", new TypeError("Load failed"), true],
+    ["Chromium's failed fetch", new TypeError("Failed to fetch"), true],
+    ["Firefox's failed fetch", new TypeError("NetworkError when attempting to fetch resource."), true],
     [
       "Bun's closed socket",
       Object.assign(new Error("The socket connection was closed unexpectedly."), { code: "ConnectionClosed" }),
       true,
     ],
-    ["Node's socket", Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }), true],
+    ["Node's socket hang-up", Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }), true],
     ["several failed addresses", new AggregateError([Object.assign(new Error(""), { code: "ECONNREFUSED" })]), true],
     ["the SDK's connection error", new OpenAI.APIConnectionError({ message: undefined }), true],
     ["the SDK's timeout", new OpenAI.APIConnectionTimeoutError(), true],
     ["a timed-out signal", new DOMException("The operation timed out.", "TimeoutError"), true],
     ["an abort", new DOMException("This operation was aborted", "AbortError"), false],
     ["the SDK's abort", new OpenAI.APIUserAbortError(), false],
-  ])("reads %s as network", ([, thrown, retryable]) => {
+  ])("reads %s as a network error", ([, thrown, retryable]) => {
     expect(toProviderError(thrown)).toMatchObject({ code: "network", retryable });
   });
 
   it.for<[what: string, thrown: unknown, retryable: boolean]>([
-    ["a body that is no JSON", new SyntaxError("Unexpected token '<'"), true],
-    ["a mistake in the program", new TypeError("x is not a function"), false],
-    ["an error that nobody knows", new Error("odd"), false],
+    ["a body that is not JSON", new SyntaxError("Unexpected token '<'"), true],
+    ["a programming error", new TypeError("x is not a function"), false],
+    ["an unknown error", new Error("odd"), false],
     ["a string", "odd", false],
     ["undefined", undefined, false],
     ["a symbol", Symbol("odd"), false],
-  ])("reads %s as server, retryable %s", ([, thrown, retryable]) => {
+  ])("reads %s as a server error", ([, thrown, retryable]) => {
     expect(toProviderError(thrown)).toMatchObject({ code: "server", retryable });
   });
 
-  it("keeps the facts of what already is a provider error, thrown as a value or on an Error", () => {
+  it("keeps the facts of a provider error, thrown as a value or on an Error", () => {
     const error = providerError("overloaded", "Busy.", { status: 503, retryAfterMs: 10, retryable: false });
     expect(toProviderError(error)).toEqual(error);
     expect(toProviderError(Object.assign(new Error("Busy."), error, { headers: { cookie: "x" } }))).toEqual(error);
   });
 
-  it("lets no header, body or credential into its result", () => {
+  it("keeps headers, bodies and credentials out of its result", () => {
     const headers = { authorization: "Bearer abcDEF123456", "set-cookie": "session=1" };
     const error = openaiError(401, { message: "Incorrect API key provided: sk-abc123def456ghi789.", param: "private" }, headers);
     const said = JSON.stringify(toProviderError(error));
@@ -131,13 +131,13 @@ describe("toProviderError", () => {
     for (const secret of ["abcDEF123456", "session", "sk-abc123", "private"]) expect(said).not.toContain(secret);
   });
 
-  it("survives JSON unchanged and keeps the causes", () => {
+  it("survives JSON unchanged, with its cause", () => {
     const error = toProviderError(fetchFailed("ECONNRESET"));
     expect(JSON.parse(JSON.stringify(error))).toEqual(error);
     expect(error.cause).toEqual({ name: "Error", message: "connect ECONNRESET 127.0.0.1:1", code: "ECONNRESET" });
   });
 
-  it("never throws, whatever the value does", () => {
+  it("does not throw for hostile or cyclic values", () => {
     const hostile = new Proxy(
       {},
       {
@@ -164,7 +164,7 @@ describe("toProviderError", () => {
 });
 
 describe("providerError", () => {
-  it("takes whether to retry from the code, unless told otherwise", () => {
+  it("derives retryable from the code unless it is given", () => {
     expect(providerError("rate-limit", "Slow.").retryable).toBe(true);
     expect(providerError("rate-limit", "Slow.", { retryable: false }).retryable).toBe(false);
     expect(providerError("auth", "No.").retryable).toBe(defaultRetryable("auth"));
@@ -175,17 +175,17 @@ describe("providerError", () => {
     [{ retryAfterMs: 1e300, status: Number.NaN }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
     [{ retryAfterMs: Number.NaN, status: Number.POSITIVE_INFINITY }, {}],
     [{ retryAfterMs: -1 }, {}],
-  ])("keeps numbers that JSON can say (%#)", ([facts, kept]) => {
+  ])("keeps only numbers that JSON can represent, given %o", ([facts, kept]) => {
     const { name: _, message: __, code: ___, retryable: ____, ...more } = providerError("rate-limit", "Slow.", facts);
     expect(more).toEqual(kept);
   });
 
-  it("reads a wait without end as one that is too long", () => {
+  it("limits an infinite retry delay to the largest safe integer", () => {
     const error = openaiError(429, { message: "Slow." }, { "retry-after-ms": "1e999" });
     expect(toProviderError(error).retryAfterMs).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it("has no field that was not given", () => {
+  it("omits facts that are undefined", () => {
     expect(Object.keys(providerError("auth", "No.", { status: undefined, cause: undefined }))).toEqual([
       "name",
       "message",
@@ -202,7 +202,7 @@ describe("isProviderError", () => {
     [{ code: "server", message: "x" }, false],
     [Object.assign(new Error("x"), { code: "ECONNRESET", retryable: true }), false],
     [null, false],
-  ])("says of %j: %s", ([value, verdict]) => {
+  ])("for %j returns %s", ([value, verdict]) => {
     expect(isProviderError(value)).toBe(verdict);
   });
 });

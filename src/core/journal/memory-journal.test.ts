@@ -8,8 +8,8 @@ const untouched = (): never => {
   throw new Error("run again");
 };
 
-describe("a journal in memory", () => {
-  it("answers at once what needs no waiting, and records it", () => {
+describe("memoryJournal", () => {
+  it("answers synchronous steps synchronously and records them", () => {
     const journal = memoryJournal();
     expect([journal.durable, journal.step(step("a", () => 1)), journal.all([step("b", () => 2), step("c", () => 3)])]).toEqual([
       false,
@@ -19,7 +19,7 @@ describe("a journal in memory", () => {
     expect([journal.keys(), JSON.stringify(journal)]).toEqual([["a", "b", "c"], '{"steps":{"a":1,"b":2,"c":3}}']);
   });
 
-  it("waits for what needs waiting, in the order of the steps, and records in the order of the ends", async () => {
+  it("returns asynchronous results in step order and records them in order of completion", async () => {
     const journal = memoryJournal();
     let finish = (): void => {};
     const slow = step("slow", () => new Promise<string>((resolve) => (finish = () => resolve("slow"))));
@@ -32,14 +32,14 @@ describe("a journal in memory", () => {
     ]);
   });
 
-  it("records nothing of a step that fails", async () => {
+  it("does not record a step that fails", async () => {
     const journal = memoryJournal();
     expect(() => journal.step(step("a", untouched))).toThrow("run again");
     await expect(journal.step(step("b", () => Promise.reject(new Error("no"))))).rejects.toThrow("no");
     expect(journal.keys()).toEqual([]);
   });
 
-  it("recalls what was saved, in part or in full", async () => {
+  it("replays saved steps and runs the others", async () => {
     const journal = memoryJournal(JSON.parse('{"steps":{"a":null,"b":{"c":1}}}'));
     expect([journal.step(step("a", untouched)), await journal.all([step("b", untouched), step("c", async () => 2)])]).toEqual([
       null,
@@ -48,7 +48,7 @@ describe("a journal in memory", () => {
     expect(JSON.stringify(journal)).toBe('{"steps":{"a":null,"b":{"c":1},"c":2}}');
   });
 
-  it("keeps a hostile key as data", () => {
+  it("treats keys like __proto__ as data", () => {
     const journal = memoryJournal();
     journal.step(step("__proto__", () => 1));
     const saved = JSON.stringify(journal);
@@ -59,7 +59,7 @@ describe("a journal in memory", () => {
     expect(memoryJournal().step(step("constructor", () => 2))).toBe(2);
   });
 
-  it.for([null, 7, "{}", [], {}, { steps: [] }, { steps: null }])("refuses %j as what was saved", (saved) => {
+  it.for([null, 7, "{}", [], {}, { steps: [] }, { steps: null }])("rejects %j as a saved journal (%#)", (saved) => {
     let thrown: unknown;
     try {
       memoryJournal(saved as never);

@@ -73,10 +73,11 @@ function after(...steps: readonly StepResult[]): LoopState {
   return state;
 }
 
-/** Summarizes a step in one text: its kind, or the ending that it leads to. */
+/** Summarizes a step in one text: its kind, or the ending before which it looks into the inbox. */
 function wordOf(state: LoopState, more: Partial<Bounds> = {}): string {
   const next = nextStep(state, { ...bounds, ...more });
-  if (next.kind === "last-look" || next.kind === "end") return `${next.kind} ${next.ending.status} ${next.ending.reason.kind}`;
+  if (next.kind === "last-look") return `${next.ending.status} ${next.ending.reason.kind}`;
+  if (next.kind === "end") return `end ${next.ending.status} ${next.ending.reason.kind}`;
   if (next.kind !== "model") return next.kind;
   return [
     "model",
@@ -87,133 +88,126 @@ function wordOf(state: LoopState, more: Partial<Bounds> = {}): string {
     .join(" ");
 }
 
-describe("the next step", () => {
+const hi = model({ ...answered, text: "Hi" });
+const done = batch("completed");
+const clock: Partial<Bounds> = { wallClockMs: 50 };
+const goOn: StepResult = { kind: "hook", answer: { kind: "continue" } };
+const hooked: Partial<Bounds> = { asksIteration: true };
+const limit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: 2 } };
+const pause = model({ finish: "paused" }, limit);
+
+describe("nextStep", () => {
   it.for<[where: string, steps: readonly StepResult[], next: string, bounds?: Partial<Bounds>]>([
-    ["at the start", [], "inbox"],
+    ["reads the inbox at the start", [], "inbox"],
     // After the inbox: kill or abort first, then stop, then the limits in their order.
-    ["after an inbox", [inbox()], "model"],
-    ["after a kill", [inbox({ ended: killed })], "last-look stopped-by-user killed"],
-    ["after an abort", [inbox({ ended: aborted })], "last-look stopped-by-user aborted"],
-    ["after a stop", [inbox({ ended: stopped })], "last-look stopped-by-user stopped"],
-    ["after the wall clock's timer", [inbox({ ended: struck })], "last-look timeout wall-clock"],
+    ["calls the model after the inbox", [inbox()], "model"],
+    ["ends the run after a kill", [inbox({ ended: killed })], "stopped-by-user killed"],
+    ["ends the run after an abort", [inbox({ ended: aborted })], "stopped-by-user aborted"],
+    ["ends the run after a stop", [inbox({ ended: stopped })], "stopped-by-user stopped"],
+    ["ends the run when the wall-clock timer fires", [inbox({ ended: struck })], "timeout wall-clock"],
+    ["ends the run at wallClockMs", [inbox(), calls, done, inbox({ now: 50 })], "timeout wall-clock", clock],
+    ["calls the model before wallClockMs", [inbox(), calls, done, inbox({ now: 49 })], "model", clock],
+    ["ends the run at maxIterations", [inbox(), calls, done, inbox(), calls, done, inbox()], "timeout max-iterations"],
     [
-      "after active time",
-      [inbox(), calls, batch("completed"), inbox({ now: 50 })],
-      "last-look timeout wall-clock",
-      { wallClockMs: 50 },
-    ],
-    ["just before the wall clock", [inbox(), calls, batch("completed"), inbox({ now: 49 })], "model", { wallClockMs: 50 }],
-    [
-      "at the last iteration",
-      [inbox(), calls, batch("completed"), inbox(), calls, batch("completed"), inbox()],
-      "last-look timeout max-iterations",
-    ],
-    [
-      "at the token limit",
+      "ends the run at maxTokens",
       [
         inbox(),
         model({ status: "tool-calls", calls: [call], usage: { inputTokens: 100, outputTokens: 0, totalTokens: 100 } }),
-        batch("completed"),
+        done,
         inbox(),
       ],
-      "last-look error max-tokens",
+      "error max-tokens",
     ],
-    ["past the tool limit", [inbox(), calls, batch("completed", "limit"), inbox()], "model without tools"],
     [
-      "past the tool limit twice",
+      "calls the model without tools at maxToolCalls",
+      [inbox(), calls, batch("completed", "limit"), inbox()],
+      "model without tools",
+    ],
+    [
+      "ends the run when maxToolCalls is exceeded twice",
       [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
-      "last-look error max-tool-calls",
+      "error max-tool-calls",
       { maxIterations: 9 },
     ],
     // After a stream.
-    ["after an answer", [inbox(), model({ ...answered, text: "Hi" })], "last-look completed answered"],
-    ["after calls", [inbox(), calls], "batch"],
+    ["ends the run after an answer", [inbox(), hi], "completed answered"],
+    ["runs the tool calls of a message", [inbox(), calls], "batch"],
     [
-      "after a call without a name",
+      "ends the run after a call without a name",
       [inbox(), model({ status: "tool-calls", calls: [{ ...call, name: " " }] })],
-      "last-look error malformed-call",
+      "error malformed-call",
     ],
-    ["after a pause", [inbox(), model({ finish: "paused" })], "model"],
+    ["calls the model again after a pause", [inbox(), model({ finish: "paused" })], "model"],
     [
-      "after a pause too many",
+      "ends the run after too many pauses",
       [inbox(), model({ finish: "paused" }), model({ finish: "continue" })],
-      "last-look error max-pauses",
+      "error max-pauses",
     ],
     [
-      "after nothing",
+      "ends the run after an empty response",
       [inbox(), model({ status: "empty-response", reason: { kind: "empty" } })],
-      "last-look empty-response empty",
+      "empty-response empty",
     ],
     [
-      "after nothing, behind text",
+      "completes the run if an empty response follows earlier text",
       [
         inbox(),
         model({ status: "tool-calls", text: "Hi", calls: [call] }),
-        batch("completed"),
+        done,
         inbox(),
         model({ status: "empty-response", reason: { kind: "empty" } }),
       ],
-      "last-look completed answered",
+      "completed answered",
     ],
-    ["after silence", [inbox(), model(timedOut)], "last-look timeout stream-idle"],
+    ["ends the run after a stream timeout", [inbox(), model(timedOut)], "timeout stream-idle"],
     // After a batch: a fatal failure, the error cap, the restarts, the hook, a result with `endTurn`.
-    ["after a batch", [inbox(), calls, batch("completed")], "inbox"],
-    ["after a batch, with a hook", [inbox(), calls, batch("completed")], "hook", { asksIteration: true }],
-    ["after errors", [inbox(), calls, batch("failed", "timed-out")], "last-look error tool-error-cap"],
-    ["after an error", [inbox(), calls, batch("failed")], "inbox"],
-    ["after a fatal error", [inbox(), calls, fatal], "last-look error fatal-tool-error", { maxConsecutiveToolErrors: 1 }],
-    ["after the end of the turn", [inbox(), calls, endTurn], "last-look completed end-turn"],
-    ["after the end of the turn, with a hook", [inbox(), calls, endTurn], "hook", { asksIteration: true }],
+    ["reads the inbox after the tool calls", [inbox(), calls, done], "inbox"],
+    ["calls the hook after the tool calls", [inbox(), calls, done], "hook", hooked],
+    ["ends the run at maxConsecutiveToolErrors", [inbox(), calls, batch("failed", "timed-out")], "error tool-error-cap"],
+    ["continues after a single tool error", [inbox(), calls, batch("failed")], "inbox"],
+    ["ends the run after a fatal tool error", [inbox(), calls, fatal], "error fatal-tool-error", { maxConsecutiveToolErrors: 1 }],
+    ["ends the run after a result with endTurn", [inbox(), calls, endTurn], "completed end-turn"],
+    ["calls the hook after a result with endTurn", [inbox(), calls, endTurn], "hook", hooked],
     // After the hook.
+    ["reads the inbox after the hook", [inbox(), calls, done, goOn], "inbox", hooked],
     [
-      "after the hook",
-      [inbox(), calls, batch("completed"), { kind: "hook", answer: { kind: "continue" } }],
-      "inbox",
-      { asksIteration: true },
-    ],
-    [
-      "after a hook that aborts",
+      "ends the run if the hook aborts",
       [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "abort" } }],
-      "last-look stopped-by-user iteration-abort",
-      { asksIteration: true },
+      "stopped-by-user iteration-abort",
+      hooked,
     ],
     [
-      "after a hook that fails",
+      "ends the run if the hook fails",
       [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "failed", error: { name: "E", message: "no" } } }],
-      "last-look error hook-failed",
-      { asksIteration: true },
+      "error hook-failed",
+      hooked,
     ],
-    [
-      "after the hook, at the end of the turn",
-      [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "continue" } }],
-      "last-look completed end-turn",
-      { asksIteration: true },
-    ],
+    ["ends the run after the hook if a result had endTurn", [inbox(), calls, endTurn, goOn], "completed end-turn", hooked],
     // At the last look, only a completed ending is replaced.
-    ["at the last look", [inbox(), model({ ...answered, text: "Hi" }), lastLook(answered)], "end completed answered"],
+    ["ends as completed after the last look", [inbox(), hi, lastLook(answered)], "end completed answered"],
     [
-      "at the last look, stopped",
-      [inbox(), model({ ...answered, text: "Hi" }), lastLook(answered, { ended: stopped })],
+      "ends as stopped if a stop arrives at the last look",
+      [inbox(), hi, lastLook(answered, { ended: stopped })],
       "end stopped-by-user stopped",
     ],
     [
-      "at the last look, killed",
-      [inbox(), model({ ...answered, text: "Hi" }), lastLook(answered, { ended: killed })],
+      "ends as killed if a kill arrives at the last look",
+      [inbox(), hi, lastLook(answered, { ended: killed })],
       "end stopped-by-user killed",
     ],
     [
-      "at the last look, out of time",
-      [inbox(), model({ ...answered, text: "Hi" }), lastLook(answered, { ended: struck })],
+      "stays completed if time runs out at the last look",
+      [inbox(), hi, lastLook(answered, { ended: struck })],
       "end completed answered",
     ],
     [
-      "at the last look of another ending, stopped",
+      "keeps another ending if a stop arrives at the last look",
       [inbox(), model(timedOut), lastLook(timedOut, { ended: stopped })],
       "end timeout stream-idle",
     ],
     // After a reopen, the run continues as after an inbox.
     [
-      "reopened",
+      "calls the model after a reopen",
       [
         inbox(),
         model(timedOut),
@@ -226,44 +220,39 @@ describe("the next step", () => {
     expect(wordOf(after(...steps), more)).toBe(next);
   });
 
-  const atLimit = [inbox(), calls, batch("completed"), inbox(), calls, batch("completed"), inbox()];
-  const limit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: 2 } };
+  const atLimit = [inbox(), calls, done, inbox(), calls, done, inbox()];
   it.for<[where: string, steps: readonly StepResult[], next: string]>([
-    ["at the last iteration", atLimit, "model without tools for max-iterations"],
+    ["calls the model without tools at maxIterations", atLimit, "model without tools for max-iterations"],
     [
-      "past the tool limit twice",
+      "calls the model for maxIterations if maxToolCalls is exceeded twice too",
       [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
       "model without tools for max-iterations",
     ],
     [
-      "after the final answer",
+      "ends the run after the final answer",
       [...atLimit, model({ ...answered, text: "In short." }, limit)],
-      "last-look timeout max-iterations",
+      "timeout max-iterations",
     ],
     [
-      "after calls in its place",
+      "ends the run if the model makes calls instead",
       [...atLimit, model({ status: "tool-calls", calls: [{ ...call, callId: "d" }] }, limit)],
-      "last-look timeout max-iterations",
+      "timeout max-iterations",
     ],
-    ["after a failure in its place", [...atLimit, model(timedOut, limit)], "last-look timeout max-iterations"],
-    ["after a pause in its place", [...atLimit, model({ finish: "paused" }, limit)], "model without tools for max-iterations"],
+    ["ends the run if the final answer fails", [...atLimit, model(timedOut, limit)], "timeout max-iterations"],
+    ["calls the model again if the final answer pauses", [...atLimit, pause], "model without tools for max-iterations"],
+    ["ends the run if the final answer pauses too often", [...atLimit, pause, pause], "timeout max-iterations"],
     [
-      "after pauses in its place, as many as there may be",
-      [...atLimit, model({ finish: "paused" }, limit), model({ finish: "paused" }, limit)],
-      "last-look timeout max-iterations",
-    ],
-    [
-      "after a stop in its place",
+      "ends as killed if the final answer is killed",
       [...atLimit, model({ status: "stopped-by-user", reason: { kind: "killed" } }, limit)],
-      "last-look stopped-by-user killed",
+      "stopped-by-user killed",
     ],
-    ["out of time", [inbox({ ended: struck })], "last-look timeout wall-clock"],
-    ["stopped", [inbox({ ended: stopped })], "last-look stopped-by-user stopped"],
-  ])("with a final answer granted: %s", ([, steps, next]) => {
+    ["ends the run directly when time runs out", [inbox({ ended: struck })], "timeout wall-clock"],
+    ["ends the run directly after a stop", [inbox({ ended: stopped })], "stopped-by-user stopped"],
+  ])("with finalAnswer %s", ([, steps, next]) => {
     expect(wordOf(after(...steps), { finalAnswer: true })).toBe(next);
   });
 
-  it("is a question without an effect: asked twice, it says the same", () => {
+  it("returns the same step twice and leaves the state unchanged", () => {
     const state = after(inbox(), calls);
     const before = structuredClone(state);
     expect(nextStep(state, bounds)).toEqual(nextStep(state, bounds));

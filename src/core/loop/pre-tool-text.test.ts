@@ -21,32 +21,41 @@ const named: PreToolTextPolicy = {
 };
 
 it.for<[title: string, iteration: Partial<FinishedIteration>, ends: boolean, policy?: PreToolTextPolicy]>([
-  ["text, and a tool after which nothing is left to say", {}, true],
-  ["no text", { text: "" }, false],
-  ["blanks", { text: " \n\t" }, false],
-  ["no call", { calls: [] }, false],
-  ["no call, of a family whose text is the answer", { calls: [], family: "novelai" }, false],
-  ["another tool", { calls: [done("other")] }, false],
-  ["another tool, of a family whose text is the answer", { calls: [done("other")], family: "novelai" }, true],
-  ["a tool that needs no follow-up", { calls: [quiet] }, true],
-  ["tools of both kinds", { calls: [memory, quiet] }, true],
-  ["one tool that needs a follow-up", { calls: [memory, quiet, done("other")] }, false],
-  ["a restart", { calls: [restarted] }, false],
-  ["a restart of a family whose text is the answer", { calls: [memory, restarted], family: "novelai" }, false],
+  ["is true for text and a tool of suppressFollowUpAfterText", {}, true],
+  ["is false without text", { text: "" }, false],
+  ["is false for blank text", { text: " \n\t" }, false],
+  ["is false without a call", { calls: [] }, false],
+  ["is false without a call for a family of endAfterTextFamilies", { calls: [], family: "novelai" }, false],
+  ["is false for another tool", { calls: [done("other")] }, false],
+  ["is true for another tool and a family of endAfterTextFamilies", { calls: [done("other")], family: "novelai" }, true],
+  ["is true for a tool that needs no follow-up", { calls: [quiet] }, true],
+  ["is true if all tools are listed or need no follow-up", { calls: [memory, quiet] }, true],
+  ["is false if one tool needs a follow-up", { calls: [memory, quiet, done("other")] }, false],
+  ["is false for a context restart", { calls: [restarted] }, false],
+  [
+    "is false for a context restart in a family of endAfterTextFamilies",
+    { calls: [memory, restarted], family: "novelai" },
+    false,
+  ],
   ...(["interrupted", "not-run", "limit", "truncated", "denied", "malformed"] as const).map(
     (kind): [string, Partial<FinishedIteration>, boolean] => [
-      `a call that ended as ${kind}`,
+      `is false for a call that ended as ${kind}`,
       { calls: [memory, ended(kind)], family: "novelai" },
       false,
     ],
   ),
-  ["a family that the policy names", { calls: [done("other")], family: "x" }, true, { endAfterTextFamilies: ["x"] }],
-  ["a family that it does not name", { calls: [done("other")], family: "novelai" }, false, { endAfterTextFamilies: ["x"] }],
-  ["no family", { calls: [done("other")] }, false, { endAfterTextFamilies: ["undefined", ""] }],
-  ["a tool that the policy names", { calls: [done("other")] }, true, { suppressFollowUpAfterText: ["other"] }],
-  ["a tool that it does not name", {}, false, { suppressFollowUpAfterText: [] }],
-  ["no policy", { family: "novelai" }, false, {}],
-  ["no policy, and a tool that needs no follow-up", { calls: [quiet] }, true, {}],
-])("%s", ([, iteration, ends, policy = named]) => {
+  ["is true for a family that the policy names", { calls: [done("other")], family: "x" }, true, { endAfterTextFamilies: ["x"] }],
+  [
+    "is false for a family that the policy does not name",
+    { calls: [done("other")], family: "novelai" },
+    false,
+    { endAfterTextFamilies: ["x"] },
+  ],
+  ["is false for a provider without a family", { calls: [done("other")] }, false, { endAfterTextFamilies: ["undefined", ""] }],
+  ["is true for a tool that the policy names", { calls: [done("other")] }, true, { suppressFollowUpAfterText: ["other"] }],
+  ["is false for a tool that the policy does not name", {}, false, { suppressFollowUpAfterText: [] }],
+  ["is false without a policy", { family: "novelai" }, false, {}],
+  ["is true without a policy if the tool needs no follow-up", { calls: [quiet] }, true, {}],
+])("shouldEndAfterPreToolText: %s", ([, iteration, ends, policy = named]) => {
   expect(shouldEndAfterPreToolText({ text: "Noted.", family: undefined, calls: [memory], ...iteration }, policy)).toBe(ends);
 });

@@ -124,7 +124,7 @@ const rows: Rows = {
 };
 
 describe("unwrap", () => {
-  it.for(Object.values(rows))("throws for %s %j a %s", ([status, reason, thrown, words]) => {
+  it.for(Object.values(rows))("for %s %j throws %s", ([status, reason, thrown, words]) => {
     const result = endedAs(status, reason);
     const error = errorOf(result);
     expect([error.name, error.constructor.name]).toEqual([thrown, thrown]);
@@ -142,7 +142,7 @@ describe("unwrap", () => {
   });
 
   it.for<LoopResult["reason"]["kind"]>(["answered", "length", "refusal", "content-filter"])(
-    "gives back a result that is complete: %s",
+    "returns a complete result: %s",
     async (kind) => {
       const turn = kind === "answered" ? [text("Hi.")] : [[text("Hi."), finish(kind === "length" ? "length" : "refusal")]];
       const provider = createMockProvider(turn);
@@ -152,37 +152,41 @@ describe("unwrap", () => {
   );
 
   it.for<[what: string, reason: LoopResult["reason"], message: string]>([
-    ["a stop without a word", { kind: "stopped" }, "it was stopped."],
-    ["an empty note", { kind: "stopped", note: "" }, "it was stopped."],
-    ["a secret in a note", { kind: "stopped", note: "key sk-abc123def456ghi789" }, "it was stopped: key [redacted]."],
-    ["an abort for a word", { kind: "aborted", reason: "gone" }, "its signal fired: gone."],
-    ["an abort for a number", { kind: "aborted", reason: 7 }, "its signal fired."],
-    ["an abort for nothing", { kind: "aborted", reason: null }, "its signal fired."],
-    ["an abort of onIteration without a word", { kind: "iteration-abort" }, "onIteration ended it."],
-  ])("says in words: %s", ([, reason, message]) => {
+    ["a stop without a note", { kind: "stopped" }, "it was stopped."],
+    ["a stop with an empty note", { kind: "stopped", note: "" }, "it was stopped."],
+    [
+      "a stop with a secret in its note",
+      { kind: "stopped", note: "key sk-abc123def456ghi789" },
+      "it was stopped: key [redacted].",
+    ],
+    ["an abort with a string", { kind: "aborted", reason: "gone" }, "its signal fired: gone."],
+    ["an abort with a number", { kind: "aborted", reason: 7 }, "its signal fired."],
+    ["an abort with null", { kind: "aborted", reason: null }, "its signal fired."],
+    ["an abort of onIteration without a reason", { kind: "iteration-abort" }, "onIteration ended it."],
+  ])("explains in its message: %s", ([, reason, message]) => {
     expect(errorOf(endedAs("stopped-by-user", reason)).message).toBe(
       `The run ended as stopped-by-user (${reason.kind}): ${message}`,
     );
   });
 
-  it("throws too for a reason that only another version of the package has", () => {
+  it("throws for a reason that only another version of the package has", () => {
     const error = errorOf(endedAs("error", JSON.parse('{ "kind": "constructor" }')));
     expect([error.name, error.message]).toEqual(["LoopEndedError", "The run ended as error (constructor)."]);
   });
 });
 
-describe("a LoopEndedError", () => {
+describe("LoopEndedError", () => {
   const long = "x".repeat(1_000_000);
   const large = errorOf({ ...endedAs("stopped-by-user", { kind: "stopped", note: long }), text: long });
 
-  it("is short in JSON, in a log and in words, however much the run has said", () => {
+  it("is short in JSON, in a log and in its message, however long the text", () => {
     expect(JSON.stringify(large).length).toBeLessThan(3_000);
     expect(inspect(large, { depth: 9 }).length).toBeLessThan(10_000);
     expect(large.message.length).toBeLessThan(2_100);
     expect(large.result.text).toHaveLength(1_000_000);
   });
 
-  it("has JSON also where the result has none", () => {
+  it("can be serialized to JSON even if the result is cyclic", () => {
     const cyclic: { self?: unknown } = {};
     cyclic.self = cyclic;
     const result = { ...endedAs("error", { kind: "malformed-call" }), cyclic };
@@ -202,11 +206,11 @@ describe("isLoopEndedError", () => {
     [{ name: "LoopEndedError", result: {} }, [], false],
     [null, [], false],
     ["LoopEndedError", [], false],
-  ])("says of %s with %j: %s", ([value, kinds, verdict]) => {
+  ])("for %s with the kinds %j returns %s", ([value, kinds, verdict]) => {
     expect(isLoopEndedError(value, ...kinds)).toBe(verdict);
   });
 
-  it("knows what kind it was asked for", () => {
+  it("narrows the reason to the given kind", () => {
     expect(isLoopEndedError(error, "provider-error") && error.reason.error.retryable).toBe(true);
     expect(isLoopEndedError(error, "provider-error") && error.result.reason.error.code).toBe("overloaded");
   });

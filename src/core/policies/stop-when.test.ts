@@ -34,31 +34,41 @@ function at({ text = "", calls = [], tokens = 0, ...facts }: Facts): StopContext
 }
 
 it.for<[title: string, condition: StopCondition, facts: Facts, stops: boolean]>([
-  ["the iteration before", iterationCountIs(3), { iteration: 2 }, false],
-  ["the iteration itself", iterationCountIs(3), { iteration: 3 }, true],
-  ["an iteration behind it", iterationCountIs(3), { iteration: 4 }, true],
-  ["no iteration", iterationCountIs(Number.POSITIVE_INFINITY), { iteration: 1e6 }, false],
-  ["a call of the name", hasToolCall("done"), { calls: [call("a"), call("done")] }, true],
-  ["a call of one of the names", hasToolCall(["x", "done"]), { calls: [call("done")] }, true],
-  ["other calls", hasToolCall("done"), { calls: [call("a"), call("done2"), call("toString")] }, false],
-  ["no calls", hasToolCall("done"), {}, false],
-  ["a call that was cut off", hasToolCall("done"), { calls: [call("done", "truncated")] }, false],
-  ["a call that came broken", hasToolCall("done"), { calls: [call("done", "malformed")] }, false],
-  ["fewer calls", toolCallCountIs(2), { toolCallsExecuted: 1, calls: [call("a"), call("b")] }, false],
-  ["as many calls", toolCallCountIs(2), { toolCallsExecuted: 2 }, true],
-  ["more calls", toolCallCountIs(2), { toolCallsExecuted: 5 }, true],
-  ["tokens to spare", tokenBudget(100), { tokens: 99 }, false],
-  ["tokens spent", tokenBudget(100), { tokens: 100 }, true],
-  ["a text inside", textMatches("DONE"), { text: "I am DONE." }, true],
-  ["a text that is no pattern", textMatches("a.c"), { text: "abc" }, false],
-  ["a pattern", textMatches(/\bdone\b/i), { text: "I am DONE." }, true],
-  ["a pattern that is elsewhere", textMatches(/^done/), { text: "I am done." }, false],
+  ["iterationCountIs: does not stop before the iteration", iterationCountIs(3), { iteration: 2 }, false],
+  ["iterationCountIs: stops at the iteration", iterationCountIs(3), { iteration: 3 }, true],
+  ["iterationCountIs: stops after the iteration", iterationCountIs(3), { iteration: 4 }, true],
+  ["iterationCountIs: never stops at Infinity", iterationCountIs(Number.POSITIVE_INFINITY), { iteration: 1e6 }, false],
+  ["hasToolCall: stops at a call of the name", hasToolCall("done"), { calls: [call("a"), call("done")] }, true],
+  ["hasToolCall: stops at a call of one of the names", hasToolCall(["x", "done"]), { calls: [call("done")] }, true],
+  [
+    "hasToolCall: does not stop at other calls",
+    hasToolCall("done"),
+    { calls: [call("a"), call("done2"), call("toString")] },
+    false,
+  ],
+  ["hasToolCall: does not stop without calls", hasToolCall("done"), {}, false],
+  ["hasToolCall: does not stop at a cut-off call", hasToolCall("done"), { calls: [call("done", "truncated")] }, false],
+  ["hasToolCall: does not stop at a malformed call", hasToolCall("done"), { calls: [call("done", "malformed")] }, false],
+  [
+    "toolCallCountIs: does not stop below the count",
+    toolCallCountIs(2),
+    { toolCallsExecuted: 1, calls: [call("a"), call("b")] },
+    false,
+  ],
+  ["toolCallCountIs: stops at the count", toolCallCountIs(2), { toolCallsExecuted: 2 }, true],
+  ["toolCallCountIs: stops above the count", toolCallCountIs(2), { toolCallsExecuted: 5 }, true],
+  ["tokenBudget: does not stop below the budget", tokenBudget(100), { tokens: 99 }, false],
+  ["tokenBudget: stops at the budget", tokenBudget(100), { tokens: 100 }, true],
+  ["textMatches: stops at a text that contains the string", textMatches("DONE"), { text: "I am DONE." }, true],
+  ["textMatches: does not read a string as a pattern", textMatches("a.c"), { text: "abc" }, false],
+  ["textMatches: stops at a text that matches the pattern", textMatches(/\bdone\b/i), { text: "I am DONE." }, true],
+  ["textMatches: does not stop if the pattern does not match", textMatches(/^done/), { text: "I am done." }, false],
 ])("%s", ([, condition, facts, stops]) => {
   expect(condition(at(facts))).toBe(stops);
 });
 
-describe("a regular expression", () => {
-  it.for(["g", "y", "gy", ""])("with the flags %j gives the same each time, and stays as it is", (flags) => {
+describe("textMatches: regular expression", () => {
+  it.for(["g", "y", "gy", ""])("with the flags %j starts at index 0 each time and keeps its lastIndex", (flags) => {
     const pattern = new RegExp("do", flags);
     pattern.lastIndex = 2;
     const condition = textMatches(pattern);
@@ -68,7 +78,7 @@ describe("a regular expression", () => {
   });
 });
 
-it("keeps the names that it was given", () => {
+it("hasToolCall: copies the names that it is given", () => {
   const names = ["done"];
   const condition = hasToolCall(names);
   names.push("a");
@@ -82,7 +92,7 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
     'Option "iterationCountIs(n)" must be a whole number of at least 1, or Infinity, but is 0.',
   ],
   [
-    "half a call",
+    "a fraction of a call",
     () => toolCallCountIs(0.5),
     'Option "toolCallCountIs(n)" must be a whole number of at least 1, or Infinity, but is 0.5.',
   ],
@@ -92,7 +102,7 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
     'Option "tokenBudget(n)" must be a whole number of at least 1, or Infinity, but is NaN.',
   ],
   [
-    "no name",
+    "an empty list of names",
     () => hasToolCall([]),
     'Option "hasToolCall" must be the name of a tool, or an array of at least one, but is an array of 0 items.',
   ],
@@ -102,7 +112,7 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
     'Option "hasToolCall" must be the name of a tool, or an array of at least one, but is "".',
   ],
   [
-    "a name that is none",
+    "a name that is not a string",
     () => hasToolCall([7 as never]),
     'Option "hasToolCall" must be the name of a tool, or an array of at least one, but is an array of 1 item.',
   ],
@@ -112,11 +122,11 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
     'Option "textMatches" must be a text that is not empty, or a regular expression, but is "".',
   ],
   [
-    "no pattern",
+    "an undefined pattern",
     () => textMatches(undefined as never),
     'Option "textMatches" must be a text that is not empty, or a regular expression, but is undefined.',
   ],
-])("refuses %s", ([, make, message]) => {
+])("stop conditions: reject %s", ([, make, message]) => {
   let error: unknown;
   try {
     make();

@@ -19,7 +19,7 @@ const all: readonly FinishReason[] = [
 const unmapped = (word: string): string =>
   `The model ended for an unknown reason, "${word}". Map it with the option "finishReasons" of the adapter: { "${word}": "stop" }.`;
 
-describe("a finish reason", () => {
+describe("judgeFinish", () => {
   it.for<[finish: FinishReason | undefined, raw: string | undefined, message: string]>([
     ["error", undefined, "The model ended with an error."],
     ["error", "SAFETY", "The model ended with an error (SAFETY)."],
@@ -28,14 +28,14 @@ describe("a finish reason", () => {
     ["end_turn" as "stop", undefined, unmapped("end_turn")],
     ["toString" as "stop", "raw", unmapped("raw")],
     [undefined, undefined, "The stream ended without a finish reason."],
-  ])("%s (%s) says why", ([finish, raw, message]) => {
+  ])("explains the finish %s (%s) as an error", ([finish, raw, message]) => {
     expect(judgeFinish(finish, { text: true, calls: false }, raw)).toMatchObject({
       status: "error",
       reason: { kind: "provider-error", error: { message } },
     });
   });
 
-  it("stop, with calls, names what the provider has to say instead", () => {
+  it("rejects stop with calls and names the finish to use instead", () => {
     expect(judgeFinish("stop", { text: true, calls: true }).reason).toMatchObject({
       error: {
         code: "finish-unknown",
@@ -45,15 +45,19 @@ describe("a finish reason", () => {
   });
 
   it.for<[says: string, judge: (finish: FinishReason) => unknown, reasons: readonly FinishReason[]]>([
-    ["resends the turn", isResent, ["paused", "continue"]],
-    ["cuts the calls of the turn off", (finish) => problemOf(finish) === "truncated", ["length", "context-full"]],
-    ["makes the calls of the turn malformed", (finish) => problemOf(finish) === "malformed", ["malformed-call"]],
+    ["isResent is true only for paused and continue", isResent, ["paused", "continue"]],
     [
-      "lets a turn with calls go on",
+      "problemOf returns truncated only for length and context-full",
+      (finish) => problemOf(finish) === "truncated",
+      ["length", "context-full"],
+    ],
+    ["problemOf returns malformed only for malformed-call", (finish) => problemOf(finish) === "malformed", ["malformed-call"]],
+    [
+      "runs the calls only for finishes that allow calls",
       (finish) => judgeFinish(finish, { text: false, calls: true }).status === "tool-calls",
       ["tool-calls", "length", "context-full", "malformed-call"],
     ],
-  ])("%s: only some do", ([, judge, reasons]) => {
+  ])("%s", ([, judge, reasons]) => {
     expect(all.filter(judge)).toEqual(reasons);
   });
 });

@@ -96,7 +96,7 @@ const all = async (chunks: AsyncIterable<ModelChunk>): Promise<readonly ModelChu
   return said;
 };
 
-it("ends when it is left while it waits for an event", async () => {
+it("readSdkStream: ends if its reader leaves while it waits for an event", async () => {
   const { chunks, signals } = read(hears);
   await chunks.next();
   const waiting = chunks.next();
@@ -105,7 +105,7 @@ it("ends when it is left while it waits for an event", async () => {
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-it("ends when it is left while it waits for its stream", async () => {
+it("readSdkStream: ends if its reader leaves while it waits for the stream", async () => {
   const { chunks, signals } = read(() => never);
   const waiting = chunks.next();
   expect(await chunks.return?.()).toEqual({ done: true, value: undefined });
@@ -113,14 +113,14 @@ it("ends when it is left while it waits for its stream", async () => {
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-it("fails when its signal fires while a deaf client is asked", async () => {
+it("readSdkStream: throws if the signal fires and the client ignores it", async () => {
   const { chunks, abort } = read(() => never);
   const waiting = chunks.next();
   abort.abort("enough");
   await expect(waiting).rejects.toMatchObject({ name: "AbortError" });
 });
 
-it("asks nothing once its signal has fired", async () => {
+it("readSdkStream: opens no stream if the signal has already fired", async () => {
   const abort = new AbortController();
   abort.abort("enough");
   const { chunks, signals } = read(hears, { abort });
@@ -128,7 +128,7 @@ it("asks nothing once its signal has fired", async () => {
   expect(signals).toEqual([]);
 });
 
-it("asks nothing where it is left before it was read", async () => {
+it("readSdkStream: opens no stream if its reader leaves before reading", async () => {
   const { chunks, signals } = read(hears);
   await chunks.return?.();
   expect(await chunks.next()).toEqual({ done: true, value: undefined });
@@ -136,15 +136,15 @@ it("asks nothing where it is left before it was read", async () => {
 });
 
 it.for<[what: string, onReturn: () => unknown]>([
-  ["never answers", () => never],
-  ["fails", () => Promise.reject(new Error("no"))],
+  ["never settles", () => never],
+  ["rejects", () => Promise.reject(new Error("no"))],
   [
     "throws",
     () => {
       throw new Error("no");
     },
   ],
-])("waits for no stream whose leaving %s", async ([, onReturn]) => {
+])("readSdkStream: does not wait for a stream whose return() %s", async ([, onReturn]) => {
   const { chunks } = read(staysOpen(["a", "b"], onReturn));
   for await (const chunk of chunks) {
     expect(chunk).toEqual({ type: "text-delta", text: "a" });
@@ -152,7 +152,7 @@ it.for<[what: string, onReturn: () => unknown]>([
   }
 });
 
-it("hangs up a second after the last event, and loses nothing", async () => {
+it("readSdkStream: closes the stream 1 second after the last event", async () => {
   let returned = 0;
   const { chunks, clock, signals } = read(staysOpen(["a", "end"], () => (returned += 1)));
   const said = all(chunks);
@@ -163,7 +163,7 @@ it("hangs up a second after the last event, and loses nothing", async () => {
   expect([signals[0]?.aborted, returned, clock.pending]).toEqual([true, 1, 0]);
 });
 
-it("leaves the connection of a stream alone that ends by itself", async () => {
+it("readSdkStream: does not abort a stream that ends by itself", async () => {
   const { chunks, clock, signals } = read(async () =>
     (async function* () {
       yield* ["a", "end"];
@@ -174,14 +174,14 @@ it("leaves the connection of a stream alone that ends by itself", async () => {
 });
 
 it.for<[what: string, atEnd: () => unknown]>([
-  ["ends, without a promise,", () => ({ done: true, value: undefined })],
+  ["ends synchronously", () => ({ done: true, value: undefined })],
   [
-    "throws at once",
+    "throws synchronously",
     () => {
       throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
     },
   ],
-])("loses nothing of a stream that %s behind its last event", async ([, atEnd]) => {
+])("readSdkStream: keeps all chunks of a stream that %s after its last event", async ([, atEnd]) => {
   const left = ["a", "end"];
   const next = (): unknown => (left.length === 0 ? atEnd() : { done: false, value: left.shift() });
   const { chunks, clock } = read(async () => ({ [Symbol.asyncIterator]: () => ({ next }) }));
@@ -203,10 +203,10 @@ function repeats(clock: TestClock, before: readonly string[], event: string): ()
 
 it.for<[what: string, before: readonly string[], event: string, afterMs: number]>([
   ["finishes and sends pings", ["a", "finish"], "", 5_000],
-  ["finishes and counts over and over", ["a", "finish"], "count", 5_000],
-  ["is over and sends pings", ["a", "end"], "", 1_000],
-  ["is over after it finished", ["a", "finish", "end"], "", 1_000],
-])("ends soon after the last content if the stream %s", async ([, before, event, afterMs]) => {
+  ["finishes and repeats its usage", ["a", "finish"], "count", 5_000],
+  ["sends pings after its last event", ["a", "end"], "", 1_000],
+  ["sends its last event after the finish", ["a", "finish", "end"], "", 1_000],
+])("readSdkStream: ends soon after the last content if the stream %s", async ([, before, event, afterMs]) => {
   const outer = createTestClock();
   const { chunks, clock } = read(repeats(outer, before, event));
   const ended = all(chunks).then((said) => [said.at(-1), clock.now()]);
@@ -214,7 +214,7 @@ it.for<[what: string, before: readonly string[], event: string, afterMs: number]
   expect(await ended).toEqual([finish, afterMs]);
 });
 
-it("goes on with content after a finish, for as long as it comes", async () => {
+it("readSdkStream: continues as long as content follows the finish", async () => {
   const outer = createTestClock();
   const { chunks, clock } = read(repeats(outer, ["finish"], "a"));
   let heard = 0;
@@ -231,9 +231,9 @@ it("goes on with content after a finish, for as long as it comes", async () => {
 it.for<[what: string, events: readonly string[], mayGoOn: boolean, isLost: boolean]>([
   ["before the finish", ["a"], false, true],
   ["after the finish", ["a", "finish"], false, false],
-  ["after the finish of an answer that may go on", ["a", "finish"], true, true],
+  ["after a finish that content may follow", ["a", "finish"], true, true],
   ["after the last event", ["a", "end"], false, false],
-])("an error %s is thrown only if something may be missing", async ([, events, mayGoOn, isLost]) => {
+])("readSdkStream: throws an error %s only if content may be missing", async ([, events, mayGoOn, isLost]) => {
   for (const error of [new TypeError("terminated"), new SyntaxError("Unexpected token"), new Error("It broke.")]) {
     const { chunks } = read(
       async () =>
@@ -248,7 +248,7 @@ it.for<[what: string, events: readonly string[], mayGoOn: boolean, isLost: boole
   }
 });
 
-it.for(["return", "abort"] as const)("a stream of pings that never waits ends by %s", async (how) => {
+it.for(["return", "abort"] as const)("readSdkStream: ends a stream of immediate pings on %s", async (how) => {
   const { chunks, abort } = read(async () => ({
     [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value: "" }) }),
   }));
@@ -259,7 +259,7 @@ it.for(["return", "abort"] as const)("a stream of pings that never waits ends by
   expect(await waiting).toEqual(how === "abort" ? "AbortError: This operation was aborted" : true);
 });
 
-it("each event without content is a heartbeat", async () => {
+it("readSdkStream: calls heartbeat() for each event without content", async () => {
   const reading = read(staysOpen(["", "a", "count", "", "end"]));
   const said = all(reading.chunks);
   await reading.clock.advance(1_000);

@@ -16,11 +16,11 @@ const changesOf = (was: unknown, now: unknown): readonly string[] =>
     [kind, field, before, after].filter((word) => word !== undefined).join(" | "),
   );
 
-describe("a schema breaks calls where it", () => {
+describe("findToolChanges: breaking changes", () => {
   it.for<[what: string, was: unknown, now: unknown, change: string]>([
     ["requires a new field", object({}), object({ to: {} }, "to"), "required-field-added | to"],
-    ["requires a known field", object({ to: {} }), object({ to: {} }, "to"), "required-field-added | to"],
-    ["requires a field inside", object({ a: object({}) }), object({ a: object({ b: {} }, "b") }), "required-field-added | a.b"],
+    ["requires a field that was optional", object({ to: {} }), object({ to: {} }, "to"), "required-field-added | to"],
+    ["requires a nested field", object({ a: object({}) }), object({ a: object({ b: {} }, "b") }), "required-field-added | a.b"],
     ["drops a field", object({ to: {} }), object({}), "field-removed | to"],
     [
       "changes a type",
@@ -34,16 +34,21 @@ describe("a schema breaks calls where it", () => {
       object({ n: { type: "number" } }),
       "type-changed | n | number or null | number",
     ],
-    ["gives a type", object({ n: {} }), object({ n: { type: "number" } }), "type-changed | n | any | number"],
-    ["takes whole numbers only", { type: "number" }, { type: "integer" }, "type-changed | number | integer"],
-    ["changes items", { items: { type: "string" } }, { items: { type: "number" } }, "type-changed | [] | string | number"],
-    ["takes fewer values", { enum: ["a", "b"] }, { enum: ["a"] }, 'constraint-changed | enum ["a","b"] | enum ["a"]'],
-    ["takes one value", {}, { const: 1 }, "constraint-changed | enum [1]"],
-    ["has a lower limit", { maxLength: 9 }, { maxLength: 8 }, "constraint-changed | maxLength 9 | maxLength 8"],
-    ["has a first limit", {}, { minimum: 1 }, "constraint-changed | minimum 1"],
-    ["has another pattern", { pattern: "a" }, { pattern: "b" }, "constraint-changed | pattern a | pattern b"],
+    ["adds a type", object({ n: {} }), object({ n: { type: "number" } }), "type-changed | n | any | number"],
+    ["accepts only whole numbers", { type: "number" }, { type: "integer" }, "type-changed | number | integer"],
     [
-      "takes no more fields",
+      "changes the type of items",
+      { items: { type: "string" } },
+      { items: { type: "number" } },
+      "type-changed | [] | string | number",
+    ],
+    ["accepts fewer values", { enum: ["a", "b"] }, { enum: ["a"] }, 'constraint-changed | enum ["a","b"] | enum ["a"]'],
+    ["accepts only one value", {}, { const: 1 }, "constraint-changed | enum [1]"],
+    ["lowers a limit", { maxLength: 9 }, { maxLength: 8 }, "constraint-changed | maxLength 9 | maxLength 8"],
+    ["adds a limit", {}, { minimum: 1 }, "constraint-changed | minimum 1"],
+    ["changes a pattern", { pattern: "a" }, { pattern: "b" }, "constraint-changed | pattern a | pattern b"],
+    [
+      "accepts no additional fields",
       { type: "object" },
       { type: "object", additionalProperties: false },
       "constraint-changed | * | true | false",
@@ -55,36 +60,36 @@ describe("a schema breaks calls where it", () => {
       'constraint-changed | anyOf [{"type":"string"},{"type":"null"}] | anyOf [{"type":"string"}]',
     ],
     [
-      "changes what it refers to",
+      "changes a definition",
       { $defs: { a: { type: "string" } } },
       { $defs: { a: { type: "number" } } },
       "type-changed | $defs.a | string | number",
     ],
     ["accepts nothing", true, false, "constraint-changed | true | false"],
-  ])("%s", ([, was, now, change]) => {
+  ])("reports a schema that %s", ([, was, now, change]) => {
     expect(changesOf(was, now)).toEqual([change]);
     expect(findToolChanges("t", toShown(toolOf(was)), toShown(toolOf(now))).every(isBreaking)).toBe(true);
   });
 });
 
-describe("a schema breaks no calls where it", () => {
+describe("findToolChanges: compatible changes", () => {
   it.for<[what: string, was: unknown, now: unknown]>([
-    ["has an optional field more", object({}), object({ to: { type: "string", description: "new" } })],
-    ["requires less", object({ to: {} }, "to"), object({ to: {} })],
-    ["takes more types", { type: "integer" }, { type: ["number", "string"] }],
-    ["takes any type", { type: "integer" }, {}],
-    ["takes more values", { enum: ["a"] }, { enum: ["b", "a"] }],
-    ["has a higher limit", { maxLength: 8, minimum: 2 }, { maxLength: 9, minimum: 1 }],
-    ["has no limit", { pattern: "a" }, {}],
-    ["has a branch more", { anyOf: [{ type: "string" }] }, { anyOf: [{ type: "null" }, { type: "string" }] }],
-    ["has an optional field more in a branch", { oneOf: [object({})] }, { oneOf: [object({ a: {} })] }],
-    ["has other words that say nothing", { examples: [1], $comment: "a" }, { examples: [2], "x-order": 1 }],
-    ["names its fields in another order", object({ a: {}, b: {} }, "a", "b"), object({ b: {}, a: {} }, "b", "a")],
-  ])("%s", ([, was, now]) => {
+    ["adds an optional field", object({}), object({ to: { type: "string", description: "new" } })],
+    ["requires fewer fields", object({ to: {} }, "to"), object({ to: {} })],
+    ["accepts more types", { type: "integer" }, { type: ["number", "string"] }],
+    ["accepts any type", { type: "integer" }, {}],
+    ["accepts more values", { enum: ["a"] }, { enum: ["b", "a"] }],
+    ["loosens its limits", { maxLength: 8, minimum: 2 }, { maxLength: 9, minimum: 1 }],
+    ["removes a pattern", { pattern: "a" }, {}],
+    ["adds a branch", { anyOf: [{ type: "string" }] }, { anyOf: [{ type: "null" }, { type: "string" }] }],
+    ["adds an optional field in a branch", { oneOf: [object({})] }, { oneOf: [object({ a: {} })] }],
+    ["changes keywords without effect", { examples: [1], $comment: "a" }, { examples: [2], "x-order": 1 }],
+    ["changes the order of its fields", object({ a: {}, b: {} }, "a", "b"), object({ b: {}, a: {} }, "b", "a")],
+  ])("reports nothing for a schema that %s", ([, was, now]) => {
     expect(changesOf(was, now)).toEqual([]);
   });
 
-  it("has other texts, which is told", () => {
+  it("reports changed descriptions, titles and defaults", () => {
     expect(changesOf(object({ a: { description: "x", default: 1 } }), object({ a: { title: "A", default: 2 } }))).toEqual([
       "description-changed | a | A",
       "description-changed | a | x",
@@ -93,7 +98,7 @@ describe("a schema breaks no calls where it", () => {
   });
 });
 
-it("takes a tool that is gone, and one with other traits, for a change", () => {
+it("findToolChanges: reports a removed tool and changed traits", () => {
   const shown = (more: Partial<ToolDefinition>): ReturnType<typeof toShown> => toShown(toolOf({}, more));
   const kinds = (was: Partial<ToolDefinition>, now: Partial<ToolDefinition>): readonly string[] =>
     findToolChanges("t", shown(was), shown(now)).map(({ kind, field = "" }) => `${kind} ${field}`);
@@ -105,7 +110,7 @@ it("takes a tool that is gone, and one with other traits, for a change", () => {
   expect(isSameTool(toolOf({ a: 1, b: 2 }), toolOf({ b: 2, a: 1 }, { timeoutMs: 3 }))).toBe(true);
 });
 
-it("compares a schema of any depth and width in time that grows with its size", () => {
+it("findToolChanges: handles deep and wide schemas", () => {
   const nest = (depth: number, leaf: object): object => {
     let schema = leaf;
     for (let level = 0; level < depth; level += 1) schema = { anyOf: [schema, { type: "null" }] };

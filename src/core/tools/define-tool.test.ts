@@ -26,19 +26,19 @@ function problemWith(value: unknown): string | undefined {
 }
 
 describe("defineTool", () => {
-  it("gives back the tool that it was given", () => {
+  it("returns the tool that it is given", () => {
     const tool = { ...search, inputSchema: z.object({ q: z.string() }) };
     expect(defineTool(tool)).toBe(tool);
   });
 
-  it("throws at once where the shape is wrong", () => {
+  it("throws if a field is invalid", () => {
     expect(() => defineTool({ ...search, name: "no spaces", inputSchema: {} })).toThrow(
       'Tool "no spaces" must have as "name" 1 to 64 letters, digits, "_" or "-", but has "no spaces".',
     );
   });
 });
 
-describe("defineTool with an input schema that is none", () => {
+describe("defineTool: invalid inputSchema", () => {
   class Point {
     x = 1;
   }
@@ -46,7 +46,7 @@ describe("defineTool with an input schema that is none", () => {
   it.for<[what: string, inputSchema: object, problem: string]>([
     ["a raw zod shape", { a: z.number() }, `is an object whose field "a" is a schema of zod. ${wrap}`],
     [
-      "a shape beside plain fields",
+      "a zod field next to plain fields",
       { type: "object", city: z.string() },
       `is an object whose field "city" is a schema of zod. ${wrap}`,
     ],
@@ -66,7 +66,7 @@ describe("defineTool with an input schema that is none", () => {
       { properties: { at: { default: new Point() } } },
       'is not JSON: "properties.at.default" is an instance of a class',
     ],
-  ])("refuses %s, and so does a run over a registry", async ([, inputSchema, problem]) => {
+  ])("rejects %s, and so does a run with a custom registry", async ([, inputSchema, problem]) => {
     const message = `The input schema of tool "search" ${problem}.`;
     const given = inputSchema as JsonSchema;
     const refused = expect.objectContaining({ code: "invalid-schema", message }) as Error;
@@ -79,7 +79,7 @@ describe("defineTool with an input schema that is none", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("takes plain data of another realm, keys without a value, and values that say their JSON", () => {
+  it("accepts data of another realm, undefined values and values with toJSON", () => {
     const foreign = runInNewContext('({ type: "object", properties: { a: { type: "string" } } })') as JsonSchema;
     const dated = { type: "object", title: undefined, default: { at: new Date(0) } } as unknown as JsonSchema;
     for (const inputSchema of [{ properties: foreign }, dated])
@@ -101,7 +101,7 @@ describe("assertTool", () => {
     [{ jsonSchema: { type: "object" } }],
     [{ inputSchema: Object.assign(() => 1, { "~standard": {} }) }],
     [{ [Symbol("note")]: 1 }],
-  ])("accepts %j", ([fields]) => {
+  ])("accepts %o", ([fields]) => {
     expect(problemWith({ ...search, ...fields })).toBeUndefined();
   });
 
@@ -153,7 +153,7 @@ describe("assertTool", () => {
     [{ parameters: {} }, 'search: has an unknown field "parameters" (write: inputSchema: z.object({ ... }))'],
     [JSON.parse('{"__proto__":{"a":1}}'), 'search: has an unknown field "__proto__"'],
     [{ constructor: 1 }, 'search: has an unknown field "constructor"'],
-  ])("refuses %j", ([fields, problem]) => {
+  ])("rejects %o", ([fields, problem]) => {
     const tool = Object.defineProperties({ ...search }, Object.getOwnPropertyDescriptors(fields));
     expect(problemWith(tool)).toBe(problem);
   });
@@ -162,11 +162,11 @@ describe("assertTool", () => {
     [undefined, "undefined"],
     [[search], "an array of 1 item"],
     [() => search, "a function"],
-  ])("refuses what is no object (%#)", ([value, received]) => {
+  ])("rejects a value that is not an object (%#)", ([value, received]) => {
     expect(problemWith(value)).toBe(`: must be an object, but is ${received}`);
   });
 
-  it("lets an instance of a class keep fields of its own", () => {
+  it("accepts additional fields of a class instance", () => {
     class Search {
       readonly name = "search";
       readonly description = "Searches";

@@ -23,7 +23,7 @@ function problemOf(schema: ToolSchema): string {
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 
 describe("toJsonSchema", () => {
-  it("shows the model what it has to send, without the $schema keyword", () => {
+  it("converts the input type of a zod schema, without $schema", () => {
     const schema = z.object({
       city: z.string().describe("Name of a city"),
       days: z.number().int().min(1).max(7).default(3),
@@ -42,7 +42,7 @@ describe("toJsonSchema", () => {
     });
   });
 
-  it("takes a union of objects and a schema that holds itself", () => {
+  it("converts a union of objects and a recursive schema", () => {
     const tree = z.object({
       name: z.string(),
       get children() {
@@ -65,7 +65,7 @@ describe("toJsonSchema", () => {
     [{ type: "object", properties: { q: { type: "string" } }, $schema: "http://json-schema.org/draft-07/schema#" }],
     [{}],
     [Object.assign(Object.create(null), { type: "object" })],
-  ])("iterations plain JSON Schema as it is (%#)", ([schema]) => {
+  ])("returns plain JSON Schema unchanged (%#)", ([schema]) => {
     expect(toJsonSchema(schema, "search")).toBe(schema);
   });
 
@@ -81,24 +81,24 @@ describe("toJsonSchema", () => {
   cyclic.self = cyclic;
   it.for<[what: string, schema: unknown, problem: string]>([
     [
-      "zod/mini",
+      "a schema of zod/mini",
       mini.object({ a: mini.string() }),
       `cannot become JSON Schema by itself, because zod does not say how before 4.2, nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it. ${remedy}`,
     ],
     ["a date", z.object({ at: z.date() }), `cannot become JSON Schema: Date cannot be represented in JSON Schema. ${remedy}`],
     [
-      "a transform of anything",
+      "a bigint",
       z.object({ a: z.bigint() }),
       `cannot become JSON Schema: BigInt cannot be represented in JSON Schema. ${remedy}`,
     ],
-    ["a cyclic answer", schemaOf(() => cyclic), `cannot become JSON Schema: a cyclic value. ${remedy}`],
-    ["no answer", schemaOf(() => JSON.parse("null")), `cannot become JSON Schema: null. ${remedy}`],
-    ["a schema of text", z.string(), 'must be of type "object", but is of "string"'],
-    ["a JSON Schema of text", { type: "string" }, 'must be of type "object", but is of "string"'],
+    ["a cyclic conversion", schemaOf(() => cyclic), `cannot become JSON Schema: a cyclic value. ${remedy}`],
+    ["a null conversion", schemaOf(() => JSON.parse("null")), `cannot become JSON Schema: null. ${remedy}`],
+    ["a schema of a string", z.string(), 'must be of type "object", but is of "string"'],
+    ["a JSON Schema of a string", { type: "string" }, 'must be of type "object", but is of "string"'],
     ["a JSON Schema of two types", { type: ["object", "null"] }, 'must be of type "object", but is of an array of 2 items'],
-    ["an instance", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
-    ["a cyclic document", cyclic, "is not JSON: a cyclic value"],
-  ])("refuses %s and says what to do", ([, schema, problem]) => {
+    ["an instance of a class", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
+    ["a cyclic JSON Schema", cyclic, "is not JSON: a cyclic value"],
+  ])("rejects %s", ([, schema, problem]) => {
     expect(problemOf(schema as ToolSchema)).toBe(problem);
   });
 
@@ -119,7 +119,7 @@ describe("isStandardSchema", () => {
     [{ type: "object" }, false],
     [{ "~standard": {} }, false],
     [{ "~standard": null }, false],
-  ])("tells schemas apart (%#)", ([schema, standard]) => {
+  ])("returns $1 for schema %#", ([schema, standard]) => {
     expect(isStandardSchema(schema)).toBe(standard);
   });
 });

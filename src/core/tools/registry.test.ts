@@ -21,7 +21,7 @@ const forecast = defineTool({
 });
 
 describe("createToolRegistry", () => {
-  it("shows tools in their order, with their traits and as JSON Schema", () => {
+  it("lists tools in order, with their traits and JSON Schema", () => {
     const traits = {
       sequential: true,
       timeoutMs: 5,
@@ -46,7 +46,7 @@ describe("createToolRegistry", () => {
     ]);
   });
 
-  it("reads the traits of a class from its getters", () => {
+  it("reads traits from the getters of a class", () => {
     class Slow {
       readonly name = "slow";
       readonly description = "Slow";
@@ -64,13 +64,13 @@ describe("createToolRegistry", () => {
     expect(registry.executeTool("slow", {}, context)).toBe(7);
   });
 
-  it("shows a tool's own JSON Schema in place of its schema", () => {
+  it("uses jsonSchema of a tool instead of its inputSchema", () => {
     const jsonSchema = { type: "object", properties: {} } as const;
     const registry = createToolRegistry([toolNamed("a", { inputSchema: mini.object({}), jsonSchema })]);
     expect(registry.definitions()[0]?.inputSchema).toBe(jsonSchema);
   });
 
-  it("gives the same definitions until something changes", () => {
+  it("returns the same definitions until a tool changes", () => {
     const registry = createToolRegistry([toolNamed("a")]);
     const before = registry.definitions();
     expect(registry.definitions()).toBe(before);
@@ -84,7 +84,7 @@ describe("createToolRegistry", () => {
     expect([before, after].map((list) => list.map(({ name }) => name))).toEqual([["a"], ["a", "b"]]);
   });
 
-  it("forgets a tool that was taken out, and takes it again", () => {
+  it("unregisters a tool and accepts it again", () => {
     const registry = createToolRegistry([toolNamed("a"), toolNamed("b")]);
     expect(registry.definitions()).toHaveLength(2);
     expect(registry.unregister("a")).toBe(true);
@@ -94,14 +94,14 @@ describe("createToolRegistry", () => {
     expect(registry.executeTool("a", {}, context)).toBe("a");
   });
 
-  it("gives a synchronous tool's value itself, and an asynchronous tool's own promise", () => {
+  it("returns the value of a synchronous tool and the promise of an asynchronous one", () => {
     const promise = Promise.resolve(1);
     const registry = createToolRegistry([toolNamed("now", { execute: () => 1 }), toolNamed("later", { execute: () => promise })]);
     expect(registry.executeTool("now", {}, context)).toBe(1);
     expect(registry.executeTool("later", {}, context)).toBe(promise);
   });
 
-  it("hands arguments and context on as they are, on the tool", () => {
+  it("calls execute() on the tool with unchanged arguments and context", () => {
     const execute = vi.fn(function (this: unknown) {
       return this;
     });
@@ -111,7 +111,7 @@ describe("createToolRegistry", () => {
     expect(execute.mock.calls).toEqual([[args, context]]);
   });
 
-  it("lets a tool's throw through", () => {
+  it("throws the error that a tool throws", () => {
     const error = new Error("no");
     const registry = createToolRegistry([
       toolNamed("a", {
@@ -123,7 +123,7 @@ describe("createToolRegistry", () => {
     expect(() => registry.executeTool("a", {}, context)).toThrow(error);
   });
 
-  it("checks arguments with the tool's schema", () => {
+  it("validates arguments with the tool's schema", () => {
     const registry = createToolRegistry([forecast, toolNamed("plain")]);
     expect(registry.validate("forecast", { city: "Oslo" })).toEqual({ value: { city: "Oslo", days: 3 } });
     expect(registry.validate("forecast", {})).toEqual({
@@ -133,7 +133,7 @@ describe("createToolRegistry", () => {
   });
 
   it.for([["__proto__"], ["constructor"], ["toString"], ["hasOwnProperty"], [""]])(
-    "knows no tool %j that nobody registered",
+    "does not know the unregistered tool %j",
     ([name = ""]) => {
       const registry = createToolRegistry([forecast]);
       expect(toOutcome(registry.executeTool(name, {}, context))).toEqual({
@@ -144,24 +144,24 @@ describe("createToolRegistry", () => {
     },
   );
 
-  it("runs a tool that is named __proto__", () => {
+  it("runs a tool named __proto__", () => {
     expect(createToolRegistry([toolNamed("__proto__")]).executeTool("__proto__", {}, context)).toBe("__proto__");
   });
 
   it.for<[what: string, tools: unknown, message: string]>([
-    ["two tools of one name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a": rename one'],
-    ["what is no tool", [{ name: "a" }], 'Tool "a" must have as "description" a string, but has undefined.'],
+    ["two tools with one name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a": rename one'],
+    ["an incomplete tool", [{ name: "a" }], 'Tool "a" must have as "description" a string, but has undefined.'],
     [
-      "a schema that no model can read",
+      "a schema that cannot become JSON Schema",
       [toolNamed("a", { inputSchema: mini.object({}) })],
       'The input schema of tool "a" cannot become JSON Schema',
     ],
-    ["tools that are no list", forecast, 'Option "tools" must be an array of tools, but is an object.'],
-  ])("refuses %s", ([, tools, message]) => {
+    ["tools that are not an array", forecast, 'Option "tools" must be an array of tools, but is an object.'],
+  ])("rejects %s", ([, tools, message]) => {
     expect(() => createToolRegistry(tools as Tool[])).toThrow(message);
   });
 
-  it("stays as it was where a tool is refused", () => {
+  it("stays unchanged if a tool is rejected", () => {
     const registry = createToolRegistry([toolNamed("a")]);
     const before = registry.definitions();
     expect(() => registry.register(toolNamed("a"))).toThrow("two tools");
@@ -183,7 +183,7 @@ describe("isToolRegistry", () => {
     [{ definitions }, false],
     [[forecast], false],
     [null, false],
-  ])("tells registries from other values (%#)", ([value, is]) => {
+  ])("returns $1 for value %#", ([value, is]) => {
     expect(isToolRegistry(value)).toBe(is);
   });
 });

@@ -24,18 +24,18 @@ describe("toOutcome", () => {
     [toolResult({}), null],
     [toolResult({ message: "Saved." }), "Saved."],
     [toolResult({ data: null, message: "Saved." }), null],
-  ])("makes data of a success (%#)", ([output, data]) => {
+  ])("returns the data of a success (%#)", ([output, data]) => {
     expect(toOutcome(output)).toEqual({ outcome: { kind: "completed", data } });
   });
 
-  it("copies data, so that the tool cannot change it afterwards", () => {
+  it("copies data, so that the tool cannot change it later", () => {
     const list = [1];
     const { outcome } = toOutcome({ list });
     list.push(2);
     expect(outcome).toEqual({ kind: "completed", data: { list: [1] } });
   });
 
-  it("drops empty texts, and parts that are too many with a word about them", () => {
+  it("drops empty texts, and replaces parts above 1,000 with a note", () => {
     const empty = Array.from({ length: 20_000 }, () => ({ type: "text", text: "" }) as const);
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     expect(toOutcome(toolResult({ data: 1, content: empty }))).toEqual({ outcome: { kind: "completed", data: 1 } });
@@ -48,7 +48,7 @@ describe("toOutcome", () => {
     expect(toOutcome(toolResult({ content: many }))).toMatchObject({ outcome: { content: [...many.slice(0, 1_000), note] } });
   });
 
-  it("iterations content, the end of the turn and metadata on", () => {
+  it("passes on content, endTurn and metadata", () => {
     const content = [{ type: "text", text: "a" }] as const;
     const metadata = { rows: 7n };
     expect(toOutcome(toolResult({ data: 1, content, endTurn: true, metadata }))).toEqual({
@@ -96,15 +96,15 @@ describe("toOutcome", () => {
       },
       "The tool's result cannot be written as JSON: closed.",
     ],
-  ])("makes a failure of what is none (%#)", ([output, message]) => {
+  ])("returns a failure for a reported failure or data that is not JSON (%#)", ([output, message]) => {
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
 
   it.for<[what: string, output: unknown]>([
-    ["a text", "\0".repeat(45_000_000)],
+    ["one text", "\0".repeat(45_000_000)],
     ["many texts", Array.from({ length: 450_000 }, () => "\0".repeat(100))],
     ["content", toolResult({ data: 1, content: [{ type: "text", text: "\0".repeat(45_000_000) }] })],
-  ])("makes a failure of %s that no text can hold", ([, output]) => {
+  ])("returns a failure for %s too long for JSON", ([, output]) => {
     const message = "The tool's result cannot be written as JSON: a value of more than 268,435,456 characters as JSON.";
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
@@ -113,20 +113,20 @@ describe("toOutcome", () => {
   sparse[4_000_000_000] = 1;
   const shared = Array.from({ length: 40 }).reduce<unknown>((part) => [part, part], 1);
   it.for<[what: string, output: unknown]>([
-    ["a sparse list", sparse],
-    ["a list that holds each part twice", shared],
+    ["a sparse array", sparse],
+    ["nested arrays that share their parts", shared],
     ["a buffer", Buffer.alloc(20_000_000)],
     ["an array of bytes", new Uint8Array(20_000_000)],
-  ])("makes a failure of %s with too many parts to copy", ([, output]) => {
+  ])("returns a failure for %s with too many parts", ([, output]) => {
     const message = "The tool's result cannot be written as JSON: a value of more than 10,000,000 parts.";
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
 
-  it("hands metadata of a failure on too", () => {
+  it("passes on the metadata of a failure", () => {
     expect(toOutcome(toolResult({ error: "no", metadata: 1 }))).toEqual({ outcome: failure("no"), metadata: 1 });
   });
 
-  it("takes an error that was returned for one that was thrown", () => {
+  it("treats a returned error like a thrown one", () => {
     expect(toOutcome(new RangeError("too far"))).toEqual({
       outcome: { kind: "failed", error: { name: "RangeError", message: "too far" } },
     });
@@ -143,11 +143,11 @@ describe("toFailure", () => {
     [undefined, { error: { name: "Error", message: "undefined" } }],
     [{ code: 42, hint: "x" }, { error: { name: "Error", message: '{"code":42,"hint":"x"}' } }],
     [new FatalToolError("gone"), { error: { name: "FatalToolError", message: "gone" }, fatal: true }],
-  ])("keeps what was thrown (%#)", ([thrown, failed]) => {
+  ])("keeps name, message and cause of a thrown value (%#)", ([thrown, failed]) => {
     expect(toFailure(thrown)).toEqual({ kind: "failed", ...failed });
   });
 
-  it("keeps no stack", () => {
+  it("omits the stack", () => {
     expect(JSON.stringify(toFailure(new Error("no")))).not.toContain("to-outcome.test");
   });
 });

@@ -23,11 +23,11 @@ describe("toolResult", () => {
     [{ error: "no", success: true }, true],
     [{ success: false }, false],
     [{ success: undefined, error: undefined }, true],
-  ])("of %j succeeds: %s", ([fields, success]) => {
+  ])("given %o has success: %s", ([fields, success]) => {
     expect(toolResult(fields).success).toBe(success);
   });
 
-  it("makes plain data of content", () => {
+  it("converts content to plain data", () => {
     const { content } = toolResult({
       content: [
         { type: "text", text: "a" },
@@ -61,20 +61,20 @@ describe("toolResult", () => {
       { content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(2) }] },
       'Option "toolResult.content[0].data" must be base64 text or a URL (Bytes go as base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }), but is an object.',
     ],
-  ])("refuses %j", ([fields, message]) => {
+  ])("rejects %j", ([fields, message]) => {
     expect(() => toolResult(fields as ToolResultFields)).toThrow(message);
   });
 });
 
 describe("isToolResult", () => {
-  it("knows results of any copy of the package, and copies of them", () => {
+  it("recognizes results of any copy of the package, and copied results", () => {
     expect(isToolResult(toolResult({}))).toBe(true);
     expect(isToolResult({ ...toolResult({}), endTurn: true })).toBe(true);
     expect(isToolResult({ success: true, [Symbol.for("turnwright.ToolResult")]: true })).toBe(true);
   });
 
   it.for<[value: unknown]>([[{ success: true, data: 1 }], [JSON.parse(JSON.stringify(toolResult({ data: 1 })))], [null], ["x"]])(
-    "takes what only looks like one for data (%#)",
+    "returns false for data that only looks like a result (%#)",
     ([value]) => {
       expect(isToolResult(value)).toBe(false);
     },

@@ -10,13 +10,13 @@ function schemaOf(validate: StandardSchemaProps["validate"]): StandardSchema {
 const forecast = z.object({ city: z.string(), days: z.number().default(3), note: z.string().trim().optional() });
 
 describe("validateArgs", () => {
-  it("gives the schema's output at once where the schema is synchronous", () => {
+  it("returns the output of a synchronous schema synchronously", () => {
     expect(validateArgs(forecast, { city: "Oslo", note: " x ", extra: true })).toEqual({
       value: { city: "Oslo", days: 3, note: "x" },
     });
   });
 
-  it("gives a promise where the schema does", async () => {
+  it("returns a promise if the schema does", async () => {
     const schema = z.object({ city: z.string().refine(async (city) => city !== "Atlantis", "no such city") });
     const fits = validateArgs(schema, { city: "Oslo" });
     expect(fits).toBeInstanceOf(Promise);
@@ -24,7 +24,7 @@ describe("validateArgs", () => {
     expect(await validateArgs(schema, { city: "Atlantis" })).toEqual({ issues: [{ message: "no such city", path: ["city"] }] });
   });
 
-  it("says what does not fit, and where", () => {
+  it("reports each issue with its path", () => {
     const schema = z.object({ city: z.string(), list: z.array(z.object({ n: z.number() })) });
     expect(validateArgs(schema, { list: [{ n: 1 }, { n: "2" }] })).toEqual({
       issues: [
@@ -38,18 +38,18 @@ describe("validateArgs", () => {
     [null, "Invalid input: expected object, received null"],
     [[], "Invalid input: expected object, received array"],
     ["city", "Invalid input: expected object, received string"],
-  ])("has no path for arguments that are no object (%j)", ([args, message]) => {
+  ])("reports no path for arguments that are not an object: %j", ([args, message]) => {
     expect(validateArgs(forecast, args)).toEqual({ issues: [{ message }] });
   });
 
-  it("does not take prototype keys for fields", () => {
+  it("does not read a __proto__ key as fields", () => {
     const args: unknown = JSON.parse('{"__proto__":{"city":"Oslo"}}');
     expect(validateArgs(forecast, args)).toEqual({
       issues: [{ message: "Invalid input: expected string, received undefined", path: ["city"] }],
     });
   });
 
-  it("writes path keys of every kind as text or numbers", () => {
+  it("converts path keys to strings or numbers", () => {
     const path = ["a", 1, Symbol("s"), { key: "b" }, { key: 2 }, "k".repeat(100)];
     expect(
       validateArgs(
@@ -61,7 +61,7 @@ describe("validateArgs", () => {
     });
   });
 
-  it("bounds what hostile arguments can make it say", () => {
+  it("limits the issues, messages and paths of hostile arguments", () => {
     const issues = Array.from({ length: 1_000 }, () => ({
       message: "m".repeat(1_000),
       path: new Array<string>(100).fill("deep"),
@@ -83,13 +83,13 @@ describe("validateArgs", () => {
       "could not be checked: boom [redacted]",
     ],
     ["rejects", () => Promise.reject(new Error("later")), "could not be checked: later"],
-    ["rejects with no error", () => Promise.reject("text"), "could not be checked: text"],
-    ["gives issues without one", () => ({ issues: [] }), "does not fit the schema"],
-  ])("makes an issue of a schema that %s", async ([, validate, message]) => {
+    ["rejects with a string", () => Promise.reject("text"), "could not be checked: text"],
+    ["returns an empty list of issues", () => ({ issues: [] }), "does not fit the schema"],
+  ])("returns an issue if the schema %s", async ([, validate, message]) => {
     expect(await validateArgs(schemaOf(validate), {})).toEqual({ issues: [{ message }] });
   });
 
-  it("gives an issue without a message one", () => {
+  it("adds a message to an issue that has none", () => {
     const issue = { path: ["a"] } as never;
     expect(
       validateArgs(
@@ -101,7 +101,7 @@ describe("validateArgs", () => {
     });
   });
 
-  it("makes an issue of an answer that is none", async () => {
+  it("returns an issue for an invalid answer of the schema", async () => {
     const answers: unknown[] = [undefined, { issues: [null] }, Promise.resolve(undefined)];
     for (const answer of answers) {
       const checked = await validateArgs(
@@ -112,7 +112,7 @@ describe("validateArgs", () => {
     }
   });
 
-  it("lets any arguments pass where there is only JSON Schema", () => {
+  it("accepts any arguments unchecked if there is only JSON Schema", () => {
     const args = { whatever: 1 };
     const checked = validateArgs({ type: "object", required: ["city"] }, args);
     expect(checked).toEqual({ value: args, unchecked: true });

@@ -21,7 +21,7 @@ describe("describeValue", () => {
     [["secret"], "an array of 1 item"],
     [{ password: "hunter2" }, "an object"],
     [Promise.resolve("secret"), "a promise"],
-  ])("says what it may (%#)", ([value, text]) => {
+  ])("describes a value as $1", ([value, text]) => {
     expect(describeValue(value)).toBe(text);
   });
 });
@@ -34,7 +34,7 @@ describe("quote", () => {
     ["x\u009b2J\u007f\u0085\u202e\u2066\u200f\ufeff", '"x\\u009b2J\\u007f\\u0085\\u202e\\u2066\\u200f\\ufeff"'],
     ["\u{e0041}é😀\u2028", '"\\udb40\\udc41é😀\\u2028"'],
     [`${"x".repeat(63)}\u{1f600}`, `"${"x".repeat(63)}…"`],
-  ])("puts a name in quotes and cuts it (%#)", ([name, quoted]) => {
+  ])("quotes, escapes and shortens a name (%#)", ([name, quoted]) => {
     expect(quote(name)).toBe(quoted);
   });
 });

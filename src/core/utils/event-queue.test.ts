@@ -17,8 +17,8 @@ function filled(count: number, capacity = 4): EventQueue<number> {
   return queue;
 }
 
-describe("an event queue", () => {
-  it("gives items in their order, whether they came before or after they were asked for", async () => {
+describe("EventQueue", () => {
+  it("returns items in order, whether pushed before or after next()", async () => {
     const queue = filled(2);
     const reads = [queue.next(), queue.next(), queue.next(), queue.next(), queue.next()];
     queue.push(2);
@@ -27,7 +27,7 @@ describe("an event queue", () => {
     expect(await Promise.all(reads)).toEqual([item(0), item(1), item(2), item(3), end]);
   });
 
-  it("keeps thousands of items, and gives them back", async () => {
+  it("holds thousands of items in order", async () => {
     const queue = filled(10_000);
     for (let value = 0; value < 5_000; value += 1) expect(await queue.next()).toEqual(item(value));
     for (let value = 10_000; value < 12_000; value += 1) queue.push(value);
@@ -36,14 +36,14 @@ describe("an event queue", () => {
     expect([await queue.next(), await queue.next(), queue.length]).toEqual([end, end, 0]);
   });
 
-  it("can be read to its end after the end, and takes nothing more", async () => {
+  it("can be read after end(), and ignores later items", async () => {
     const queue = filled(1);
     queue.end();
     queue.push(7);
     expect([await queue.next(), await queue.next()]).toEqual([item(0), end]);
   });
 
-  it("tells a failure once, behind what is there", async () => {
+  it("throws a failure once, after the items before it", async () => {
     const queue = filled(1);
     queue.fail(new Error("broken"));
     queue.end();
@@ -52,7 +52,7 @@ describe("an event queue", () => {
     expect(await queue.next()).toEqual(end);
   });
 
-  it("tells a failure to the first of those that wait", async () => {
+  it("rejects only the first waiting read with a failure", async () => {
     const queue = filled(0);
     const reads = Promise.allSettled([queue.next(), queue.next()]);
     queue.fail("broken");
@@ -62,7 +62,7 @@ describe("an event queue", () => {
     ]);
   });
 
-  it("forgets everything when the reader leaves", async () => {
+  it("drops all items when the reader leaves", async () => {
     const queue = filled(3);
     await queue.next();
     queue.leave();
@@ -71,12 +71,12 @@ describe("an event queue", () => {
   });
 });
 
-describe("the room in a queue", () => {
-  it("is endless before anybody reads", () => {
+describe("EventQueue.room", () => {
+  it("is unlimited before the first read", () => {
     expect(filled(1_000).room()).toBeUndefined();
   });
 
-  it("is none once the queue is full, until the reader has caught up by half", async () => {
+  it("is a promise while the queue is full, until half of it is read", async () => {
     const queue = filled(5);
     await queue.next();
     const room = queue.room();
@@ -88,7 +88,7 @@ describe("the room in a queue", () => {
     expect([queue.length, await isOpen(room), queue.room()]).toEqual([1, true, undefined]);
   });
 
-  it("is there below the capacity", async () => {
+  it("is undefined below the capacity", async () => {
     const queue = filled(4);
     await queue.next();
     expect([queue.length, queue.room()]).toEqual([3, undefined]);
@@ -97,8 +97,8 @@ describe("the room in a queue", () => {
   it.for<[how: string, act: (queue: EventQueue<number>) => void]>([
     ["ends", (queue) => queue.end()],
     ["fails", (queue) => queue.fail("broken")],
-    ["is left", (queue) => queue.leave()],
-  ])("opens when the queue %s, for good", async ([, act]) => {
+    ["is left by its reader", (queue) => queue.leave()],
+  ])("resolves for good when the queue %s", async ([, act]) => {
     const queue = filled(9);
     const reads = queue.next();
     const room = queue.room();
@@ -108,7 +108,7 @@ describe("the room in a queue", () => {
     await reads;
   });
 
-  it("is made anew each time the queue is full", async () => {
+  it("is a new promise each time the queue is full", async () => {
     const queue = filled(5);
     await queue.next();
     const first = queue.room();

@@ -1,5 +1,3 @@
-// The bytes of images and files.
-
 import { describe, expect, it } from "vitest";
 import { isTextType, locateMedia, type MediaSource, type ReadableMedia, readText, toBase64 } from "./media-source.ts";
 
@@ -11,7 +9,7 @@ const noData = unreadable("it holds no data");
 const neither = unreadable("its data is neither base64 nor a URL");
 const broken = unreadable("its data URL cannot be read");
 
-describe("data", () => {
+describe("locateMedia: data", () => {
   it.for<[data: string | URL, source: MediaSource]>([
     ["eA==", base64("eA==")],
     ["AAAA", base64("AAAA")],
@@ -48,24 +46,24 @@ describe("data", () => {
     ["data:,", noData],
     ["data:image/png", broken],
     ["data:,%E0%A4%A", broken],
-  ])("%j is read as %j", ([data, source]) => {
+  ])("reads %j as %j", ([data, source]) => {
     expect(locateMedia({ type: "image", mediaType: "image/png", data })).toEqual(source);
   });
 
-  it("is looked at to its end in a time that grows with its length alone", () => {
+  it("reads data of 4,000,000 characters", () => {
     const long = "A".repeat(4_000_000);
     expect(locateMedia({ type: "file", mediaType: "image/png", data: long })).toMatchObject({ kind: "base64" });
     expect(locateMedia({ type: "file", mediaType: "image/png", data: `${long}!AAA` })).toEqual(neither);
   });
 });
 
-describe("a media type", () => {
+describe("locateMedia and isTextType: media types", () => {
   it.for<[given: string, mediaType: string]>([
     ["image/png", "image/png"],
     [" Image/JPG ; q=1", "image/jpeg"],
     ["image", "image/*"],
     ["", ""],
-  ])("%j is %j", ([mediaType, normalized]) => {
+  ])("normalizes %j to %j", ([mediaType, normalized]) => {
     expect(locateMedia({ type: "image", mediaType, data: "AAAA" })).toMatchObject({ mediaType: normalized });
   });
 
@@ -76,7 +74,7 @@ describe("a media type", () => {
     ["524946462400000057454250", "image/webp"],
     ["524946462400000057415645", "image/*"],
     ["00", "image/*"],
-  ])("of an image that begins with %s, and says none, is %s", ([hex, mediaType]) => {
+  ])("detects an image that begins with %s as %s", ([hex, mediaType]) => {
     const data = Buffer.from(hex, "hex").toString("base64");
     expect(locateMedia({ type: "image", mediaType: "image/*", data })).toMatchObject({ mediaType });
     expect(locateMedia({ type: "image", mediaType: "image/bmp", data })).toMatchObject({ mediaType: "image/bmp" });
@@ -93,7 +91,7 @@ describe("a media type", () => {
     ["image/svg+xml", false],
     ["text/", false],
     ["", false],
-  ])("%s is that of a text: %s", ([mediaType, isText]) => {
+  ])("isTextType(%j) is %s", ([mediaType, isText]) => {
     expect(isTextType(mediaType)).toBe(isText);
   });
 });
@@ -106,11 +104,11 @@ it.for<[media: ReadableMedia, said: string | undefined]>([
   [{ kind: "base64", mediaType: "", data: "IAo=" }, undefined],
   [{ kind: "base64", mediaType: "", data: "/w==" }, undefined],
   [{ kind: "url", mediaType: "", scheme: "https", url: "https://x.test/" }, undefined],
-])("the text of %j is %j", ([media, said]) => {
+])("readText: reads %j as %j", ([media, said]) => {
   expect(readText(media)).toBe(said);
 });
 
-it("the bytes of a text are those of its UTF-8", () => {
+it("toBase64: encodes a text as UTF-8 and returns base64 unchanged", () => {
   expect(toBase64({ kind: "text", mediaType: "", text: "ö" })).toBe("w7Y=");
   expect(toBase64({ kind: "base64", mediaType: "", data: "AAAA" })).toBe("AAAA");
 });

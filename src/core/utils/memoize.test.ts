@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { memoize } from "./promises.ts";
 
-it("makes something of each object once, also where it is empty", () => {
+it("memoize: computes the value of each object once, even a value of 0", () => {
   const asked: object[] = [];
   const measure = memoize((source: { readonly length: number }) => {
     asked.push(source);

@@ -25,16 +25,16 @@ describe("nearestName", () => {
     ["rm", undefined],
     ["", undefined],
     ["__proto__", undefined],
-  ])("takes %j for %j", ([name, nearest]) => {
+  ])("for %j returns %j", ([name, nearest]) => {
     expect(nearestName(name, tools)).toBe(nearest);
   });
 
-  it("counts two letters that changed places as one mistake", () => {
+  it("counts two swapped letters as one mistake", () => {
     expect(nearestName("tpo", ["top"])).toBe("top");
     expect(nearestName("tpx", ["top"])).toBeUndefined();
   });
 
-  it("prefers the nearest, then the first", () => {
+  it("prefers the nearest name, then the first", () => {
     expect(nearestName("tool_c", ["tool_abc", "tool_d", "tool_e"])).toBe("tool_d");
     expect(nearestName("abcdefgh", ["abcdefxy", "abcdefhg", "abcdefgz"])).toBe("abcdefhg");
     expect(nearestName("abcdefgh", ["abcdefgy", "abcdefhg"])).toBe("abcdefgy");
@@ -42,7 +42,7 @@ describe("nearestName", () => {
     expect(nearestName("", ["", "_"])).toBeUndefined();
   });
 
-  it("finds each name again after one mistake", () => {
+  it("finds any name despite one mistake", () => {
     const names = fc.string({ unit: fc.constantFrom(..."abcdefgh"), minLength: 4, maxLength: 40 });
     fc.assert(
       fc.property(names, fc.nat(), fc.constantFrom("drop", "double", "replace"), (name, at, mistake) => {
@@ -53,7 +53,7 @@ describe("nearestName", () => {
     );
   });
 
-  it("looks at the start of a hostile name only", () => {
+  it("reads only the start of a hostile name", () => {
     const hostile = "search".repeat(200_000);
     expect(nearestName(hostile, tools)).toBeUndefined();
     expect(nearestName(`${"a".repeat(64)}${"b".repeat(1_000_000)}`, ["a".repeat(64)])).toBe("a".repeat(64));

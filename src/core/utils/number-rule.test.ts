@@ -4,7 +4,7 @@ import { describeRule, findTimeoutProblem, isWithin, timeLimit } from "../errors
 
 const none = Number.POSITIVE_INFINITY;
 
-describe("a rule", () => {
+describe("isWithin and describeRule", () => {
   it.for<[value: unknown, fits: boolean]>([
     [2, true],
     [5, true],
@@ -17,29 +17,29 @@ describe("a rule", () => {
     ["3", false],
     [3n, false],
     [null, false],
-  ])("from 2 to 5: of %s it says %s", ([value, fits]) => {
+  ])("with a rule from 2 to 5, %s is within: %s", ([value, fits]) => {
     expect(isWithin(value, { min: 2, max: 5 })).toBe(fits);
   });
 
-  it("without an end goes to the largest whole number that is exact", () => {
+  it("allow integers up to the largest safe one without a maximum", () => {
     const rule = { min: 0 };
     expect([2 ** 53 - 1, 2 ** 53].map((value) => isWithin(value, rule))).toEqual([true, false]);
     expect(describeRule(rule)).toBe("a whole number of at least 0, or Infinity");
   });
 
-  it("may leave Infinity out", () => {
+  it("exclude Infinity with infinite: false", () => {
     const rule = { min: 1, max: 5, infinite: false as const };
     expect([5, none].map((value) => isWithin(value, rule))).toEqual([true, false]);
     expect(describeRule(rule)).toBe("a whole number from 1 to 5");
   });
 });
 
-describe("a time limit", () => {
-  it.for<[value: unknown]>([[1], [longestTimerMs], [none]])("may be %s", ([value]) => {
+describe("findTimeoutProblem", () => {
+  it.for<[value: unknown]>([[1], [longestTimerMs], [none]])("accepts %s", ([value]) => {
     expect(findTimeoutProblem(value)).toBeUndefined();
   });
 
-  it.for<[value: unknown]>([[0], [-1], [0.5], [longestTimerMs + 1], ["5"], [undefined]])("is not %s", ([value]) => {
+  it.for<[value: unknown]>([[0], [-1], [0.5], [longestTimerMs + 1], ["5"], [undefined]])("rejects %s", ([value]) => {
     expect(findTimeoutProblem(value)).toBe(describeRule(timeLimit));
     expect(findTimeoutProblem(value)).toBe("a whole number from 1 to 2147483647, or Infinity");
   });

@@ -1,4 +1,4 @@
-// The meaning of argument texts of models.
+// Argument texts as models write them.
 
 import { expect, it } from "vitest";
 import { parseToolArguments } from "./tool-arguments.ts";
@@ -15,11 +15,11 @@ it.for<[text: string, parsed: object]>([
   ["{'city':'Oslo'}", { problem: "malformed" }],
   ['{"a":1}{"b":2}', { problem: "malformed" }],
   ["undefined", { problem: "malformed" }],
-])("parseToolArguments(%j) gives %j", ([text, parsed]) => {
+])("parseToolArguments(%j) returns %j", ([text, parsed]) => {
   expect(parseToolArguments(text)).toEqual(parsed);
 });
 
-it("keeps the key __proto__ as data", () => {
+it("parseToolArguments: keeps the key __proto__ as data", () => {
   const parsed = parseToolArguments('{"__proto__":{"admin":true}}');
   expect(Object.keys("args" in parsed ? Object(parsed.args) : {})).toEqual(["__proto__"]);
   expect(Reflect.get({}, "admin")).toBeUndefined();

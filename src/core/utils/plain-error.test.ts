@@ -11,10 +11,14 @@ describe("toPlainError", () => {
       Object.assign(new Error("no"), { code: "ENOENT" }),
       { name: "Error", message: "no", code: "ENOENT" },
     ],
-    ["a code that is a number", new DOMException("no", "AbortError"), { name: "AbortError", message: "no" }],
-    ["a cause", new Error("a", { cause: "b" }), { name: "Error", message: "a", cause: { name: "Error", message: "b" } }],
+    ["an error with a numeric code", new DOMException("no", "AbortError"), { name: "AbortError", message: "no" }],
     [
-      "several errors",
+      "an error with a cause",
+      new Error("a", { cause: "b" }),
+      { name: "Error", message: "a", cause: { name: "Error", message: "b" } },
+    ],
+    [
+      "an AggregateError",
       new AggregateError([new TypeError("x")], "all"),
       { name: "AggregateError", message: "all", cause: { name: "TypeError", message: "x" } },
     ],
@@ -25,13 +29,13 @@ describe("toPlainError", () => {
     ["an object", { message: "no", extra: 1 }, { name: "Error", message: "no" }],
     ["an object without a message", { reason: "no" }, { name: "Error", message: '{"reason":"no"}' }],
     ["an array", ["no"], { name: "Error", message: "no" }],
-    ["a secret", new Error("Bearer abc.DEF_123"), { name: "Error", message: "Bearer [redacted]" }],
-  ])("makes plain data of %s", ([, thrown, plain]) => {
+    ["an error with a secret", new Error("Bearer abc.DEF_123"), { name: "Error", message: "Bearer [redacted]" }],
+  ])("converts %s to plain data", ([, thrown, plain]) => {
     expect(toPlainError(thrown)).toEqual(plain);
     expect(JSON.parse(JSON.stringify(toPlainError(thrown)))).toEqual(plain);
   });
 
-  it("follows causes three deep, and no further where they go round", () => {
+  it("follows a cycle of causes three levels deep", () => {
     const error = new Error("round");
     error.cause = error;
     expect(toPlainError(error)).toEqual({
@@ -45,12 +49,12 @@ describe("toPlainError", () => {
     });
   });
 
-  it("cuts long messages, and never in the middle of a character", () => {
+  it("shortens long messages, but not within a character", () => {
     expect(toPlainError("x".repeat(5_000)).message).toHaveLength(2_000);
     expect(toPlainError(`${"x".repeat(1_999)}😀`).message).toBe("x".repeat(1_999));
   });
 
-  it("finds a secret that lies across the cut", () => {
+  it("redacts a secret that crosses the cut", () => {
     const message = `${"x ".repeat(994)}sk-${"abc123".repeat(10)}`;
     expect(toPlainError(message).message).toBe(`${"x ".repeat(994)}[redacted]`);
   });
@@ -80,7 +84,7 @@ describe("toPlainError", () => {
         return value;
       })(),
     ],
-  ])("survives %s", ([, thrown]) => {
+  ])("does not throw for %s", ([, thrown]) => {
     expect(toPlainError(thrown)).toEqual({ name: "Error", message: "an error that cannot be read" });
   });
 });

@@ -18,11 +18,11 @@ it.for<[value: unknown, text: string, count: number | undefined]>([
   [undefined, "", undefined],
   [["a"], "", undefined],
   [new String("a"), "", undefined],
-])("%o is the text %j and the count %s", ([value, text, count]) => {
+])("textOf and countOf: read %o as the text %j and the count %s", ([value, text, count]) => {
   expect([textOf(value), countOf(value)]).toEqual([text, count]);
 });
 
-it("a copy of fields has nothing in common with them, and keeps an own key __proto__ as data", () => {
+it("copyFields: copies deeply and keeps an own key __proto__ as data", () => {
   const fields: { readonly deep: { n: number } } = JSON.parse('{"deep":{"n":1},"__proto__":{"polluted":true}}');
   const copy = copyFields(fields);
   fields.deep.n = 2;

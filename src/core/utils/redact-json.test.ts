@@ -5,7 +5,7 @@ import { redactJson } from "./redact-secrets.ts";
 const redacted = "[redacted]";
 
 describe("redactJson", () => {
-  it("leaves what is no secret as it is", () => {
+  it("leaves harmless values unchanged", () => {
     const value = { city: "Oslo", days: 3, exact: true, none: null, list: ["a", [{ b: -1.5 }]], maxTokens: 9, author: "Ada" };
     expect(redactJson(value)).toEqual(value);
   });
@@ -37,20 +37,20 @@ describe("redactJson", () => {
     "connection-string",
     "pin",
     "cvv",
-  ])("hides what stands under %j, whatever it is", (key) => {
+  ])("redacts any value under the key %j", (key) => {
     for (const value of ["x", 7, null, { deep: "x" }, ["x"]]) {
       expect(redactJson({ [key]: value, list: [{ [key]: value }] })).toEqual({ [key]: redacted, list: [{ [key]: redacted }] });
     }
   });
 
   it.for(["tokenCount", "max_tokens", "secretary", "keyboard", "monkey", "spinner", "passage", "author", "publicKey", "opinion"])(
-    "shows what stands under %j",
+    "keeps the value under the key %j",
     (key) => {
       expect(redactJson({ [key]: "x" })).toEqual({ [key]: "x" });
     },
   );
 
-  it("hides credentials within texts, keys and items", () => {
+  it("redacts credentials in strings, keys and items", () => {
     expect(redactJson("call me with sk-abc123def456")).toBe(`call me with ${redacted}`);
     expect(redactJson({ header: ["Bearer abcdef123456"], "sk-abc123def456": 1 })).toEqual({
       header: [`Bearer ${redacted}`],
@@ -58,7 +58,7 @@ describe("redactJson", () => {
     });
   });
 
-  it("cuts long texts and long keys, of which it knows the end", () => {
+  it("shortens long strings and keys, but checks the whole key", () => {
     expect(redactJson("x".repeat(501))).toBe(`${"x".repeat(500)}…`);
     expect(redactJson("x".repeat(500))).toHaveLength(500);
     expect(redactJson(`${"x".repeat(480)} sk-${"a1".repeat(300)} end`)).toBe(`${"x".repeat(480)} ${redacted}…`);
@@ -66,7 +66,7 @@ describe("redactJson", () => {
     expect(redactJson({ [key]: "open" })).toEqual({ [`${"x".repeat(100)}…`]: redacted });
   });
 
-  it("shows 50 items of a list and of an object", () => {
+  it("keeps at most 50 items of an array or an object", () => {
     const many = Array.from({ length: 51 }, (_, index) => index);
     expect(redactJson(many)).toEqual([...many.slice(0, 50), "…"]);
     expect(redactJson(many.slice(0, 50))).toEqual(many.slice(0, 50));
@@ -76,14 +76,14 @@ describe("redactJson", () => {
     expect(redactJson(first)).toEqual(first);
   });
 
-  it("shows 8 levels", () => {
+  it("keeps at most 8 levels", () => {
     expect(redactJson([[[[[[[[["deep"], "x"]]]]]]]])).toEqual([[[[[[[["…", "x"]]]]]]]]);
     let deep: Json = "end";
     for (let level = 0; level < 100_000; level += 1) deep = [deep];
     expect(JSON.stringify(redactJson(deep))).toBe('[[[[[[[["…"]]]]]]]]');
   });
 
-  it("shows 500 values in all", () => {
+  it("keeps fewer than 500 values in all", () => {
     const row: Json = Array.from({ length: 50 }, () => 1);
     const shown = JSON.stringify(redactJson(Array.from({ length: 50 }, () => row)));
     expect(shown.match(/1/g)?.length).toBeLessThan(500);
@@ -93,11 +93,11 @@ describe("redactJson", () => {
     expect(hidden.match(/redacted/g)?.length).toBeLessThan(500);
   });
 
-  it("drops fields without a value", () => {
+  it("drops undefined fields", () => {
     expect(Object.keys(redactJson({ a: undefined, b: 1 }) ?? {})).toEqual(["b"]);
   });
 
-  it("copies the keys of prototypes as data", () => {
+  it("copies __proto__ and constructor as data", () => {
     const copy = redactJson(JSON.parse('{"__proto__":{"password":"x"},"constructor":"y"}'));
     expect(JSON.stringify(copy)).toBe('{"__proto__":{"password":"[redacted]"},"constructor":"y"}');
     expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);

@@ -29,7 +29,7 @@ describe("redactSecrets", () => {
     ["a private key", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "[redacted]"],
     ["a private key that is cut off", "-----BEGIN PRIVATE KEY-----\nMIIE", "[redacted]"],
     [
-      "a private key with an escaped line",
+      "a private key with escaped line breaks",
       '{"key":"-----BEGIN PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY-----"}',
       '{"key":"[redacted]"}',
     ],
@@ -39,7 +39,7 @@ describe("redactSecrets", () => {
       "[redacted] end",
     ],
     [
-      "a header that was refused",
+      "a rejected header",
       'Headers.append: "Q7vRt2LmZpXw\nsecond line" is an invalid header value.',
       "Headers.append: [redacted] is an invalid header value.",
     ],
@@ -47,7 +47,7 @@ describe("redactSecrets", () => {
     ["a key on the next line, without a colon", "Your API key\nQ7vRt2LmZpXw9KcD4sYb\nend", "Your API key\n[redacted]\nend"],
     ["a bearer token on the next line", "Bearer\nabc.DEF_123", "Bearer\n[redacted]"],
     ["a header of another scheme", "Authorization: Token 9944b09199c62bcf", "Authorization: Token [redacted]"],
-    ["a header of a scheme nobody knows", "authorization: Zappa 9944b09199c62bcf", "authorization: Zappa [redacted]"],
+    ["a header of an unknown scheme", "authorization: Zappa 9944b09199c62bcf", "authorization: Zappa [redacted]"],
     [
       "a header with several values",
       "Authorization: Digest username=a, response=6629fae49393a0539\nHost: x",
@@ -55,8 +55,8 @@ describe("redactSecrets", () => {
     ],
     ["a proxy header", "Proxy-Authorization: Negotiate YIIJvwYGKwYBBQ", "Proxy-Authorization: Negotiate [redacted]"],
     ["a header as Node lists it", "[ 'authorization', 'Token 9944b091' ]", "[ 'authorization', '[redacted]' ]"],
-    ["cookies", "Cookie: a=1; session=abc123\nHost: x", "Cookie: [redacted]\nHost: x"],
-    ["a cookie that is set", "set-cookie: sid=s%3Aabc; Path=/; HttpOnly", "set-cookie: [redacted]"],
+    ["a cookie header", "Cookie: a=1; session=abc123\nHost: x", "Cookie: [redacted]\nHost: x"],
+    ["a set-cookie header", "set-cookie: sid=s%3Aabc; Path=/; HttpOnly", "set-cookie: [redacted]"],
     ["a password with an @", "postgres://app:p@ssw0rd@db/x", "postgres://[redacted]@db/x"],
     ["a password with a slash", "postgres://app:pa/ssw0rd@db/x", "postgres://[redacted]@db/x"],
     ["a password with a question mark", "amqp://app:p?ss#w0rd@mq:5672", "amqp://[redacted]@mq:5672"],
@@ -76,7 +76,7 @@ describe("redactSecrets", () => {
     ],
     ["a field with a quote in it", String.raw`{"password":"a\"bc\\","n":"x"}`, '{"password":"[redacted]","n":"x"}'],
     ["a field that is cut off", '{"password":"hunter', '{"password":"[redacted]'],
-    ["a number", '{"pass_code": 12345678}', '{"pass_code": [redacted]}'],
+    ["a numeric pass code", '{"pass_code": 12345678}', '{"pass_code": [redacted]}'],
     [
       "fields as Node prints them",
       "{ apiKey: '9f8e7d6c', password: 'hunter2' }",
@@ -88,10 +88,10 @@ describe("redactSecrets", () => {
       "db:\n  user: app\n  password: [redacted]\n  port: 1",
     ],
     ["a field of XML", "<user>a</user><password>hunter2</password>", "<user>a</user><password>[redacted]</password>"],
-    ["a query that is encoded", "next=%2Fx%3Ftoken%3Dhunter2%26n%3D1", "next=%2Fx%3Ftoken%3D[redacted]%26n%3D1"],
-    ["a form", "grant_type=password&client_secret=a%2Fb%2Bc&n=1", "grant_type=password&client_secret=[redacted]&n=1"],
+    ["an encoded query", "next=%2Fx%3Ftoken%3Dhunter2%26n%3D1", "next=%2Fx%3Ftoken%3D[redacted]%26n%3D1"],
+    ["a field of a form", "grant_type=password&client_secret=a%2Fb%2Bc&n=1", "grant_type=password&client_secret=[redacted]&n=1"],
     [
-      "an option",
+      "options of a command",
       "curl --token hunter2 -u app:hunter2 https://x.test",
       "curl --token [redacted] -u app:[redacted] https://x.test",
     ],
@@ -127,12 +127,12 @@ describe("redactSecrets", () => {
       "SharedAccessSignature sr=hub&sig=[redacted]&se=1",
     ],
     ["a Slack web hook", "https://hooks.slack.com/services/T0/B0/abcDEF", "https://hooks.slack.com/services/[redacted]"],
-    ["a key behind an encoded quote", "%22sk-abc123DEF456%22", "%22[redacted]%22"],
-    ["a key behind an escaped line", String.raw`a\nsk-abc123DEF456`, String.raw`a\n[redacted]`],
+    ["a key after an encoded quote", "%22sk-abc123DEF456%22", "%22[redacted]%22"],
+    ["a key after an escaped line break", String.raw`a\nsk-abc123DEF456`, String.raw`a\n[redacted]`],
     ["a token within a word", `x_${jwt}`, "x_[redacted]"],
-    ["a key that is said to be wrong", "Incorrect API key provided: Q7vRt2Lm****4sYb.", "Incorrect API key provided: [redacted]"],
-    ["several", "sk-abc123DEF456 and Bearer abc.DEF_123", "[redacted] and Bearer [redacted]"],
-  ])("takes out %s", ([, text, clean]) => {
+    ["a key in an error message", "Incorrect API key provided: Q7vRt2Lm****4sYb.", "Incorrect API key provided: [redacted]"],
+    ["several credentials", "sk-abc123DEF456 and Bearer abc.DEF_123", "[redacted] and Bearer [redacted]"],
+  ])("redacts %s", ([, text, clean]) => {
     expect(redactSecrets(text)).toBe(clean);
     expect(redactSecrets(clean)).toBe(clean);
   });
@@ -169,7 +169,7 @@ describe("redactSecrets", () => {
     "SELECT id FROM keys WHERE name = 'x' -- nothing",
     "Cookie: is not set",
     "Bearer authentication required",
-  ])("leaves %j as it is", (text) => {
+  ])("leaves %j unchanged", (text) => {
     expect(redactSecrets(text)).toBe(text);
   });
 
@@ -209,7 +209,7 @@ describe("redactSecrets", () => {
     "'token','",
     "\\",
     "api key ",
-  ])("reads many %j to the end", (piece) => {
+  ])("ends on 20,000 repetitions of %j", (piece) => {
     expect(redactSecrets(piece.repeat(20_000)).length).toBeGreaterThan(0);
   });
 });

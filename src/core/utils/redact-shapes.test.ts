@@ -4,15 +4,15 @@
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "./redact-secrets.ts";
 
-describe("redactSecrets", () => {
+describe("redactSecrets: shapes", () => {
   it.for<[what: string, text: string, clean: string]>([
     [
-      "a Telegram bot in a URL",
+      "a Telegram bot token in a URL",
       "https://api.telegram.org/bot123456789:AAabcdefghijklmnopqrstuvwxyz1234567/x",
       "https://api.telegram.org/bot[redacted]/x",
     ],
     [
-      "a header whose values are quoted",
+      "a header with quoted values",
       'Authorization: Digest username="u", response="0123456789abcdef"\nHost: x',
       "Authorization: [redacted]\nHost: x",
     ],
@@ -26,14 +26,14 @@ describe("redactSecrets", () => {
       JSON.stringify({ line: 'Authorization: Hawk id="a", mac="0123456789abcdef"', n: 1 }),
       '{"line":"Authorization: [redacted]","n":1}',
     ],
-    ["a list under a name", '{"authorization":["abcdefgh12345678"],"n":1}', '{"authorization":["[redacted]"],"n":1}'],
+    ["a list under a credential name", '{"authorization":["abcdefgh12345678"],"n":1}', '{"authorization":["[redacted]"],"n":1}'],
     [
-      "a list of several under a name",
+      "several values under a credential name",
       '{"set-cookie":[ "sid=abcdefgh; Path=/", "b=2345678" ],"n":["a"]}',
       '{"set-cookie":[ "[redacted]" ],"n":["a"]}',
     ],
     [
-      "a list under a name in JSON in JSON",
+      "a list under a credential name in JSON in JSON",
       JSON.stringify({ body: JSON.stringify({ api_keys: [1], apiKey: ["9f8e7d6c"] }) }),
       String.raw`{"body":"{\"api_keys\":[1],\"apiKey\":[\"[redacted]\"]}"}`,
     ],
@@ -46,15 +46,15 @@ describe("redactSecrets", () => {
     ["a value and its name", "{ value: 'abcdefgh12345678', name: 'x-api-key' }", "{ value: '[redacted]', name: 'x-api-key' }"],
     ["a name and its value in XML", '<add key="ApiKey" value="abcdefgh12345678"/>', '<add key="ApiKey" value="[redacted]"/>'],
     ["a Bedrock key", `ABSK${"QmVkcm9ja0FQSUtleS1h".repeat(3)}MA== denied`, "[redacted] denied"],
-    ["a Bedrock key for a short time", "for bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t/x", "for [redacted]"],
+    ["a short-term Bedrock key", "for bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t/x", "for [redacted]"],
     ["a newer Gemini key", "API key AQ.Ab8RN6JxK2mQ0zX9wV7uT5sR3qP1oN8 was rejected", "API key [redacted] was rejected"],
     ["a Vercel key", "bad vck_1aB2cD3eF4gH5iJ6kL7mN8oP9qR0", "bad [redacted]"],
     ["a Fireworks key", "bad fw_3ZabcDEF123ghiJKL456mnoP", "bad [redacted]"],
     ["a Voyage key", "bad pa-1aB2cD3eF4gH5iJ6kL7mN8oP9qR0sT", "bad [redacted]"],
     ["a key in a sentence", "The API key is abcdefgh12345678.", "The API key is [redacted]."],
     ["a quoted key in a sentence", "your token was 'abcdefgh12345678'", "your token was '[redacted]'"],
-    ["a glued option", "curl -s -uapp:hunter2 https://x.test", "curl -s -uapp:[redacted] https://x.test"],
-  ])("takes out %s", ([, text, clean]) => {
+    ["an option joined to its value", "curl -s -uapp:hunter2 https://x.test", "curl -s -uapp:[redacted] https://x.test"],
+  ])("redacts %s", ([, text, clean]) => {
     expect(redactSecrets(text)).toBe(clean);
     expect(redactSecrets(clean)).toBe(clean);
   });
@@ -70,7 +70,7 @@ describe("redactSecrets", () => {
     "build -url:https://x.test -utf8:true",
     "spa-2026-brochure-final-version pa-summary-of-2026-in-words",
     "AQ. is no key, nor is ABSK",
-  ])("leaves %j as it is", (text) => {
+  ])("leaves %j unchanged", (text) => {
     expect(redactSecrets(text)).toBe(text);
   });
 });

@@ -14,11 +14,11 @@ function reversed(value: unknown): unknown {
 }
 
 describe("stableJson", () => {
-  it("sorts the keys on every level", () => {
+  it("sorts the keys at every level", () => {
     expect(stableJson({ b: [{ d: 1, c: null }], a: "x", B: true })).toBe('{"B":true,"a":"x","b":[{"c":null,"d":1}]}');
   });
 
-  it("loses nothing", () => {
+  it("keeps all data", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(JSON.parse(stableJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -34,7 +34,7 @@ describe("stableJson", () => {
     );
   });
 
-  it("tells different data apart", () => {
+  it("differs for different data", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const same = JSON.stringify(JSON.parse(stableJson(one))) === JSON.stringify(JSON.parse(stableJson(other)));
@@ -49,7 +49,7 @@ describe("stableJson", () => {
       { url: new URL("https://example.org/"), at: new Date(0) },
       '{"at":"1970-01-01T00:00:00.000Z","url":"https://example.org/"}',
     ],
-    ["fields without a value", { b: undefined, a: 1 }, '{"a":1}'],
+    ["no undefined fields", { b: undefined, a: 1 }, '{"a":1}'],
     ["prototype keys", JSON.parse('{"b":1,"__proto__":{"z":1,"a":2}}'), '{"__proto__":{"a":2,"z":1},"b":1}'],
     ["whole-number keys", { b: 1, 10: 1, 9: 1 }, '{"10":1,"9":1,"b":1}'],
     ["negative zero", -0, "0"],
@@ -57,7 +57,7 @@ describe("stableJson", () => {
     expect(stableJson(value)).toBe(text);
   });
 
-  it("refuses a cyclic value by name", () => {
+  it("throws for a cyclic value", () => {
     const ring: unknown[] = [];
     ring.push(ring);
     expect(() => stableJson(ring)).toThrow("a cyclic value");
@@ -70,11 +70,11 @@ describe("digest", () => {
     ["a", "07bb0581839449"],
     ["turnwright", "1230e6da934e7a"],
     ["é\u0000\ud83d\ude00", "14fd841528ffc5"],
-  ])("of %j is %s on every platform, because journals outlive versions", ([text, hash]) => {
+  ])("of %j is always %s, because journals outlive versions", ([text, hash]) => {
     expect(digest(text)).toBe(hash);
   });
 
-  it("is 53 bits in 14 hexadecimal digits", () => {
+  it("returns 53 bits as 14 hexadecimal digits", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(digest(text)).toMatch(/^[01][0-9a-f]{13}$/);
@@ -82,7 +82,7 @@ describe("digest", () => {
     );
   });
 
-  it("changes with any one character, in about half of its bits", () => {
+  it("changes about half of its bits if one character changes", () => {
     let flipped = 0;
     let pairs = 0;
     fc.assert(
@@ -105,7 +105,7 @@ describe("digest", () => {
     expect(flipped / pairs / 53).toBeCloseTo(0.5, 1);
   });
 
-  it("gives 200,000 similar texts as many hashes", () => {
+  it("returns different hashes for 200,000 similar texts", () => {
     const hashes = new Set<string>();
     for (let index = 0; index < 100_000; index++)
       hashes.add(digest(`call_${index}`)).add(digest("x".repeat(index % 300) + index));

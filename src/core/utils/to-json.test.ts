@@ -23,7 +23,7 @@ function nested(levels: number): unknown {
 }
 
 describe("toJson", () => {
-  it("gives what a JSON round trip gives, for any value that has one", () => {
+  it("equals a JSON round trip for any value that has one", () => {
     const anything = fc.anything({
       withBoxedValues: true,
       withDate: true,
@@ -49,7 +49,7 @@ describe("toJson", () => {
     );
   });
 
-  it("leaves plain data as it is, and shares nothing with it", () => {
+  it("copies plain data without changes", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const copy = toJson(value);
@@ -62,9 +62,9 @@ describe("toJson", () => {
   it.for<[what: string, value: unknown]>([
     ["a date", { at: new Date(0), never: new Date(Number.NaN) }],
     ["toJSON with its key", { a: { toJSON: (key: string) => `key ${key}` }, list: [{ toJSON: (key: string) => [key] }] }],
-    ["toJSON that gives nothing", { a: { toJSON: () => undefined }, list: [{ toJSON: () => undefined }] }],
+    ["toJSON that returns undefined", { a: { toJSON: () => undefined }, list: [{ toJSON: () => undefined }] }],
     ["toJSON of a function", { f: Object.assign(() => 1, { toJSON: () => "function" }), g: () => 1 }],
-    ["toJSON that gives an object with toJSON", { toJSON: () => ({ toJSON: () => "not asked again" }) }],
+    ["toJSON that returns an object with toJSON", { toJSON: () => ({ toJSON: () => "not asked again" }) }],
     [
       "undefined, functions and symbols",
       { a: undefined, b: () => 1, c: Symbol("c"), [Symbol("d")]: 1, list: [undefined, () => 1, Symbol("e")] },
@@ -124,7 +124,7 @@ describe("toJson", () => {
     ["undefined", { toJSON: () => undefined }],
     ["a function", () => 1],
     ["a symbol", Symbol("x")],
-  ])("refuses %s by name", ([problem, value]) => {
+  ])("throws %s for value %#", ([problem, value]) => {
     expect(() => toJson(value)).toThrow(new TypeError(problem));
   });
 
@@ -133,13 +133,13 @@ describe("toJson", () => {
     expect(() => toJson(endless)).toThrow(new TypeError("a value nested too deeply"));
   });
 
-  it("copies a thousand levels and what is shared but not cyclic", () => {
+  it("copies 1,000 levels, and objects that are shared but not cyclic", () => {
     expect(toJson(nested(1_000))).toStrictEqual(nested(1_000));
     const shared = { a: 1 };
     expect(toJson([shared, shared])).toStrictEqual([{ a: 1 }, { a: 1 }]);
   });
 
-  it("lets errors of getters and of toJSON through", () => {
+  it("throws the errors of getters and of toJSON", () => {
     const error = new RangeError("not now");
     const getter = {
       get a() {

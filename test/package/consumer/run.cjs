@@ -1,4 +1,4 @@
-// Uses each entry in its app, all as ES modules or all as CommonJS, and writes what came of it.
+// Uses each entry in its app, all as ES modules or all as CommonJS, and writes the results.
 
 const Module = require("node:module");
 const { readdirSync } = require("node:fs");

@@ -19,8 +19,8 @@ function detailsOf(act: () => unknown, code: LoopErrorCode): object {
   throw new Error("Nothing was thrown.");
 }
 
-describe("a context stash", () => {
-  it("gives each item once, whatever the order", () => {
+describe("createContextStash", () => {
+  it("returns each item once, in any order", () => {
     const { stash } = setUp();
     const keys = ["a", "b", "c"].map((name) => stash.put({ name }));
     const take = (index: number): unknown => stash.take(keys[index] ?? "");
@@ -33,14 +33,14 @@ describe("a context stash", () => {
     ]);
   });
 
-  it("makes keys that nobody guesses, for equal items too", () => {
+  it("creates a random key for each item, even for equal items", () => {
     const { stash } = setUp({ maxEntries: 1_000 });
     const keys = Array.from({ length: 1_000 }, () => stash.put("same"));
     expect(new Set(keys).size).toBe(1_000);
     for (const key of keys) expect(key).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
   });
 
-  it("holds a copy: what changes afterwards does not change it", () => {
+  it("holds a copy that later changes to the item do not affect", () => {
     const { stash } = setUp();
     const item = { seen: ["a"] };
     const key = stash.put(item);
@@ -56,7 +56,7 @@ describe("a context stash", () => {
     [[], []],
     [new Date(0), "1970-01-01T00:00:00.000Z"],
     [{ kept: 1, dropped: undefined }, { kept: 1 }],
-  ])("holds %j as plain data", ([item, taken]) => {
+  ])("returns %j as plain data", ([item, taken]) => {
     const { stash } = setUp();
     expect(stash.take(stash.put(item))).toEqual(taken);
   });
@@ -68,7 +68,7 @@ describe("a context stash", () => {
   });
 
   it.for(["__proto__", "constructor", "toString", "", "undefined", undefined, null, 7, {}])(
-    "has nothing for the key %j",
+    "returns undefined for the unknown key %j (%#)",
     (key) => {
       const { stash } = setUp();
       stash.put({ kept: true });
@@ -76,7 +76,7 @@ describe("a context stash", () => {
     },
   );
 
-  it("takes the names of every object's properties as keys like any other", () => {
+  it("accepts __proto__ and constructor as keys", () => {
     const keys = ["__proto__", "constructor"];
     const { stash } = setUp({ createKey: () => keys.shift() ?? "" });
     expect([stash.put(1), stash.put(2), stash.take("constructor"), stash.take("__proto__")]).toEqual([
@@ -87,27 +87,27 @@ describe("a context stash", () => {
     ]);
   });
 
-  it("can be taken apart", () => {
+  it("works with destructured put and take", () => {
     const { put, take } = setUp().stash;
     expect(take(put(1))).toBe(1);
   });
 });
 
-describe("the age of an item", () => {
+describe("createContextStash: ttlMs", () => {
   it.for<[ttlMs: number | undefined, afterMs: number, taken: unknown]>([
     [undefined, 299_999, "item"],
     [undefined, 300_000, undefined],
     [1, 0, "item"],
     [1, 1, undefined],
     [Number.POSITIVE_INFINITY, 1e12, "item"],
-  ])("with a ttlMs of %s: after %d ms there is %s", async ([ttlMs, afterMs, taken]) => {
+  ])("set to %s: after %d ms take() returns %s", async ([ttlMs, afterMs, taken]) => {
     const { stash, clock } = setUp({ ttlMs });
     const key = stash.put("item");
     await clock.advance(afterMs);
     expect([stash.take(key), clock.pending]).toEqual([taken, 0]);
   });
 
-  it("counts from when it was put; a look at others does not renew it", async () => {
+  it("counts from put(), and taking other items does not renew it", async () => {
     const { stash, clock } = setUp({ ttlMs: 100 });
     const first = stash.put("first");
     await clock.advance(60);
@@ -119,7 +119,7 @@ describe("the age of an item", () => {
     expect([stash.take(first), stash.take(second)]).toEqual([undefined, "second"]);
   });
 
-  it("makes room for new ones: what is too old counts no more, and neither does its key", async () => {
+  it("frees the space and the keys of expired items", async () => {
     const keys = ["a", "b", "a", "c"];
     const { stash, clock } = setUp({ ttlMs: 100, maxEntries: 2, createKey: () => keys.shift() ?? "" });
     stash.put("old");
@@ -131,12 +131,12 @@ describe("the age of an item", () => {
   });
 });
 
-describe("a full stash", () => {
+describe("createContextStash: maxEntries", () => {
   it.for<[maxEntries: number | undefined, held: number]>([
     [undefined, 16],
     [1, 1],
     [3, 3],
-  ])("of maxEntries %s drops the oldest", ([maxEntries, held]) => {
+  ])("set to %s drops the oldest items", ([maxEntries, held]) => {
     const { stash } = setUp({ maxEntries });
     const keys = Array.from({ length: held + 2 }, (_, index) => stash.put(index));
     expect(keys.map((key) => stash.take(key))).toEqual([
@@ -146,7 +146,7 @@ describe("a full stash", () => {
     ]);
   });
 
-  it("has room again for each item that was taken", () => {
+  it("does not count items that were taken", () => {
     const { stash } = setUp({ maxEntries: 2 });
     const [first, second] = [stash.put(1), stash.put(2)];
     stash.take(second);
@@ -154,7 +154,7 @@ describe("a full stash", () => {
     expect([stash.take(first), stash.take(third)]).toEqual([1, 3]);
   });
 
-  it("loses nothing to an item that is refused", () => {
+  it("drops nothing for an item that is rejected", () => {
     const { stash } = setUp({ maxEntries: 1 });
     const key = stash.put("kept");
     expect(() => stash.put(1n)).toThrow("BigInt");
@@ -162,7 +162,7 @@ describe("a full stash", () => {
   });
 });
 
-describe("misuse", () => {
+describe("createContextStash: errors", () => {
   const cyclic: { self?: unknown } = {};
   cyclic.self = cyclic;
   const unreadable = {
@@ -179,13 +179,13 @@ describe("misuse", () => {
     ["a Map", new Map([["a", 1]]), "a Map"],
     ["a Set", new Set([1]), "a Set"],
     ["an async generator", (async function* () {})(), "an async generator, which has to be read to its end first"],
-    ["what throws when it is read", unreadable, "one that cannot be read"],
-  ])("by an item that is %s is told", ([, item, received]) => {
+    ["an object that throws when it is read", unreadable, "one that cannot be read"],
+  ])("put() rejects %s", ([, item, received]) => {
     const { stash } = setUp();
     expect(detailsOf(() => stash.put(item), "invalid-option")).toEqual({ option: "item", expected: "plain data", received });
   });
 
-  it("by an item that is a promise is told, and its rejection is nobody's trouble", () => {
+  it("put() rejects a promise and handles its rejection", () => {
     const { stash } = setUp();
     expect(detailsOf(() => stash.put(Promise.reject(new Error("late"))), "invalid-option")).toMatchObject({
       option: "item",
@@ -209,24 +209,24 @@ describe("misuse", () => {
     [{ clock: {} }, "clock", "an object"],
     [{ clock: null }, "clock", "null"],
     [{ createKey: "key" }, "createKey", '"key"'],
-  ])("by the options %j is told at once", ([given, option, received]) => {
+  ])("rejects the options %j", ([given, option, received]) => {
     expect(detailsOf(() => createContextStash(given as never), "invalid-option")).toMatchObject({ option, received });
   });
 
   it.for([
     ["ttlMS", "ttlMs"],
     ["constructor", undefined],
-  ])("by the option %s, which does not exist, is told: perhaps %s was meant", ([option = "", nearest]) => {
+  ])("rejects the unknown option %s and suggests %s", ([option = "", nearest]) => {
     const given = { [option]: 5 };
     expect(detailsOf(() => createContextStash(given), "unknown-option")).toEqual({ option, nearest });
   });
 
   it.for<[title: string, key: unknown, received: string]>([
-    ["no string", 7, "one that gives 7"],
+    ["a number", 7, "one that gives 7"],
     ["a promise", Promise.resolve("key"), "one that gives a promise"],
     ["an empty string", "", 'one that gives ""'],
-    ["the key of an item that is held", "held", "one that gives a key that is in use"],
-  ])("by a createKey that gives %s is told, and nothing is lost", ([, key, received]) => {
+    ["a key in use", "held", "one that gives a key that is in use"],
+  ])("put() rejects a createKey that returns %s, and drops nothing", ([, key, received]) => {
     const keys = ["held", key];
     const { stash } = setUp({ maxEntries: 1, createKey: () => keys.shift() as never });
     stash.put("kept");
@@ -234,7 +234,7 @@ describe("misuse", () => {
     expect(stash.take("held")).toBe("kept");
   });
 
-  it("does not follow from options that are undefined", () => {
+  it("accepts options that are undefined", () => {
     const stash = createContextStash({ ttlMs: undefined, maxEntries: undefined, clock: undefined, createKey: undefined });
     expect(stash.take(stash.put(1))).toBe(1);
   });

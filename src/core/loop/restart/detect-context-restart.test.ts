@@ -30,17 +30,17 @@ it.for<[data: Json, restart: ContextRestart | undefined]>([
   [["context_restart_x"], undefined],
   ["context_restart_x", undefined],
   [null, undefined],
-])("%j asks for %j", ([data, restart]) => {
+])("detectContextRestart: reads %j as %j", ([data, restart]) => {
   expect(detectContextRestart(of(data), { effects })).toEqual(restart);
 });
 
-it("only a success asks for a restart", () => {
+it("detectContextRestart: ignores a failed call, and needs no policy", () => {
   const failed: ToolOutcome = { call, durationMs: 0, kind: "failed", error: { name: "E", message: "context_restart_x" } };
   expect(detectContextRestart(failed, undefined)).toBeUndefined();
   expect(detectContextRestart(of({ type: "context_restart_profile" }), undefined)?.disableTools).toEqual([]);
 });
 
-it("data alone asks for nothing", () => {
+it("detectContextRestart: ignores data of an outcome without restart: true", () => {
   const outcome: ToolOutcome = { call, durationMs: 0, kind: "completed", data: { type: "context_restart_x", restart: true } };
   expect(detectContextRestart(outcome, { effects })).toBeUndefined();
 });

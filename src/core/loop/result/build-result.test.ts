@@ -12,7 +12,7 @@ function resultOf(state: Partial<LoopState>, session: Session = {}): ReturnType<
   );
 }
 
-describe("the response", () => {
+describe("buildResult: responseText", () => {
   it.for<[finalText: string, detailsText: string, label: string | undefined, responseText: string]>([
     ["Hello. \n", "", undefined, "Hello."],
     ["Hello.", " \n", undefined, "Hello."],
@@ -20,13 +20,13 @@ describe("the response", () => {
     ["Hello.", "Night.", "Scene:", "Hello.\n\nScene:\nNight."],
     ["", "Night.", undefined, "Night."],
     [" ", "", undefined, ""],
-  ])("of %j and %j, labelled %j", ([finalText, detailsText, detailsLabel, responseText]) => {
+  ])("joins the text %j and the details %j under the label %j", ([finalText, detailsText, detailsLabel, responseText]) => {
     const result = resultOf({ finalText, detailsText }, { detailsLabel });
     expect([result.responseText, result.text, result.details]).toEqual([responseText, finalText.trim(), detailsText.trim()]);
   });
 });
 
-describe("the owner of a thought log", () => {
+describe("buildResult: thoughtLogOwner", () => {
   it.for<[responseTarget: Session["responseTarget"], owner: object]>([
     [undefined, { kind: "default", name: undefined }],
     [
@@ -38,15 +38,15 @@ describe("the owner of a thought log", () => {
       { kind: "persona", name: "Mira" },
       { kind: "persona", name: "Mira" },
     ],
-  ])("where the answer is given as %j", ([responseTarget, owner]) => {
+  ])("is the response target %j", ([responseTarget, owner]) => {
     expect(resultOf({ thoughtLog: { mood: "calm" } }, { responseTarget }).thoughtLogOwner).toEqual(owner);
   });
 
-  it("is nobody where there is no thought log", () => {
+  it("is undefined without a thought log", () => {
     expect(resultOf({}, { responseTarget: { kind: "persona" } }).thoughtLogOwner).toBeUndefined();
   });
 
-  it("is somebody also where the log says nothing", () => {
+  it("is set even if the thought log is null", () => {
     expect(resultOf({ thoughtLog: null }).thoughtLogOwner).toEqual({ kind: "default", name: undefined });
   });
 });

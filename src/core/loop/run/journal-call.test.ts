@@ -8,7 +8,7 @@ import { JournalCall, JournalTraffic } from "./journal-call.ts";
 it.for([
   ["answers", () => Promise.resolve(1)],
   ["rejects", () => Promise.reject(new Error("The disk is full."))],
-] as const)("JournalCall: a journal that %s is waited for no more", async ([, answer]) => {
+] as const)("JournalCall: leaves no listener or timer after the journal %s", async ([, answer]) => {
   const clock = createTestClock();
   const scope = new CancelScope();
   const traffic = new JournalTraffic();

@@ -152,8 +152,8 @@ const rules = fc.record({
   batchOf: fc.integer({ min: 1, max: 4 }),
 });
 
-describe("of any run", () => {
-  it("exactly what is due is masked, pairs stay, a second look changes nothing, and what is masked is the same object ever after", () => {
+describe("maskResults: any run", () => {
+  it("masks exactly the results that are due, and keeps call pairs and unchanged messages", () => {
     fc.assert(
       fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();
@@ -192,25 +192,22 @@ it.for<[batchOf: number, force: boolean]>([
   [1, false],
   [5, false],
   [1, true],
-])(
-  "looks into each message so many times as it takes, and not once more in longer runs (in steps of %d, force: %s)",
-  ([batchOf, force]) => {
-    const looksIn = (count: number): number => {
-      const state = new GrowingState();
-      const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
-      for (let each = 0; each < count; each += 1) {
-        view.update(state);
-        view.findForced(new Set());
-        state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [each] : [], release: undefined });
-      }
-      return state.looks;
-    };
-    expect(looksIn(2_000) - looksIn(1_000)).toBeLessThanOrEqual(1_000 * 4);
-    expect(looksIn(2_000) - looksIn(1_000)).toBe(looksIn(3_000) - looksIn(2_000));
-  },
-);
+])("maskResults: reads each message equally often in longer runs (batchOf %d, forced: %s)", ([batchOf, force]) => {
+  const looksIn = (count: number): number => {
+    const state = new GrowingState();
+    const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
+    for (let each = 0; each < count; each += 1) {
+      view.update(state);
+      view.findForced(new Set());
+      state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [each] : [], release: undefined });
+    }
+    return state.looks;
+  };
+  expect(looksIn(2_000) - looksIn(1_000)).toBeLessThanOrEqual(1_000 * 4);
+  expect(looksIn(2_000) - looksIn(1_000)).toBe(looksIn(3_000) - looksIn(2_000));
+});
 
-it("takes back a turn that was resent or taken out, and forgets it", () => {
+it("maskResults: follows an assistant message that is replaced or removed", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 0, batchOf: 1 });
   view.update(state);
@@ -227,7 +224,7 @@ it("takes back a turn that was resent or taken out, and forgets it", () => {
   expect(view.messages).toEqual(state.messages);
 });
 
-it("counts what stands beside a result, and leaves it out with the result", () => {
+it("maskResults: counts the content of a result and masks it too", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 20, batchOf: 1 });
   view.update(state);
@@ -252,7 +249,7 @@ it.for<[tokens: number, told: string]>([
   [999, "999"],
   [1_240, "1,240"],
   [1_234_567, "1,234,567"],
-])("a placeholder names the tool, the iteration and the tokens: %d", ([tokens, told]) => {
+])("maskResults: the placeholder names the tool, the iteration and the tokens: %d", ([tokens, told]) => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 1, batchOf: 1 });
   view.update(state);
@@ -263,7 +260,7 @@ it.for<[tokens: number, told: string]>([
   );
 });
 
-it("asks only for iterations that can still be masked, and for the last one", () => {
+it("maskResults: forces only the last iteration and those that can still be masked", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 2, minTokens: 10, batchOf: 1 });
   const any = new Set([0, 1, 2, 3, 4, 5, 6]);

@@ -7,7 +7,7 @@ const costly = (limits: Partial<SharedLimits>, outer?: Meter): Meter =>
   new Meter({ maxTokens: none, maxToolCalls: none, maxCostUSD: none, unknownCostEnds: true, ...limits }, outer);
 
 describe("Meter", () => {
-  it("counts for its run and for all that are around it, and for none inside", () => {
+  it("counts for its own run and all outer runs, but not for inner runs", () => {
     const outer = meter(100, 10);
     const inner = meter(50, 8, outer);
     const beside = meter(60, 9, outer);
@@ -38,19 +38,19 @@ describe("Meter", () => {
       ],
       [1, 7],
     ],
-  ])("has left what the least of %j leaves", ([limits, left]) => {
+  ])("leaves the least of the limits %j", ([limits, left]) => {
     const innermost = limits.reduce<Meter | undefined>((outer, [tokens, calls]) => meter(tokens, calls, outer), undefined);
     expect([innermost?.tokensLeft, innermost?.toolCallsLeft]).toEqual(left);
   });
 
-  it("has nothing left, and never less, where more was used than there was", () => {
+  it("leaves 0, never less, if more was used than allowed", () => {
     const outer = meter(10, 2);
     const inner = meter(none, none, outer);
     inner.add({ tokens: 25, toolCalls: 3 });
     expect([outer.tokensLeft, outer.toolCallsLeft, inner.tokensLeft, inner.toolCallsLeft]).toEqual([0, 0, 0, 0]);
   });
 
-  it("knows the least number of calls that may be made on any level, whatever was made", () => {
+  it("has the least maxToolCalls of all levels, whatever was used", () => {
     const inner = meter(none, 9, meter(none, 4, meter(none, 6, undefined)));
     inner.add({ tokens: 0, toolCalls: 3 });
     expect(inner.maxToolCalls).toBe(4);
@@ -61,13 +61,13 @@ describe("Meter", () => {
     [99, undefined],
     [100, { kind: "max-tokens", limit: 100, spent: 100 }],
     [250, { kind: "max-tokens", limit: 100, spent: 250 }],
-  ])("after %d tokens finds spent outside: %j, its own limit left out", ([used, found]) => {
+  ])("findSpentOutside ignores its own limit: after %d tokens returns %j", ([used, found]) => {
     const inner = meter(1, none, meter(100, none, meter(1_000, none)));
     inner.add({ tokens: used, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual(found);
   });
 
-  it("finds the nearest limit that is used up", () => {
+  it("findSpentOutside returns the nearest exhausted limit", () => {
     const inner = meter(none, none, meter(none, none, meter(20, none, meter(10, none))));
     inner.add({ tokens: 15, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual({ kind: "max-tokens", limit: 10, spent: 15 });
@@ -79,21 +79,21 @@ describe("Meter", () => {
   it.for<[what: string, spent: Spending, next: number, found: unknown]>([
     ["nothing below the limit", { costUSD: 0.5 }, 0.5, undefined],
     [
-      "the limit that the next stream would cross",
+      "the cost limit that the next stream would exceed",
       { costUSD: 0.5 },
       0.6,
       { kind: "max-cost", limitUSD: 1, spentUSD: 0.5, expectedUSD: 0.6 },
     ],
-    ["the limit that is crossed", { costUSD: 1.5 }, 0, { kind: "max-cost", limitUSD: 1, spentUSD: 1.5, expectedUSD: 0 }],
-    ["a cost that nobody knows", { costUnknown: true }, 0, { kind: "cost-unknown" }],
-  ])("finds %s outside", ([, spent, next, found]) => {
+    ["the cost limit that is exceeded", { costUSD: 1.5 }, 0, { kind: "max-cost", limitUSD: 1, spentUSD: 1.5, expectedUSD: 0 }],
+    ["an unknown cost", { costUnknown: true }, 0, { kind: "cost-unknown" }],
+  ])("findSpentOutside returns %s", ([, spent, next, found]) => {
     const inner = costly({}, costly({ maxCostUSD: 1 }, costly({})));
     inner.add(spent);
     expect(inner.findSpentOutside(next)).toEqual(found);
     expect(inner.costLeftUSD).toBe(Math.max(0, 1 - (spent.costUSD ?? 0)));
   });
 
-  it("lets costs that nobody knows pass where it is told to, or where there is no limit", () => {
+  it("findSpentOutside ignores unknown costs if allowed, or without a cost limit", () => {
     for (const outer of [costly({ maxCostUSD: 1, unknownCostEnds: false }), costly({})]) {
       const inner = costly({}, outer);
       inner.add({ costUnknown: true, costUSD: 0.25 });

@@ -6,7 +6,7 @@ import { prefixJournal } from "./journal-call.ts";
 const step = (key: string, answer: unknown): Step<unknown> => ({ key, kind: "tool", input: { key }, run: () => answer });
 
 describe("prefixJournal", () => {
-  it("puts its prefix before each key, and leaves the rest of a step as it is", () => {
+  it("adds its prefix to each key and keeps the rest of the step", () => {
     const asked: unknown[] = [];
     const journal: Journal = {
       durable: true,
@@ -28,7 +28,7 @@ describe("prefixJournal", () => {
     expect([part.durable, part.ordered]).toEqual([true, true]);
   });
 
-  it("hands on the signal that an engine gives a step", () => {
+  it("passes on the signal that the outer journal gives a step", () => {
     const { signal } = new AbortController();
     const journal: Journal = { durable: true, step: ({ run }) => run({ signal }), all: () => [] };
     const seen: unknown[] = [];
@@ -37,7 +37,7 @@ describe("prefixJournal", () => {
     expect(seen).toEqual([signal]);
   });
 
-  it("keeps parts apart, one inside the other", () => {
+  it("keeps nested and sibling prefixes apart", () => {
     const journal = memoryJournal();
     const outer = prefixJournal(journal, { prefix: "a/" });
     const inner = prefixJournal(outer, { prefix: "b/" });
@@ -47,7 +47,7 @@ describe("prefixJournal", () => {
     expect(JSON.parse(JSON.stringify(journal))).toEqual({ steps: { "a/x": 1, "a/b/x": 2, "c/x": 3 } });
   });
 
-  it("replays its own part only", () => {
+  it("replays only steps under its prefix", () => {
     const journal = memoryJournal({ steps: { "a/x": 1, x: 2 } });
     const part = prefixJournal(journal, { prefix: "a/" });
     expect([part.step(step("x", "new")), part.step(step("y", "new"))]).toEqual([1, "new"]);

@@ -39,13 +39,13 @@ function after(steps: readonly StepResult[], initial: Partial<InitialState> = {}
   return state;
 }
 
-describe("active time", () => {
+describe("applyStep: activeMs", () => {
   it.for<[title: string, steps: readonly StepResult[], activeMs: number]>([
-    ["is none after the first look", [inbox(500)], 0],
-    ["is what passes between two looks", [inbox(500), model({}), inbox(800), model({}), inbox(950)], 450],
-    ["does not count between two executions", [inbox(500), inbox(800), inbox(9_000, "u"), inbox(9_100, "u")], 400],
+    ["is 0 after the first inbox", [inbox(500)], 0],
+    ["counts the time between two inboxes", [inbox(500), model({}), inbox(800), model({}), inbox(950)], 450],
+    ["excludes the time between two executions", [inbox(500), inbox(800), inbox(9_000, "u"), inbox(9_100, "u")], 400],
     [
-      "counts to the last look",
+      "counts up to the last look",
       [
         inbox(500),
         { kind: "last-look", answer: { now: 700, token: "t" }, ending: { status: "empty-response", reason: { kind: "empty" } } },
@@ -57,19 +57,19 @@ describe("active time", () => {
   });
 });
 
-describe("what was said", () => {
+describe("applyStep: texts and messages", () => {
   it.for<[title: string, iterations: readonly Partial<StreamResult>[], finalText: string]>([
-    ["is the last text", [{ text: "One" }, { text: "Two" }], "Two"],
-    ["is no blank text", [{ text: "One" }, { text: " \n" }], "One"],
-    ["is the text before calls too", [{ text: "One", status: "tool-calls", calls: [call("a")] }, {}], "One"],
-    ["is the text of an iteration that failed too", [{ text: "One" }, { text: "Tw", status: "error" }], "Tw"],
-    ["is the text of an iteration that was cut too", [{ text: "One" }, { text: "Tw", status: "stopped-by-user" }], "Tw"],
+    ["finalText is the last text", [{ text: "One" }, { text: "Two" }], "Two"],
+    ["finalText is not a blank text", [{ text: "One" }, { text: " \n" }], "One"],
+    ["finalText includes text before calls", [{ text: "One", status: "tool-calls", calls: [call("a")] }, {}], "One"],
+    ["finalText includes text of a failed iteration", [{ text: "One" }, { text: "Tw", status: "error" }], "Tw"],
+    ["finalText includes text of a stopped iteration", [{ text: "One" }, { text: "Tw", status: "stopped-by-user" }], "Tw"],
   ])("%s", ([, iterations, finalText]) => {
     const steps = iterations.flatMap((iteration) => [inbox(), model(iteration)]);
     expect(after(steps).finalText).toBe(finalText);
   });
 
-  it("is joined over the continuations of a turn, calls and provider metadata included", () => {
+  it("joins the continuations of a message, with calls and provider metadata", () => {
     const continuations = [
       model({ text: "One ", reasoning: "a", providerMetadata: [1], calls: [call("a")], finish: "paused" }),
       model({ text: "two", reasoning: "b", providerMetadata: [2], calls: [call("b")] }),
@@ -97,22 +97,22 @@ describe("what was said", () => {
     ]);
   });
 
-  it("leaves no message where nothing was said", () => {
+  it("adds no message for an empty stream without provider metadata", () => {
     expect(after([inbox(), model({})]).messages).toHaveLength(1);
     expect(after([inbox(), model({ providerMetadata: [1] })]).messages.at(-1)).toMatchObject({ role: "assistant", content: [] });
   });
 
-  it("keeps the last details and the last thought log", () => {
+  it("keeps the last details that are not blank, and the last thought log", () => {
     const iterations = [{ details: "Night.", thoughtLog: { mood: 1 } }, { details: " " }, { details: "Rain." }, {}];
     const state = after(iterations.flatMap((iteration) => [inbox(), model(iteration)]));
     expect([state.detailsText, state.thoughtLog]).toEqual(["Rain.", { mood: 1 }]);
   });
 });
 
-describe("what was spent", () => {
+describe("applyStep: usage and cost", () => {
   it.for<[title: string, iterations: readonly Partial<StreamResult>[], tokens: number, costUSD: number | undefined]>([
     [
-      "is summed",
+      "adds up usage and cost",
       [
         { usage: usage(3), costUSD: 1 },
         { usage: usage(4), costUSD: 2 },
@@ -121,25 +121,25 @@ describe("what was spent", () => {
       3,
     ],
     [
-      "is not known in all once one cost is not",
+      "makes the total cost unknown if one cost is unknown",
       [{ usage: usage(3), costUSD: 1 }, { usage: usage(4) }, { usage: usage(5), costUSD: 1 }],
       12,
       undefined,
     ],
-    ["is not known where no usage was told", [{ costUSD: 1 }, {}], 0, undefined],
-    ["may be nothing", [{ usage: usage(3), costUSD: 0 }], 3, 0],
+    ["makes the cost unknown if an iteration reports no usage", [{ costUSD: 1 }, {}], 0, undefined],
+    ["accepts a cost of 0", [{ usage: usage(3), costUSD: 0 }], 3, 0],
   ])("%s", ([, iterations, tokens, costUSD]) => {
     const state = after(iterations.flatMap((iteration) => [inbox(), model(iteration)]));
     expect([state.usage.totalTokens, state.costUSD]).toEqual([tokens, costUSD]);
   });
 
-  it("is not known without prices", () => {
+  it("leaves the cost unknown without prices", () => {
     expect(after([inbox(), model({ costUSD: 1 })], { priced: false }).costUSD).toBeUndefined();
   });
 });
 
-describe("a state", () => {
-  it("shares nothing with what it was made from", () => {
+describe("createLoopState", () => {
+  it("copies the messages, ids and context items it starts with", () => {
     const messages = [{ role: "user" as const, content: "Go." }];
     const heldIds = new Set(["x"]);
     const contextItems = ["night"];

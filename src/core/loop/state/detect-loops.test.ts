@@ -35,37 +35,42 @@ it.for<[iterations: string, threshold: number, found: string]>([
   ["ABCABD", 2, "- - - - - -"],
   ["AA.A", 2, "- 2x1 - -"],
   ["AA.AA", 3, "- - - - -"],
-])("%s, threshold %i: %s", ([iterations, threshold, found]) => {
+])("createRepetition: in %s with threshold %i finds %s", ([iterations, threshold, found]) => {
   expect(findIn(iterations, threshold)).toBe(found);
 });
 
-it("looks for no cycle that is longer than it is told", () => {
+it("createRepetition: finds no cycle longer than maxCycle", () => {
   expect([findIn("ABAB", 2, 1), findIn("AA", 2, 1)]).toEqual(["- - - -", "- 2x1"]);
 });
 
 it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], same: boolean]>([
-  ["the order of calls says nothing", [call("a"), call("b", 1)], [call("b", 1), call("a")], true],
-  ["nor does that of keys", [call("a", { x: 1, y: { p: 1, q: 2 } })], [call("a", { y: { q: 2, p: 1 }, x: 1 })], true],
-  ["nor do ids", [{ ...call("a"), callId: "1" }], [{ ...call("a"), callId: "2", argsText: "{ }" }], true],
-  ["how often a call comes in an iteration does", [call("a"), call("a")], [call("a")], false],
-  ["arguments do", [call("a", { x: 1 })], [call("a", { x: "1" })], false],
-  ["the order within an array does", [call("a", [1, 2])], [call("a", [2, 1])], false],
-  ["names do", [call("a", 1)], [call("b", 1)], false],
-  ["calls do not run together", [call("a"), call("b")], [call('a",{}]\n["b')], false],
-  ["keys of prototypes are data", [call("a", JSON.parse('{"__proto__":{"x":1}}'))], [call("a", {})], false],
+  ["ignores the order of calls", [call("a"), call("b", 1)], [call("b", 1), call("a")], true],
+  ["ignores the order of keys", [call("a", { x: 1, y: { p: 1, q: 2 } })], [call("a", { y: { q: 2, p: 1 }, x: 1 })], true],
+  ["ignores call ids", [{ ...call("a"), callId: "1" }], [{ ...call("a"), callId: "2", argsText: "{ }" }], true],
+  ["counts how often a call occurs in an iteration", [call("a"), call("a")], [call("a")], false],
+  ["compares arguments", [call("a", { x: 1 })], [call("a", { x: "1" })], false],
+  ["compares the order of arrays", [call("a", [1, 2])], [call("a", [2, 1])], false],
+  ["compares tool names", [call("a", 1)], [call("b", 1)], false],
+  ["does not mix up call boundaries", [call("a"), call("b")], [call('a",{}]\n["b')], false],
+  ["treats a __proto__ key as data", [call("a", JSON.parse('{"__proto__":{"x":1}}'))], [call("a", {})], false],
   [
-    "broken arguments are compared as text",
+    "compares malformed arguments as text",
     [{ ...call("a"), problem: "malformed", argsText: "{" }],
     [{ ...call("a"), problem: "malformed", argsText: "[" }],
     false,
   ],
-  ["and are not whole ones", [{ ...call("a"), problem: "malformed", argsText: "{" }], [call("a")], false],
-])("%s", ([, first, second, same]) => {
+  [
+    "distinguishes malformed arguments from valid ones",
+    [{ ...call("a"), problem: "malformed", argsText: "{" }],
+    [call("a")],
+    false,
+  ],
+])("createRepetition: %s", ([, first, second, same]) => {
   const repetition = createRepetition({ maxCycle: 1, compareResults: false }).countCalls(first).countCalls(second);
   expect(repetition.findRepeats(2)).toEqual(same ? { cycle: 1, count: 2 } : undefined);
 });
 
-it("compares what a call gave with what the same call gave before, whatever their order", () => {
+it("createRepetition: compares the results of equal calls, whatever their order", () => {
   const one = [call("a"), call("b")];
   const other = [call("b"), call("a")];
   const started = createRepetition({ maxCycle: 2, compareResults: true });
@@ -104,7 +109,7 @@ function findByHand(
   return undefined;
 }
 
-it("finds at each iteration what a reader of the whole history finds, in memory that does not grow", () => {
+it("createRepetition: agrees with a search of the whole history, in bounded memory", () => {
   const letters = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1 }));
   // Repeated blocks among random iterations.
   const block = fc.tuple(fc.array(letters, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 5 }));

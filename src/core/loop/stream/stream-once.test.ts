@@ -61,8 +61,8 @@ const toldCut = (argsText: string): MockMessage => {
   return [{ kind: "chunks", chunks: [begun, ready] }, finish("stop")];
 };
 
-describe("one stream", () => {
-  it("is told in full, as plain data", async () => {
+describe("streamOnce", () => {
+  it("returns the whole message as plain data", async () => {
     const tokens = usage({ inputTokens: 5, outputTokens: 2 });
     const ports = setUp([text("Hi. "), wait(10), providerMetadata({ sign: 1 }), toolCall("t", { n: 1 }, { id: "x" }), tokens], {
       pricing: ({ totalTokens }) => totalTokens,
@@ -92,7 +92,7 @@ describe("one stream", () => {
     ]);
   });
 
-  it("has an alarm of its own where nobody lends it one, and releases it", async () => {
+  it("creates and releases an idle timer if none is passed", async () => {
     const ports = setUp([text("Hi"), stall()]);
     const running = streamOnce(request, ports);
     await ports.clock.flush();
@@ -102,7 +102,7 @@ describe("one stream", () => {
     expect([ports.clock.pending, ports.scope.size]).toEqual([0, 0]);
   });
 
-  it("judges what earlier continuations have left with its own", async () => {
+  it("includes earlier continuations in its status and call ids", async () => {
     const judged = async (turn: MockMessage, carried: StreamPorts["carried"]): Promise<unknown> => {
       const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
       return [status, reason?.kind, calls.map(({ callId }) => callId)];
@@ -113,7 +113,7 @@ describe("one stream", () => {
     expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["tool-calls", undefined, ["call_i3_2"]]);
   });
 
-  it("ends as an error that it was told of, whoever told it", async () => {
+  it("ends as an error after an error chunk, with secrets redacted", async () => {
     const error = { name: "E", message: "Bearer abcdefgh12345678 is busy", code: "overloaded" as const, retryable: true };
     const result = await streamOnce(request, setUp([text("Half"), failInBand(error)]));
     expect(result).toMatchObject({
@@ -124,21 +124,21 @@ describe("one stream", () => {
   });
 
   it.for<[what: string, script: MockMessage, args: unknown]>([
-    ["never told ready, its arguments whole", argsDelta('{"n":1}'), { n: 1 }],
-    ["never told ready, its arguments cut", argsDelta('{"n":'), {}],
-    ["never told ready, without any", argsDelta(""), {}],
-    ["never told ready, its arguments no object", argsDelta("12"), {}],
-    ["never told ready, its arguments nested past any use", argsDelta(`{"n":${"[".repeat(2_000)}${"]".repeat(2_000)}}`), {}],
-    ["told cut, its arguments whole", toldCut('{"n":1}'), { n: 1 }],
-    ["told cut, its arguments cut", toldCut('{"n":'), {}],
-    ["told ready in a reply cut by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
-  ])("keeps of a call that was cut what it asked for: %s", async ([, script, args]) => {
+    ["not ready, complete arguments", argsDelta('{"n":1}'), { n: 1 }],
+    ["not ready, cut-off arguments", argsDelta('{"n":'), {}],
+    ["not ready, no arguments", argsDelta(""), {}],
+    ["not ready, arguments that are not an object", argsDelta("12"), {}],
+    ["not ready, arguments nested too deeply", argsDelta(`{"n":${"[".repeat(2_000)}${"]".repeat(2_000)}}`), {}],
+    ["truncated, complete arguments", toldCut('{"n":1}'), { n: 1 }],
+    ["truncated, cut-off arguments", toldCut('{"n":'), {}],
+    ["ready, in a message cut off by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
+  ])("keeps readable arguments of a cut-off call: %s", async ([, script, args]) => {
     const { calls } = await streamOnce(request, setUp(script));
     expect(calls).toMatchObject([{ name: "t", problem: "truncated" }]);
     expect(calls[0]?.args).toEqual(args);
   });
 
-  it("keeps of a cut call an own key __proto__ as data", async () => {
+  it("keeps a __proto__ key of a cut-off call as data", async () => {
     const { calls } = await streamOnce(request, setUp(argsDelta('{"__proto__":{"polluted":true}}')));
     expect(JSON.stringify(calls[0]?.args)).toBe('{"__proto__":{"polluted":true}}');
     expect(Object.getPrototypeOf(calls[0]?.args)).toBe(Object.prototype);
@@ -152,32 +152,22 @@ describe("one stream", () => {
   const done = [began("b"), text("Hi."), tokens(10)] as const;
 
   it.for<[what: string, turn: MockMessage, total: number | undefined, cost: number | undefined]>([
-    ["its only attempt", done, 10, 20],
+    ["a single attempt", done, 10, 20],
     ["two models", [began("a"), tokens(7), lost, ...done], 17, 27],
     ["three attempts", [began("a"), tokens(7), lost, began("a"), tokens(1), lost, ...done], 18, 28],
-    ["an attempt whose price is not known", [began("x"), tokens(7), lost, ...done], 17, undefined],
-    ["an attempt that was turned away", [began("a"), refused, ...done], 10, 20],
-    [
-      "an attempt that was turned away by status",
-      [began("a"), took(providerError("server", "Down.", { status: 502 })), ...done],
-      10,
-      20,
-    ],
-    ["an attempt that was turned away after it had begun", [began("a"), text("H"), refused, ...done], 10, undefined],
-    ["an attempt that was turned away after a thought", [began("a"), reasoning("H"), refused, ...done], 10, undefined],
-    ["an attempt that was turned away after a call", [began("a"), toolCall("t"), refused, ...done], 10, undefined],
-    [
-      "an attempt that was turned away after a part of the provider metadata",
-      [began("a"), providerMetadata(1), refused, ...done],
-      10,
-      undefined,
-    ],
-    ["an attempt that was lost and did not say", [began("a"), lost, ...done], 10, undefined],
-    ["a last attempt that does not say", [began("a"), tokens(7), lost, began("b"), text("Hi."), endEarly()], 7, undefined],
-    ["an attempt that nothing came after", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
-    ["an attempt that was turned away and nothing came after", [began("a"), refused, endEarly()], undefined, 0],
-    ["no attempt at all", endEarly(), undefined, undefined],
-  ])("costs what each of its attempts costs: %s", async ([, turn, total, cost]) => {
+    ["an attempt without a known price", [began("x"), tokens(7), lost, ...done], 17, undefined],
+    ["a rejected attempt", [began("a"), refused, ...done], 10, 20],
+    ["an attempt rejected with a status", [began("a"), took(providerError("server", "Down.", { status: 502 })), ...done], 10, 20],
+    ["an attempt rejected after text", [began("a"), text("H"), refused, ...done], 10, undefined],
+    ["an attempt rejected after reasoning", [began("a"), reasoning("H"), refused, ...done], 10, undefined],
+    ["an attempt rejected after a call", [began("a"), toolCall("t"), refused, ...done], 10, undefined],
+    ["an attempt rejected after provider metadata", [began("a"), providerMetadata(1), refused, ...done], 10, undefined],
+    ["a lost attempt without usage", [began("a"), lost, ...done], 10, undefined],
+    ["a last attempt without usage", [began("a"), tokens(7), lost, began("b"), text("Hi."), endEarly()], 7, undefined],
+    ["a lost attempt without a next one", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
+    ["a rejected attempt without a next one", [began("a"), refused, endEarly()], undefined, 0],
+    ["no attempt", endEarly(), undefined, undefined],
+  ])("adds up usage and cost of its attempts: %s", async ([, turn, total, cost]) => {
     const prices = new Map([
       ["a", 1],
       ["b", 2],
@@ -191,7 +181,7 @@ describe("one stream", () => {
     expect((await streamOnce(request, setUp(turn))).costUSD).toBeUndefined();
   });
 
-  it("is not even opened where the run is over", async () => {
+  it("does not call the provider if the run is over", async () => {
     const provider = createMockProvider([text("Hi")]);
     const ports = setUp([], { provider });
     ports.scope.cancel({ kind: "kill" });

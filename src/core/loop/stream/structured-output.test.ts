@@ -20,7 +20,7 @@ it.for<[text: string, value: unknown]>([
   ['\n```JSON \r\n{"n":1}```\n', { n: 1 }],
   ["```\n1\n```", 1],
   ['```json\n"a ``` b"\n```', "a ``` b"],
-])("reads %j", async ([text, value]) => {
+])("validateOutput: reads %j", async ([text, value]) => {
   expect(await validateOutput(text, anything)).toEqual({ value });
 });
 
@@ -34,50 +34,54 @@ it.for([
   '```json\n{"n":1}',
   '```json {"n":1}```',
   "```json\n```",
-])("mends nothing of %j", async (text) => {
+])("validateOutput: does not repair %j", async (text) => {
   expect(await issueOf(text)).toMatch(/^it is not JSON: /);
 });
 
-it("says of nothing that it is nothing, and of much not too much", async () => {
+it("validateOutput: reports a blank answer, and shortens the issue of a long one", async () => {
   expect(await issueOf(" \n")).toBe("there is no answer");
   expect((await issueOf("x".repeat(1e6))).length).toBeLessThan(400);
 });
 
-it("takes keys of prototypes as data", async () => {
+it("validateOutput: keeps a __proto__ key as data", async () => {
   const validation = await validateOutput('{"__proto__":{"admin":true}}', anything);
   expect("value" in validation && Object.keys(validation.value as object)).toEqual(["__proto__"]);
 });
 
-it("does not break on what is nested without end", async () => {
+it("validateOutput: reports an issue for an answer that is nested too deeply", async () => {
   const deep = (value: unknown): unknown => (Array.isArray(value) ? deep(value[0]) : value);
   const schema: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value: deep(value) }) } };
   const validation = await validateOutput("[".repeat(1e5) + "]".repeat(1e5), schema);
   expect("issues" in validation).toBe(true);
 });
 
-it("tells the model what is wrong and where, and not without end", () => {
+it("describeMisfit: names each problem with its path, up to a length", () => {
   expect(describeMisfit([{ message: "too small", path: ["items", 0, "price"] }, { message: "no" }])).toBe(
     "Your answer does not fit the schema: items.0.price: too small; no\nSend the whole answer again, as JSON and nothing else.",
   );
   expect(describeMisfit([{ message: "x".repeat(1e5) }]).length).toBeLessThan(2_200);
 });
 
-describe("what the model is told beforehand", () => {
+describe("structuredOutput: prompt", () => {
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:\n";
 
   it.for<[title: string, policy: { readonly schema: StandardSchema; readonly jsonSchema?: JsonSchema }, schema: object]>([
     [
-      "of an object",
+      "contains the JSON Schema of an object",
       { schema: z.strictObject({ n: z.number() }) },
       { type: "object", properties: { n: { type: "number" } }, required: ["n"], additionalProperties: false },
     ],
-    ["of an array", { schema: z.array(z.string()) }, { type: "array", items: { type: "string" } }],
+    ["contains the JSON Schema of an array", { schema: z.array(z.string()) }, { type: "array", items: { type: "string" } }],
     [
-      "before a transform",
+      "contains the jsonSchema given for a transform",
       { schema: z.iso.datetime().transform((text) => new Date(text)), jsonSchema: { type: "string" } },
       { type: "string" },
     ],
-    ["in words of the caller's own", { schema: anything, jsonSchema: { enum: ["yes", "no"] } }, { enum: ["yes", "no"] }],
+    [
+      "contains the jsonSchema given for a custom schema",
+      { schema: anything, jsonSchema: { enum: ["yes", "no"] } },
+      { enum: ["yes", "no"] },
+    ],
   ])("%s", ([, policy, schema]) => {
     const { prompt } = structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }) as OutputReader;
     expect(prompt.slice(0, ask.length)).toBe(ask);
@@ -85,9 +89,13 @@ describe("what the model is told beforehand", () => {
   });
 
   it.for<[title: string, schema: StandardSchema, why: string]>([
-    ["does not say how", anything, "one that cannot become JSON Schema by itself, because test does not say how"],
-    ["cannot be said", z.date(), "one that cannot become JSON Schema: Date cannot be represented in JSON Schema"],
-  ])("is refused where a schema %s", ([, schema, why]) => {
+    ["has no conversion to JSON Schema", anything, "one that cannot become JSON Schema by itself, because test does not say how"],
+    [
+      "cannot be expressed in JSON Schema",
+      z.date(),
+      "one that cannot become JSON Schema: Date cannot be represented in JSON Schema",
+    ],
+  ])("is not created for a schema that %s", ([, schema, why]) => {
     let error: unknown;
     try {
       structuredOutput(schema);

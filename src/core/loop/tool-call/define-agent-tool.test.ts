@@ -24,7 +24,7 @@ const resultOf = (more: Partial<LoopResult>): LoopResult =>
   ({ status: "completed", reason: { kind: "answered" }, text: "", responseText: "", ...more }) as LoopResult;
 
 describe("defineAgentTool", () => {
-  it("makes a tool whose traits are those that it was given", () => {
+  it("creates a tool with the given fields, and the registry knows its agent", () => {
     const schema = z.object({ question: z.string() });
     const tool = defineAgentTool({
       ...fields,
@@ -60,11 +60,11 @@ describe("defineAgentTool", () => {
     [undefined, "invalid-tool: "],
     [null, "invalid-tool: "],
     ["agent", "invalid-tool: "],
-  ])("of %j says what is wrong", ([value, refusal]) => {
+  ])("rejects %j and names the problem", ([value, refusal]) => {
     expect(refusalOf(value)).toContain(refusal);
   });
 
-  it("runs what prepare says through the context, where nobody looks for the agent", async () => {
+  it("execute() runs the options of prepare with runToolLoop of the context", async () => {
     const told: unknown[] = [];
     const runToolLoop = (given: NestedLoopOptions): Promise<LoopResult> => {
       told.push(given);
@@ -83,10 +83,10 @@ describe("defineAgentTool", () => {
   });
 });
 
-describe("what an agent's run gives, unless its author says otherwise", () => {
+describe("defineAgentTool: default result", () => {
   const { agent } = defineAgentTool(fields);
 
-  it("is its text and details, where it completed", () => {
+  it("is the text and details of a completed run", () => {
     expect(agent?.toResult(resultOf({ text: "Yes.", responseText: "Yes.\n\n[Scene]\nrain" }))).toBe("Yes.\n\n[Scene]\nrain");
   });
 
@@ -97,12 +97,12 @@ describe("what an agent's run gives, unless its author says otherwise", () => {
       { status: "timeout", reason: { kind: "max-iterations", limit: 3 }, text: "Half" },
       "The agent agent ended as timeout (max-iterations). It had said: Half",
     ],
-  ])("is a failure else: %j", ([result, error]) => {
+  ])("is a failure for %j", ([result, error]) => {
     const output = agent?.toResult(resultOf(result));
     expect([isToolResult(output), output]).toMatchObject([true, { success: false, error }]);
   });
 
-  it("quotes no more of what it had said than a model needs", () => {
+  it("shortens the quoted text of a failed run", () => {
     const output = agent?.toResult(resultOf({ status: "error", reason: { kind: "malformed-call" }, text: "x".repeat(10_000) }));
     expect(JSON.stringify(output).length).toBeLessThan(2_200);
   });

@@ -47,15 +47,15 @@ const call = (name: string, args: ToolCall["args"] = {}, more: Partial<ToolCall>
   ...more,
 });
 
-describe("one tool call", () => {
+describe("executeToolCall", () => {
   it.for<[what: string, made: ToolCall, outcome: Partial<ToolOutcome> & { readonly kind: string }]>([
-    ["runs with what its schema made of the arguments", call("add", { a: "1" }), { kind: "completed", data: 11 }],
-    ["is refused where its arguments do not fit", call("add", { b: "x" }), { kind: "invalid-input" }],
-    ["is refused where there is no such tool", call("sum"), { kind: "unknown-tool", known: ["add"] }],
-    ["is refused where its name is that of every object", call("constructor"), { kind: "unknown-tool" }],
-    ["is refused where it was cut off", call("add", { a: 1 }, { problem: "truncated" }), { kind: "truncated" }],
+    ["runs the tool with the arguments as parsed by its schema", call("add", { a: "1" }), { kind: "completed", data: 11 }],
+    ["rejects arguments that do not fit the schema", call("add", { b: "x" }), { kind: "invalid-input" }],
+    ["rejects an unknown tool", call("sum"), { kind: "unknown-tool", known: ["add"] }],
+    ["rejects an unknown tool named constructor", call("constructor"), { kind: "unknown-tool" }],
+    ["rejects a cut-off call", call("add", { a: 1 }, { problem: "truncated" }), { kind: "truncated" }],
     [
-      "is refused where it is no JSON",
+      "rejects arguments that are not JSON",
       call("add", {}, { problem: "malformed", argsText: '{"a": tru}' }),
       { kind: "malformed", message: expect.stringContaining("JSON") },
     ],
@@ -63,12 +63,12 @@ describe("one tool call", () => {
     expect(await executeToolCall(made, setUp([add]))).toMatchObject({ call: made, durationMs: 0, ...outcome });
   });
 
-  it("says nothing of a parser where its arguments turn out to be JSON", async () => {
+  it("omits the parser message if malformed arguments are valid JSON", async () => {
     const outcome = await executeToolCall(call("add", {}, { problem: "malformed", argsText: "[1]" }), setUp([add]));
     expect(outcome).toEqual({ call: expect.anything(), durationMs: 0, kind: "malformed", message: undefined });
   });
 
-  it("is blocked before anything else is looked at", async () => {
+  it("blocks a tool that is not allowed before any other check", async () => {
     const ports = setUp([add], { allowed: new Set(["other"]) });
     for (const made of [call("add", { a: 1 }), call("sum"), call("add", "no")]) {
       expect(await executeToolCall(made, ports)).toMatchObject({ kind: "blocked", allowed: ["other"] });
@@ -78,7 +78,7 @@ describe("one tool call", () => {
     });
   });
 
-  it("is not run once the run is over", async () => {
+  it("does not run the tool after a stop", async () => {
     const ports = setUp([add]);
     ports.scope.cancel({ kind: "stop" });
     expect(await executeToolCall(call("add", { a: 1 }), ports)).toEqual({
@@ -88,7 +88,7 @@ describe("one tool call", () => {
     });
   });
 
-  it("tells how long it took, and how long it was waited for", async () => {
+  it("reports the duration of a call, also of one that timed out", async () => {
     const slow = (ms: number): Promise<readonly [ToolOutcome, number]> => {
       const ports = setUp([wait(() => new Promise((resolve) => void ports.clock.setTimeout(() => resolve("done"), ms)))]);
       const running = executeToolCall(call("wait"), ports).then((outcome) => [outcome, ports.clock.now()] as const);
@@ -98,7 +98,7 @@ describe("one tool call", () => {
     expect(await slow(1_500)).toMatchObject([{ kind: "timed-out", limitMs: 1_000, durationMs: 1_000 }, 1_000]);
   });
 
-  it("takes whatever its registry does as an outcome", async () => {
+  it("turns errors of the registry into outcomes", async () => {
     const broken = {
       ...setUp([add]).registry,
       executeTool: () => {
@@ -126,7 +126,7 @@ describe("one tool call", () => {
     });
   });
 
-  it("hands the arguments on as they are where nobody can check them", async () => {
+  it("passes arguments on unchanged if the registry cannot validate", async () => {
     const { registry } = setUp([add]);
     const { validate: _, ...unchecked } = registry;
     const outcome = await executeToolCall(

@@ -6,22 +6,22 @@ import { truncateResults, type TruncateResultsOptions } from "./truncate-results
 const cut = (text: string, options: TruncateResultsOptions): unknown => truncateResults(options)("search", text);
 const note = /\n\[\.\.\. (\d+) of (\d+) bytes left out here, about (\d+) tokens \.\.\.\]\n/;
 
-it("leaves what is short enough as it is", () => {
+it("truncateResults: leaves a short result unchanged", () => {
   expect(cut("x".repeat(200), { maxBytes: 200 })).toBeUndefined();
   expect(cut("x".repeat(200), { maxTokens: 50 })).toBeUndefined();
 });
 
-it("keeps the beginning and the end, and says what is missing between them", () => {
+it("truncateResults: keeps the start and the end, with a note between them", () => {
   const shortened = cut(`${"a".repeat(300)}${"b".repeat(300)}`, { maxBytes: 200 });
   expect(shortened).toBe(`${"a".repeat(70)}\n[... 460 of 600 bytes left out here, about 115 tokens ...]\n${"b".repeat(70)}`);
 });
 
-it("keeps the beginning alone where that is asked for", () => {
+it("truncateResults: keeps only the start with keep: head", () => {
   const shortened = cut(`${"a".repeat(300)}${"b".repeat(300)}`, { maxTokens: 50, keep: "head" });
   expect(shortened).toBe(`${"a".repeat(140)}\n[... 460 of 600 bytes left out here, about 115 tokens ...]\n`);
 });
 
-describe("of any text", () => {
+describe("truncateResults: any text", () => {
   const texts = fc.string({
     unit: fc.constantFrom("a", "\n", "é", "€", "😀", "👩‍👩‍👧"),
     minLength: 1,
@@ -29,7 +29,7 @@ describe("of any text", () => {
     size: "max",
   });
 
-  it("what is kept and what is said to be missing are the whole, within the limit, and no character is cut in two", () => {
+  it("stays within the limit, reports the missing bytes, and cuts no character in two", () => {
     fc.assert(
       fc.property(
         texts,
@@ -59,14 +59,14 @@ describe("of any text", () => {
 });
 
 it.for<[what: string, options: unknown, option: string, code: string]>([
-  ["no measure", {}, "options", "invalid-option"],
-  ["both measures", { maxBytes: 300, maxTokens: 300 }, "options", "invalid-option"],
+  ["options without a limit", {}, "options", "invalid-option"],
+  ["both limits", { maxBytes: 300, maxTokens: 300 }, "options", "invalid-option"],
   ["too few bytes", { maxBytes: 199 }, "options.maxBytes", "invalid-option"],
   ["too few tokens", { maxTokens: 49 }, "options.maxTokens", "invalid-option"],
-  ["half a token", { maxTokens: 99.5 }, "options.maxTokens", "invalid-option"],
-  ["an unknown part", { maxTokens: 99, keep: "tail" }, "options.keep", "invalid-option"],
+  ["a fraction of a token", { maxTokens: 99.5 }, "options.maxTokens", "invalid-option"],
+  ["an unknown value of keep", { maxTokens: 99, keep: "tail" }, "options.keep", "invalid-option"],
   ["an unknown option", { maxToken: 99 }, "maxToken", "unknown-option"],
-])("refuses %s", ([, options, option, code]) => {
+])("truncateResults: rejects %s", ([, options, option, code]) => {
   const last = option.replace("options.", "");
   expect(() => truncateResults(options as TruncateResultsOptions)).toThrow(
     expect.objectContaining({ code, details: expect.objectContaining({ option: last }) }),

@@ -1,4 +1,4 @@
-// Limits out of environment variables.
+// Limits from environment variables.
 
 const assert = require("node:assert/strict");
 

@@ -1,4 +1,4 @@
-// A gate that opens a tool by what the user said.
+// A gate that opens a tool because of the user's words.
 
 const assert = require("node:assert/strict");
 

@@ -1,4 +1,4 @@
-// A run that is in a file, and is not done twice.
+// A run with a journal file, which does not run twice.
 
 const assert = require("node:assert/strict");
 const { mkdtempSync, rmSync } = require("node:fs");

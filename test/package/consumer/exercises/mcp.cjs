@@ -14,7 +14,7 @@ function answerTo({ method, params }) {
   return { content: [{ type: "text", text: String(params.arguments.a + params.arguments.b) }] };
 }
 
-/** A server at the other end of nothing. */
+/** A transport that answers as a server without a connection. */
 function createTransport() {
   return {
     async start() {},

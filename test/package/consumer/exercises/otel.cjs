@@ -1,4 +1,4 @@
-// Spans of a run, through the API of OpenTelemetry and a tracer of ours.
+// Spans of a run, through the API of OpenTelemetry and a custom tracer.
 
 const assert = require("node:assert/strict");
 

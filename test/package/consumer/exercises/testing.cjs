@@ -1,4 +1,4 @@
-// A suite over the provider that comes with it, and time that stands still.
+// A suite over its scenario provider, and a test clock.
 
 const assert = require("node:assert/strict");
 

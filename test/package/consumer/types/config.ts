@@ -1,4 +1,4 @@
-// Limits out of environment variables.
+// Limits from environment variables.
 
 import { type LoopResult, type Provider, runToolLoop } from "turnwright";
 import { type EnvironmentProblem, readEnvironment } from "turnwright/config";

@@ -1,9 +1,9 @@
-// A gate by what the user said.
+// A gate that depends on the words of the user.
 
 import type { DeliberateGate } from "turnwright";
 import { createDeliberateMode } from "turnwright/deliberate";
 
-/** The gate of one turn. */
+/** The gate for one user message. */
 export function gateFor(text: string): DeliberateGate {
   return createDeliberateMode({ triggers: { look: "look it up" } }).forTurn({ text });
 }

@@ -1,9 +1,9 @@
-// A run that is in a file.
+// A run with a journal file.
 
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { type FileJournalOptions, fileJournal, replayJournal } from "turnwright/journal";
 
-/** A run, and the same once more out of its journal. */
+/** A run, and its replay from the journal. */
 export async function runTwice(options: LoopOptions, about: FileJournalOptions): Promise<readonly LoopResult[]> {
   const first = await runToolLoop({ ...options, journal: fileJournal("run.jsonl", about) });
   return [first, await runToolLoop({ ...options, journal: replayJournal(fileJournal("run.jsonl")) })];

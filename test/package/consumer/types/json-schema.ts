@@ -1,9 +1,9 @@
-// JSON Schema says what a tool takes.
+// A tool with JSON Schema.
 
 import { defineTool, type Tool, type ToolRegistry } from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 
-/** A tool whose arguments have the type that is said. */
+/** A tool whose arguments have the declared type. */
 export const clock: Tool<{ zone: string }> = defineTool({
   name: "get_time",
   description: "Time of day in a time zone",

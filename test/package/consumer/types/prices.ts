@@ -1,4 +1,4 @@
-// Prices out of a catalogue, with one of one's own.
+// Prices from a catalogue, with a custom price.
 
 import type { Pricing } from "turnwright";
 import { genaiPrices } from "turnwright/prices";

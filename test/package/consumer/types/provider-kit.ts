@@ -1,9 +1,9 @@
-// An adapter of somebody else's.
+// An adapter of a third party.
 
 import type { ModelChunk, Provider } from "turnwright";
 import { type EventReader, providerError, readSdkStream, recordOf, textOf } from "turnwright/provider-kit";
 
-/** A provider that says what its source says. */
+/** A provider that streams the texts of its source. */
 export function echo(source: () => AsyncIterable<unknown>): Provider {
   return {
     id: "echo",
