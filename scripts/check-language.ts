@@ -33,7 +33,9 @@ const phrases: readonly Phrase[] = [
 /** Most words of an average sentence, of pages that people read to learn. */
 const mostWords = 18;
 
-const sources = ["src", "test", "examples", "scripts", "bench/src"].flatMap((folder) => findFiles(folder, ".ts"));
+const sources = ["src", "test", "examples", "scripts"]
+  .flatMap((folder) => findFiles(folder, ".ts"))
+  .concat(findFiles("bench/src", ".js"));
 const roots = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"].filter((path) => existsSync(path));
 const pages = [...findPages(), ...roots];
 
