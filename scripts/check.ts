@@ -33,6 +33,7 @@ const gates: readonly Gate[] = [
   { name: "format", command: "oxfmt --check" },
   { name: "lint", command: "oxlint --deny-warnings" },
   { name: "source", command: "tsx scripts/check-source.ts" },
+  { name: "language", command: "tsx scripts/check-language.ts" },
   { name: "layers", command: "depcruise src examples scripts test" },
   { name: "unused", command: "knip" },
   { name: "dead", command: "knip --production" },

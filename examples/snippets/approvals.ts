@@ -1,4 +1,4 @@
-// Two ways to decide whether a call runs: a function that is asked, and a gate.
+// Two ways to decide if a call runs: a function that decides about each call, and a gate.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -29,7 +29,7 @@ const tools = [
   // #region approve
   const approve: Approve = ({ name, args }) => {
     if (name !== "pay") return { kind: "approve" };
-    const { amount } = args as { amount: number }; // the schema has seen these arguments before
+    const { amount } = args as { amount: number }; // the schema has validated them
     return amount <= 100 ? { kind: "approve" } : { kind: "deny", reason: "Only up to 100 without a signature." };
   };
   const result = await runToolLoop({ provider, tools, messages, policies: { approve } });
@@ -47,7 +47,7 @@ const tools = [
     name: "remove",
     description: "Removes a page",
     inputSchema: z.object({ path: z.string() }),
-    needsApproval: ({ path }) => !path.startsWith("drafts/"), // or just true
+    needsApproval: ({ path }) => !path.startsWith("drafts/"), // or `true` for every call
     execute: ({ path }) => `${path} is gone`,
   });
   const result = await runToolLoop({ provider, tools: [remove], messages });
@@ -66,9 +66,9 @@ const tools = [
   // #region modify
   const approve: Approve = () => ({ kind: "modify", args: { amount: 90 } });
   const { messages: transcript } = await runToolLoop({ provider, tools, messages, policies: { approve } });
-  const [, turn] = transcript;
-  if (turn?.role !== "assistant") throw new Error("There was no turn.");
-  const [call] = turn.content; // { ..., name: "pay", args: { amount: 900 }, approvedArgs: { amount: 90 } }
+  const [, message] = transcript;
+  if (message?.role !== "assistant") throw new Error("The model did not answer.");
+  const [call] = message.content; // { ..., name: "pay", args: { amount: 900 }, approvedArgs: { amount: 90 } }
   // #endregion modify
   assert.deepEqual(call, {
     type: "tool-call",
@@ -111,7 +111,7 @@ const tools = [
   const approve: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
   const options = { provider, tools, messages, policies: { approve }, runId: "bill-7" };
   const first = await runToolLoop({ ...options, journal: fileJournal(file) });
-  if (first.reason.kind !== "approval-required") throw new Error("Nothing to decide.");
+  if (first.reason.kind !== "approval-required") throw new Error("No call needs approval.");
   const ids = first.reason.calls.map(({ id }) => id); // days later, in another process:
   const decisions = Object.fromEntries(ids.map((id) => [id, { kind: "approve" as const }]));
   const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });

@@ -60,7 +60,7 @@ interface ProviderPort {
 }
 
 interface RegistryPort {
-  definitions(): readonly ToolDefinition[]; // one array for as long as nothing changes
+  definitions(): readonly ToolDefinition[]; // the same array until something changes
   executeTool(name: string, args: unknown, context: ToolContext): unknown; // a value or a promise
   validate?(name: string, args: unknown): Validation | Promise<Validation>; // { value, unchecked? } or { issues }
   agentOf?(name: string): Agent | undefined; // for tools of defineAgentTool
@@ -68,14 +68,14 @@ interface RegistryPort {
 
 interface JournalPort {
   durable: boolean;
-  ordered?: boolean; // steps have to come in the same order in each execution
+  ordered?: boolean; // steps must come in the same order in each execution
   step: Journal["step"]; // <T>(step: { key, kind, input, run }) => T | PromiseLike<T>
-  all: Journal["all"]; // several steps at once, answers in their order
-  open?(how?: { readonly readOnly?: boolean }): PromiseLike<() => PromiseLike<void>>; // before the first step; gives what lets go of it
-  replays?(key: string): PromiseLike<boolean> | boolean; // set by replayJournal: whether a step is recorded
-  has?(key: string): PromiseLike<boolean> | boolean; // true if a step is recorded; for journals that know
-  read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>; // all records, key to answer, in their order; for inspectJournal
-  wait?(key: string): PromiseLike<Json>; // there: a call that is asked about waits for its decision under this key, and the run does not end
+  all: Journal["all"]; // several steps at once; results in the same order
+  open?(how?: { readonly readOnly?: boolean }): PromiseLike<() => PromiseLike<void>>; // called before the first step; returns a function that unlocks the journal
+  replays?(key: string): PromiseLike<boolean> | boolean; // set by replayJournal: true if a step is recorded
+  has?(key: string): PromiseLike<boolean> | boolean; // optional: true if a step is recorded
+  read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>; // all records in order, key to result; for inspectJournal
+  wait?(key: string): PromiseLike<Json>; // if present: a call waits here for its decision, and the run does not end
 }
 // #endregion ports
 
@@ -85,7 +85,7 @@ interface Testing {
     turns: readonly MockMessage[] | ((request: ModelRequest, index: number) => MockMessage | undefined),
     options?: MockOptions,
   ): MockProvider;
-  // the parts of a turn
+  // the parts of a message
   text(said: string, options?: { chunks?: number }): MockPart;
   reasoning(thought: string, options?: { chunks?: number }): MockPart;
   refusal(said: string, options?: { chunks?: number }): MockPart;
@@ -102,22 +102,22 @@ interface Testing {
   fail(failure: Error | { message?: string; status?: number; code?: string }): MockPart;
   failInBand(error: ProviderError): MockPart;
   endEarly(): MockPart;
-  // a provider's streams, kept and played back; file: a path, or { read(), append(text), clear() }
+  // records and replays a provider's streams; file: a path, or { read(), append(text), clear() }
   recordTo(
     file: string | Cassette,
     provider: Provider,
-    options?: { redact?: (record: CassetteRecord) => ModelChunk }, // { stream, chunk }; gives the chunk that is written, and read
+    options?: { redact?: (record: CassetteRecord) => ModelChunk }, // { stream, chunk }; returns the chunk to write, which the run then reads too
   ): Provider;
   replayFrom(
     file: string | Cassette,
     options?: {
       match?: "request" | "order"; // "request": the recording of the same request
-      timing?: boolean; // false: chunks come at once
+      timing?: boolean; // false: chunks come without delays
       onTornLine?: (torn: CutLine) => void; // { line, characters } of a last line that a crash cut off
     },
   ): Provider;
   memoryCassette(text?: string): Cassette;
-  // the rest of the kit
+  // other helpers
   createTestClock(startMs?: number): TestClock; // advance(ms), flush(), runAll(), pending
   runTool(tool: Tool, args?: unknown, overrides?: RunToolOverrides): Promise<ToolOutcome>;
   recordEvents(emitter?: LoopEmitter, types?: readonly LoopEvent["type"][]): EventRecording; // emitter, events, types(), of(type), outline(), stop()
@@ -133,16 +133,16 @@ interface Testing {
 interface PricesEntry {
   // list prices of @pydantic/genai-prices, offline; undefined if the exact provider or the model is not in its catalogue
   genaiPrices(options?: {
-    provider?: string; // in place of the iteration's own: a gen_ai.provider.name, or an id of the catalogue
+    provider?: string; // replaces the iteration's: a gen_ai.provider.name, or an id of the catalogue
     model?: string;
-    date?: Date; // the time of the iteration
+    date?: Date; // default: the time of the iteration
   }): Pricing;
 }
 // #endregion prices
 
 // #region config
 interface ConfigEntry {
-  // limits and timeouts go to runToolLoop as they are; problems are { name, value, problem, used }
+  // pass limits and timeouts to runToolLoop; problems are { name, value, problem, used }
   readEnvironment(
     env?: config.Environment, // process.env
     options?: { readonly onProblem?: (problem: config.EnvironmentProblem) => void },
@@ -179,12 +179,12 @@ interface JournalEntry {
   fileJournal(
     path: string,
     options?: {
-      fsync?: boolean; // true: each record waits until the disk has it
-      redact?: (record: journal.JournalRecord) => Json; // gives the answer that is written
+      fsync?: boolean; // true: each record waits until it is on disk
+      redact?: (record: journal.JournalRecord) => Json; // returns the result to write
       onTornLine?: (torn: journal.TornLine) => void; // { line, bytes } of a last line that a crash cut off
     },
   ): journal.FileJournal;
-  replayJournal(recorded: Journal): Journal; // asks and runs nothing; the run ends as recorded
+  replayJournal(recorded: Journal): Journal; // calls no model and no tool; the run ends as recorded
   inspectJournal(source: string | Journal): Promise<journal.JournalInspection>; // a path or a journal: status, messages, pendingCalls, usage
 }
 // #endregion journal
@@ -196,12 +196,12 @@ interface PlanEntry {
     options?: {
       maxRounds?: number; // 5
       enabled?: boolean; // true
-      extraRequirement?: string; // told to the planner
-      extraInstruction?: string; // told to the answering model, beside action_results
+      extraRequirement?: string; // added to the planner's prompt
+      extraInstruction?: string; // added to the prompt of the answer, next to action_results
       prompt?: (input: plan.PlannerInput) => plan.PlannerPrompt; // plannerPrompt: { system, user }
-      planner?: plan.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }, in place of the model
+      planner?: plan.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }; replaces the model
       planRetries?: number; // 2 in each iteration; then the run ends as provider-error, no-output
-      closesEarly?: boolean; // true: a plan is read no further than to "response"
+      closesEarly?: boolean; // true: the plan's stream is closed at "response"
     },
   ): Provider;
   // { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } of each planned call

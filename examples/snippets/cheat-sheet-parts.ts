@@ -26,8 +26,8 @@ interface PartsEntry {
     contextItems: readonly Json[];
     priced: boolean;
   }): LoopState;
-  nextStep(state: LoopState, bounds: Bounds): NextStep; // decides; pure
-  applyStep(state: LoopState, step: StepResult): void; // folds an answer into the state
+  nextStep(state: LoopState, bounds: Bounds): NextStep; // decides, without effects
+  applyStep(state: LoopState, step: StepResult): void; // updates the state with a result
   streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult>;
   executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome>;
   detectContextRestart(
@@ -38,7 +38,7 @@ interface PartsEntry {
     state: LoopState,
     facts: { ending: Ending; undelivered?: readonly UserMessage[]; runId: string; journal: Journal; session: Session },
   ): LoopResult;
-  CancelScope: new () => object; // live cancellation, for the ports of the stages
+  CancelScope: new () => object; // cancellation, for the ports of the stages
 }
 // #endregion parts
 

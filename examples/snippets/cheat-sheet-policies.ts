@@ -29,11 +29,11 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region policies
 interface Policies {
-  allowToolChange?: (change: ToolChange) => boolean; // on resume, about a tool that recorded calls no longer fit; default: tools-changed
+  allowToolChange?: (change: ToolChange) => boolean; // on resume, for a tool that recorded calls no longer fit; default: tools-changed
   approve?: Approve; // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }
   gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
   restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
-  // ends runs whose model said something and called tools in one iteration
+  // ends runs whose assistant message has text and calls
   preToolText?: {
     readonly endAfterTextFamilies?: readonly string[]; // []: the `family` of a provider, not its `id`
     readonly suppressFollowUpAfterText?: readonly string[]; // []: names of tools
@@ -43,11 +43,11 @@ interface Policies {
   finalAnswer?: boolean; // one more iteration without tools at maxIterations and maxToolCalls
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
   loopDetection?: LoopDetection; // detectLoops({ ... })
-  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the model is told the schema
+  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the schema is added to the system text
 }
 
 interface Results {
-  // each stage may answer with a promise
+  // each stage may return a promise
   readonly processor?: (toolName: string, output: string) => string | undefined | PromiseLike<string | undefined>;
   readonly extractor?: ResultExtractor; // { threshold?: 15,000, extract(output, { toolName, userText }) => text | { text, usage?, model? } }
   readonly cacher?: ResultCacher; // { threshold?: 2,000, toolName?: the tool it points to, store(output, { toolName }) => text }
@@ -56,7 +56,7 @@ interface Results {
 interface MaskedResults {
   readonly keepIterations?: number; // 2
   readonly minTokens?: number; // 500
-  readonly batchOf?: number; // 1: mask in steps of so many iterations, for the prompt cache
+  readonly batchOf?: number; // 1: masks in steps of this many iterations, for the prompt cache
   readonly force?: ReadonlySet<number>; // 0-based iterations
 }
 
@@ -68,7 +68,7 @@ interface Loops {
 }
 
 interface Structured {
-  readonly jsonSchema?: JsonSchema; // if the schema cannot become JSON Schema by itself
+  readonly jsonSchema?: JsonSchema; // if the schema cannot be converted to JSON Schema
   readonly maxRetries?: number; // 2
 }
 // #endregion policies
@@ -78,14 +78,14 @@ interface Retries {
   maxAttempts?: number; // 3
   baseDelayMs?: number; // 500, doubled with each attempt
   maxDelayMs?: number; // 30,000
-  maxRetryAfterMs?: number; // 60,000: a service that asks for more is not asked again
+  maxRetryAfterMs?: number; // 60,000: no retry if the service asks for a longer wait
   random?: () => number; // Math.random
 }
 
 interface Fallback {
-  firstChunkMs?: number; // of every provider but the last one; default: the run's timeouts
+  firstChunkMs?: number; // for every provider except the last one; default: the run's timeouts
   streamIdleMs?: number;
-  restMs?: number; // 0; for how long one that has failed is asked after the others
+  restMs?: number; // 0; a failed provider is tried last for this long
 }
 // #endregion wrappers
 

@@ -19,17 +19,17 @@ interface OpenAIEntry {
     echoReasoning?: "reasoning_content" | "reasoning";
     toolResultMedia?: "user-message" | "tool-message";
     toWireCallId?: (callId: string) => string;
-    finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that are not known yet
+    finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that the adapter does not know
   }): Provider;
   openaiResponses(options: {
     client: openai.OpenAIResponsesClient; // new OpenAI(), or any other client of Responses
     model: string;
     id?: string; // "openai"
     family?: string;
-    store?: boolean; // false: the service keeps nothing; each request has the whole conversation either way
+    store?: boolean; // false: the service stores nothing; each request has the whole conversation in both cases
     include?: readonly string[]; // ["reasoning.encrypted_content"] if nothing is stored
     reasoning?: openai.OpenAIReasoning; // { effort: "low", summary: "auto" }
-    customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with a text: args are { input }
+    customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with text instead of JSON: args are { input }
     serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
     toolResultMedia?: "tool-message" | "user-message";
     finishReasons?: { readonly [word: string]: FinishReason };
@@ -61,7 +61,7 @@ interface GoogleEntry {
     model: string;
     id?: string; // "gcp.gemini", or "gcp.vertex_ai" for a client of Vertex AI
     family?: string;
-    generation?: 2 | 3; // by the model's name: whose rules on signatures and media hold
+    generation?: 2 | 3; // default: from the model's name; selects the rules for signatures and media
     thinking?: google.GoogleThinking; // { includeThoughts, thinkingBudget, thinkingLevel }
     streamArguments?: boolean; // false; Vertex AI only
     serverTools?: readonly google.GoogleServerTool[]; // run by the service, never calls of the run
@@ -79,10 +79,10 @@ interface AiSdkEntry {
     providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } }; // { openai: { reasoningEffort: "low" } }
     headers?: { readonly [name: string]: string };
     providerTools?: { readonly [name: string]: aiSdk.AiSdkProviderTool }; // { web_search: openai.tools.webSearch({}) }
-    approveProviderTool?: (request: aiSdk.AiSdkApprovalRequest) => boolean; // says no; { approvalId, toolCallId, toolName, input }
+    approveProviderTool?: (request: aiSdk.AiSdkApprovalRequest) => boolean; // default: refuses; { approvalId, toolCallId, toolName, input }
     onWarning?: (warning: aiSdk.AiSdkWarning) => void; // parts that could not be sent unchanged
     finishReasons?: { readonly [word: string]: FinishReason };
-  }): Provider; // does not retry: withRetry around it
+  }): Provider; // does not retry: wrap it in withRetry
 }
 // #endregion ai-sdk
 

@@ -23,8 +23,8 @@ const messages: readonly Message[] = [
   {
     role: "user",
     content: [
-      { type: "text", text: "What is this?" }, // `content` may be one text, too
-      { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }, // base64; or a URL, also as text: "https://…", "data:…"
+      { type: "text", text: "What is this?" }, // `content` may also be a text
+      { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }, // base64, or a URL as an object or a text: "https://…", "data:…"
       { type: "file", mediaType: "application/pdf", data: new URL("https://example.com/tides.pdf") },
     ],
   },
@@ -50,12 +50,12 @@ interface User {
 interface Assistant {
   role: "assistant";
   content: AssistantMessage["content"];
-  providerMetadata?: readonly ProviderMetadataPart[] | undefined; // the turn as its provider wrote it
+  providerMetadata?: readonly ProviderMetadataPart[] | undefined; // the provider's own form of the message
 }
 
 interface Results {
   role: "tool";
-  results: readonly Answer[]; // one for each call of the turn before, in call order
+  results: readonly Answer[]; // one for each call of the previous message, in call order
 }
 
 interface Answer {
@@ -80,7 +80,7 @@ interface HistoryEntry {
 interface ModeOptions {
   triggers: { readonly [toolName: string]: string | readonly string[] }; // phrases, "stem*", "^" for always, "/regexp/i"
   retainTurns?: number; // 4
-  followUps?: readonly string[]; // in place of "again", "do that again", ...
+  followUps?: readonly string[]; // replaces "again", "do that again", ...
   maxConversations?: number; // 10,000
 }
 
@@ -94,7 +94,7 @@ interface TurnGate {
   active: true;
   allowedNames: ReadonlySet<string>;
   triggerMatchByToolName: ReadonlyMap<string, TriggerMatch>;
-  unsearched: readonly string[]; // regular expressions that the turn had no time for
+  unsearched: readonly string[]; // regular expressions that were skipped for lack of time
   retain(name: string): void;
 }
 // #endregion shapes

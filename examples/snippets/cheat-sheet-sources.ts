@@ -9,19 +9,19 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region mcp
 interface McpEntry {
-  // all pages of a server's tools, in place of `tools`; the client is yours, connected, and stays open
+  // all pages of a server's tools, as the option `tools`; pass your own connected client, which stays open
   createMcpRegistry(options: {
     client: mcp.McpClient; // Client of @modelcontextprotocol/sdk (1.x) or of @modelcontextprotocol/client (2.x)
-    prefix?: string; // in front of each name, such as "github_"
-    annotations?: "stated" | "assumed" | "ignored"; // "stated": read-only starts early, idempotent is tried twice, destructive asks
-    traits?: (tool: mcp.McpTool) => ToolTraits | undefined; // over those of the annotations
+    prefix?: string; // prefix of each name, such as "github_"
+    annotations?: "stated" | "assumed" | "ignored"; // "stated": read-only tools start early, idempotent ones run up to twice, destructive ones need approval
+    traits?: (tool: mcp.McpTool) => ToolTraits | undefined; // override the traits of the annotations
     meta?: (tool: mcp.McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined; // the _meta of a call
-    listChanged?: boolean; // true: lists anew when the server says so, by the client's one handler for that
-    onError?: (error: unknown) => void; // why that failed; the tools stay
+    listChanged?: boolean; // true: lists again when the server says so; uses the client's only handler for that
+    onError?: (error: unknown) => void; // called if that fails; the tools stay
   }): Promise<
     ToolRegistry & {
-      refresh(): Promise<void>; // lists anew
-      close(): void; // takes the handler off the client
+      refresh(): Promise<void>; // lists again
+      close(): void; // removes the handler from the client
     }
   >;
 }
@@ -29,7 +29,7 @@ interface McpEntry {
 
 // #region interop
 interface InteropEntry {
-  // a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, told by its shape; those of the AI SDK need a name
+  // a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, recognized by its shape; tools of the AI SDK need a name
   importTool(tool: object, overrides?: ToolOverrides): Tool<unknown>;
   importTools(
     tools: readonly object[] | Record<string, object>,
@@ -42,16 +42,16 @@ type ToolSource = ToolRegistry | readonly Tool[];
 interface ToolOverrides extends ToolTraits {
   name?: string;
   description?: string;
-  inputSchema?: StandardSchema | JsonSchema; // in place of the tool's own
+  inputSchema?: StandardSchema | JsonSchema; // replaces the tool's own
   jsonSchema?: JsonSchema; // shown if the schema cannot produce its own JSON Schema
 }
 // #endregion interop
 
 // #region json-schema
 interface JsonSchemaEntry {
-  // a $ref to somewhere else is refused at once, and nothing is fetched
+  // refuses a $ref to another document at once; fetches nothing
   fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output>;
-  withValidation(tools: ToolSource): ToolRegistry; // adds validation to tools without their own, by the schema that the model is shown
+  withValidation(tools: ToolSource): ToolRegistry; // validates tools that have no validation, with the schema that the model sees
 }
 // #endregion json-schema
 

@@ -25,17 +25,17 @@ interface ToolFields {
   name: string; // 1 to 64 letters, digits, "_" or "-"
   description: string;
   inputSchema: StandardSchema | JsonSchema; // zod, valibot, arktype ...; JSON Schema is shown to the model, not enforced
-  jsonSchema?: JsonSchema; // shown in place of what is made of inputSchema
+  jsonSchema?: JsonSchema; // shown instead of the JSON Schema of inputSchema
   execute(args: unknown, context: ToolContext): unknown; // a plain value or a promise means success, a throw failure
-  sequential?: boolean; // never beside another call
+  sequential?: boolean; // never runs in parallel
   timeoutMs?: number; // default timeouts.toolMs
   idleTimeoutMs?: number; // context.progress(data) and context.heartbeat() extend it
   idempotent?: boolean;
   retry?: { readonly maxAttempts: number }; // idempotent tools only
-  eager?: boolean; // starts while the model goes on speaking; for tools that only read
+  eager?: boolean; // starts while the model still streams; for tools that only read
   requiresFollowUp?: boolean; // false: text of the same iteration is the answer, if the call succeeds
   needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides, else the run ends as approval-required
-  replay?: "safe" | "never"; // may it run again after a crash, with a durable journal?
+  replay?: "safe" | "never"; // "safe": may run again after a crash, with a durable journal
   origin?: string; // its original name, if `name` was derived from it; models do not see it
   masking?: Masking; // clears the results that it releases, in a run without policies.masking
   agent?: Agent; // set by defineAgentTool
@@ -46,8 +46,8 @@ interface AgentFields {
   description: string;
   inputSchema: StandardSchema | JsonSchema;
   jsonSchema?: JsonSchema;
-  prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>; // in place of execute
-  toResult?(result: LoopResult): unknown; // default: the text of a completed run, else a failure that says status and reason
+  prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>; // replaces execute
+  toResult?(result: LoopResult): unknown; // default: the text of a completed run, else a failure with status and reason
   sequential?: boolean;
   requiresFollowUp?: boolean;
   needsApproval?: boolean | NeedsApproval<unknown>; // the other traits of a tool are refused: limits are those of the nested run
@@ -59,7 +59,7 @@ interface ResultFields {
   message?: string; // the reason of a failure; read before error
   error?: string;
   endTurn?: boolean; // ends the run as completed after this batch
-  content?: readonly ContentPart[]; // text, images and files beside data
+  content?: readonly ContentPart[]; // text, images and files next to data
   metadata?: unknown; // for listeners of "tool-end" only
 }
 
@@ -86,7 +86,7 @@ interface Context {
   suppressProgressNotices: boolean;
   session: Session;
   context: unknown; // options.context
-  depth: number; // how many runs there are around this one
+  depth: number; // the number of outer runs
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>; // a run inside this call
 }
 // #endregion tools

@@ -12,7 +12,7 @@ interface OtelEntry {
   withTracing<Output>(
     options: LoopOptions<Output>,
     tracing?: {
-      tracer?: Tracer; // else of tracerProvider, else of the global provider when the run begins
+      tracer?: Tracer; // default: from tracerProvider, else from the global provider when the run begins
       tracerProvider?: TracerProvider;
       meter?: Meter; // likewise
       meterProvider?: MeterProvider;

@@ -75,7 +75,7 @@ interface Core {
   // runs
   runToolLoop(options: LoopOptions): Promise<LoopResult>; // rejects with a LoopError, for misuse only
   streamToolLoop(options: LoopOptions): AsyncIterable<LoopEvent> & { readonly result: Promise<LoopResult> };
-  // the loop in one call: an answer, or an IterationLimitError, a CostLimitError, an AbortedError, or what unwrap throws
+  // one call that returns an answer or throws: IterationLimitError, CostLimitError, AbortedError, or another error of unwrap
   generateWithTools(
     provider: Provider,
     request: GenerateRequest, // { prompt } or { messages }; system?, modelSettings?, toolChoice?
@@ -91,7 +91,7 @@ interface Core {
   createToolRegistry(tools?: readonly Tool[]): ToolRegistry & { register(tool: Tool): void; unregister(name: string): boolean };
   mergeRegistries(...sources: ToolSource[]): ToolRegistry; // two tools of one name: LoopError "duplicate-tool"
   withPrefix(source: ToolSource, prefix: string): ToolRegistry;
-  withFilter(source: ToolSource, filter: Iterable<string> | ((definition: ToolDefinition) => boolean)): ToolRegistry; // the others cannot be called
+  withFilter(source: ToolSource, filter: Iterable<string> | ((definition: ToolDefinition) => boolean)): ToolRegistry; // other tools cannot be called
   toolResult(fields: ResultFields): ToolResult;
   contextRestart(fields: {
     type: `context_restart_${string}`;
@@ -113,7 +113,7 @@ interface Core {
   toolCallCountIs(calls: number): StopCondition;
   tokenBudget(tokens: number): StopCondition;
   textMatches(pattern: string | RegExp): StopCondition;
-  createContextRelease(): Tool<never>; // the tool context_release: the model drops results that it has done with
+  createContextRelease(): Tool<never>; // the tool context_release: the model releases results that it no longer needs
   // values of policies; each brings its own code
   truncateResults(options: TruncateResultsOptions): TruncatedResults; // policies.results: maxTokens or maxBytes, keep
   processResults(pipeline: ResultPipeline): ResultProcessing; // policies.results: processor, extractor, cacher
@@ -121,10 +121,10 @@ interface Core {
   detectLoops(options?: LoopDetectionOptions): LoopDetection; // policies.loopDetection
   structuredOutput<Output>(schema: StandardSchema<unknown, Output>, options?: StructuredOutputOptions): StructuredOutput<Output>; // policies.output
   // providers
-  withRetry(provider: Provider, options?: RetryOptions): Provider; // asks again after retryable errors, before anything was heard
-  withFallback(providers: readonly Provider[], options?: FallbackOptions): Provider; // asks the next one after an error or silence
+  withRetry(provider: Provider, options?: RetryOptions): Provider; // retries after retryable errors, until content arrives
+  withFallback(providers: readonly Provider[], options?: FallbackOptions): Provider; // uses the next provider after an error or a timeout
   providerError(code: ProviderErrorCode, message: string, facts?: ProviderErrorFacts): ProviderError; // status, retryable, retryAfterMs, cause
-  toProviderError(thrown: unknown): ProviderError; // classifies what an SDK throws
+  toProviderError(thrown: unknown): ProviderError; // classifies an error of an SDK
   isProviderError(value: unknown): value is ProviderError;
   parseToolArguments(text: string): { readonly args: unknown } | { readonly problem: "malformed" }; // "" means {}
   // journals
@@ -133,10 +133,10 @@ interface Core {
   LoopError: new (code: LoopErrorCode, details: never, options?: ErrorOptions) => LoopError;
   isLoopError(value: unknown, code?: LoopErrorCode): value is LoopError;
   isFatalToolError(value: unknown): value is Error;
-  // for those who prefer throwing: `result` is on each of the errors, and `reason` tells them apart
+  // errors for the endings of a run: each has `result`, and `reason` says which ending it is
   unwrap<Result extends LoopResult>(result: Result): Result; // throws for each status but "completed"
   isLoopEndedError(value: unknown, ...kinds: EndedKind[]): value is LoopEndedError;
-  LoopEndedError: new (result: EndedResult) => LoopEndedError; // of which the others are:
+  LoopEndedError: new (result: EndedResult) => LoopEndedError; // its subclasses:
   IterationLimitError: new (result: EndedResult<"max-iterations">) => LoopEndedError;
   CostLimitError: new (result: EndedResult<"max-cost" | "cost-unknown">) => LoopEndedError;
   AbortedError: new (result: EndedResult<"stopped" | "killed" | "aborted" | "iteration-abort">) => LoopEndedError;
@@ -156,7 +156,7 @@ interface Options {
   toolChoice?: ToolChoice; // "auto" | "required" | "none" | { name }
   contextItems?: readonly Json[]; // shown to the model at the end of every request
   messageIdMap?: unknown;
-  repair?: boolean; // mend messages with open calls or orphan results
+  repair?: boolean; // repair messages with open calls or orphan results
   limits?: Limits;
   timeouts?: { readonly [Name in keyof Timeouts]?: number };
   policies?: LoopPolicies;
@@ -167,8 +167,8 @@ interface Options {
   events?: LoopEmitter;
   journal?: Journal;
   runId?: string;
-  decisions?: { [id: string]: ApprovalDecision }; // by the id in reason.calls of a run that ended as approval-required
-  resume?: "retry-last"; // over its journal, asks the model again if a run ended in an error, a timeout or a stop
+  decisions?: { [id: string]: ApprovalDecision }; // keyed by the id in reason.calls of a run that ended as approval-required
+  resume?: "retry-last"; // calls the model again over the journal of a run that ended with an error, a timeout or a stop
   clock?: Clock;
   session?: Session; // conversationId, userId, locale, responseTarget, surfaceUserErrors, detailsLabel
   context?: unknown;
@@ -221,11 +221,11 @@ interface Result {
   toolCallsExecuted: number;
   durationMs: number; // active time
   error?: PlainError | undefined;
-  budgetExceeded: boolean; // the known costs are above maxCostUSD
+  budgetExceeded: boolean; // the known cost is above maxCostUSD
   finalAnswer: boolean;
-  output?: unknown; // the answer after the schema of policies.output, typed by it; plain data
-  pendingCalls: readonly ToolCall[]; // calls that a stop condition kept from running, or that wait for a decision
-  undelivered: readonly UserMessage[]; // said to the control and not sent
+  output?: unknown; // the answer as plain data, typed by the schema of policies.output
+  pendingCalls: readonly ToolCall[]; // calls that a stop condition prevented, or that wait for a decision
+  undelivered: readonly UserMessage[]; // messages to the control that were not sent
   journal: Journal;
   runId: string;
 }

@@ -1,4 +1,4 @@
-// Limits out of environment variables, bad ones among them.
+// Limits from environment variables, including invalid ones.
 
 import assert from "node:assert/strict";
 import { runToolLoop } from "turnwright";

@@ -1,4 +1,4 @@
-// Providers that ask again, and providers that ask another one.
+// Providers that retry a request, and providers that fall back to another model.
 
 import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
@@ -24,7 +24,7 @@ const answered = (): Response => {
   const fetch = async (): Promise<Response> => ((asked += 1), asked === 1 ? limited() : answered());
   const client = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch });
   // #region retry
-  // The client is made with `maxRetries: 0`: two that retry multiply.
+  // The client has `maxRetries: 0`, because its retries would multiply these.
   const provider = withRetry(openaiChat({ client, model: "gpt-5-mini" }), { maxAttempts: 5, baseDelayMs: 200 });
   const { text } = await runToolLoop({ provider, messages });
   // #endregion retry
@@ -48,7 +48,7 @@ const answered = (): Response => {
     { firstChunkMs: 20_000, restMs: 60_000 },
   );
   const { text, streamResults } = await runToolLoop({ provider, messages });
-  // Claude was busy, twice. "It is." comes from gpt-5-mini, which is asked first for the next minute.
+  // Claude was overloaded twice. "It is." comes from gpt-5-mini, which comes first for the next minute.
   // #endregion fallback
   assert.deepEqual([text, asked, streamResults[0]?.model], ["It is.", 2, "gpt-5-mini"]);
   await runToolLoop({ provider, messages });
@@ -83,7 +83,7 @@ const answered = (): Response => {
     messages,
     pricing: ({ totalTokens }, { model }) => totalTokens * (pricePerToken.get(model) ?? Number.NaN),
   });
-  let before = ""; // of earlier streams: what they have said stays
+  let before = ""; // the text of earlier streams, which stays
   let shown = "";
   for await (const event of stream) {
     if (event.type === "iteration-start") before = shown;
@@ -91,7 +91,7 @@ const answered = (): Response => {
     if (event.type === "attempt-discarded") shown = before;
     show(shown);
   }
-  const { text, costUSD } = await stream.result; // "It is 11 pm there.", and what both attempts have cost
+  const { text, costUSD } = await stream.result; // "It is 11 pm there.", and the cost of both attempts
   // #endregion take-back
   assert.deepEqual([...new Set(frames)], ["", "It is eleven in the", "It is 11 pm there."]);
   assert.equal(text, "It is 11 pm there.");

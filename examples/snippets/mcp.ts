@@ -1,4 +1,4 @@
-// Tools of MCP servers: the reference server, in a process of its own and without an environment.
+// Tools of MCP servers: the reference server, in its own process and without an environment.
 
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
@@ -26,7 +26,7 @@ await client.connect(new StdioClientTransport({ command: node, args: [everything
 const tools = await createMcpRegistry({ client, prefix: "demo_" });
 const result = await runToolLoop({ provider, tools, messages, events });
 
-tools.close(); // takes the handler off the client
+tools.close(); // removes the handler from the client
 await client.close(); // the client is yours
 // #endregion connect
 assert.deepEqual(
@@ -52,7 +52,7 @@ assert.deepEqual([logging?.needsApproval, logging?.timeoutMs], [false, 5_000]);
 
 // #region changes
 const current = await createMcpRegistry({ client, prefix: "now_", onError: (error) => log.push(error) });
-await current.refresh(); // at any time, such as after the client was connected anew
+await current.refresh(); // at any time, for example after you reconnected the client
 // #endregion changes
 assert.deepEqual([current.definitions()[0]?.name, log], ["now_echo", []]);
 await client.close();

@@ -1,4 +1,4 @@
-// A tool whose work is a run of its own, in its two forms.
+// Tools that start a run inside their call, in both forms.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -65,7 +65,7 @@ const search = defineTool({
     name: "research",
     description: "Looks a question up",
     inputSchema: z.object({ question: z.string() }),
-    // The type has the compiler tell of an option that is not there.
+    // With this type, the compiler reports unknown options.
     prepare: ({ question }): NestedLoopOptions => ({
       messages: [{ role: "user", content: question }],
       tools: [search],
@@ -73,7 +73,7 @@ const search = defineTool({
     }),
     toResult: ({ status, text, error }) => {
       if (status === "error") return toolResult({ success: false, message: `Nothing was found: ${error?.message ?? "a limit"}` });
-      return { found: text, isComplete: status === "completed" }; // at a limit, what there is by then
+      return { found: text, isComplete: status === "completed" }; // at a limit: the text so far
     },
   });
   // #endregion to-result
@@ -100,7 +100,7 @@ const search = defineTool({
 }
 
 {
-  // Neither keeps the compiler or the outer run from going on; what is wrong is read by the model.
+  // Both compile, and the outer run continues. The model reads the error.
   const inputSchema = z.object({});
   const misspelt = defineAgentTool({ name: "misspelt", description: "", inputSchema, prepare: () => ({ messages, limit: {} }) });
   const throwing = defineAgentTool({

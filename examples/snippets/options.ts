@@ -1,4 +1,4 @@
-// The hooks of a run, and what a session says.
+// The hooks and the session of a run.
 
 import assert from "node:assert/strict";
 import { defineTool, type LoopHooks, type Message, runToolLoop } from "turnwright";
@@ -17,7 +17,7 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
   // #region hooks
   const hooks: LoopHooks = {
     prepareIteration({ iteration }) {
-      if (iteration === 0) return { tools: ["search"], toolChoice: "required" }; // first of all, look it up
+      if (iteration === 0) return { tools: ["search"], toolChoice: "required" }; // look it up first
       return { provider: small }; // omitted fields keep the values of the options
     },
     onIteration(finished, { cumulativeCost, lastToolCalls }) {
@@ -37,7 +37,7 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
   // #region session
   const session = { userId: "user 7", detailsLabel: "[Sources]" };
   const { responseText } = await runToolLoop({ provider, messages, session });
-  // "Out.\n\n[Sources]\nMoon: full", if the provider gave details
+  // "Out.\n\n[Sources]\nMoon: full", if the provider returned details
   // #endregion session
   assert.equal(responseText, "Out.\n\n[Sources]\nMoon: full");
 }

@@ -1,4 +1,4 @@
-// Tools for a model that cannot call them: plans, records, a planner, a prompt and an executor of one's own.
+// Tools for a model that cannot call them: plans, records, and a custom planner, prompt and executor.
 
 import assert from "node:assert/strict";
 import {

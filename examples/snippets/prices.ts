@@ -6,12 +6,12 @@ import { genaiPrices } from "turnwright/prices";
 import { createMockProvider, text, usage } from "turnwright/testing";
 
 const messages = [{ role: "user", content: "Hi." }] as const;
-const turn = [text("Hello."), usage({ inputTokens: 10_000, outputTokens: 2_000, cachedInputTokens: 4_000 })];
-const provider = createMockProvider([turn], { id: "openai", model: "gpt-5" });
+const answer = [text("Hello."), usage({ inputTokens: 10_000, outputTokens: 2_000, cachedInputTokens: 4_000 })];
+const provider = createMockProvider([answer], { id: "openai", model: "gpt-5" });
 
 // #region prices
 const { costUSD } = await runToolLoop({ provider, messages, pricing: genaiPrices() });
-console.log(costUSD === undefined ? "Nobody knows what this has cost." : `$${costUSD.toFixed(4)}`);
+console.log(costUSD === undefined ? "The cost is unknown." : `$${costUSD.toFixed(4)}`);
 // #endregion prices
 assert.equal(costUSD?.toFixed(4), "0.0280");
 

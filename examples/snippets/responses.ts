@@ -1,4 +1,4 @@
-// A provider of OpenAI Responses, with a tool that is called with a text.
+// OpenAI Responses as a provider, with a tool that takes text.
 
 import assert from "node:assert/strict";
 import OpenAI from "openai";

@@ -1,4 +1,4 @@
-// Tools that bring context in: their result is not an answer, but something that the model is to know from now on.
+// Tools that add context: their result is not an answer, but something that the model should know from now on.
 
 import assert from "node:assert/strict";
 import {
@@ -23,7 +23,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   // #region item
   const readProfile = defineTool({
     name: "read_profile",
-    description: "Brings in what is known of a user",
+    description: "Loads the profile of a user",
     inputSchema: z.object({ user: z.string() }),
     async execute({ user }) {
       return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
@@ -31,7 +31,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   });
   const result = await runToolLoop({ provider, tools: [readProfile], messages, contextItems: ["It is night."] });
 
-  // The call is answered, and what it brought in closes every later request.
+  // The call has its answer. The context items are the last message of every later request.
   assert.deepEqual(provider.requests[1]?.messages.slice(-2), [
     {
       role: "tool",
@@ -49,7 +49,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   // #region hide
   const readProfile = defineTool({
     name: "read_profile",
-    description: "Brings in what is known of a user",
+    description: "Loads the profile of a user",
     inputSchema: z.object({ user: z.string() }),
     async execute({ user }) {
       return contextRestart({
@@ -80,7 +80,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   const stash = createContextStash();
   const readProfile = defineTool({
     name: "read_profile",
-    description: "Brings in what is known of a user",
+    description: "Loads the profile of a user",
     inputSchema: z.object({ user: z.string() }),
     async execute({ user }) {
       return contextRestart({ type: "context_restart_profile", pending_context_key: stash.put(await loadProfile(user)) });
@@ -109,7 +109,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   };
   const readProfile = defineTool({
     name: "read_profile",
-    description: "Brings in what is known of a user",
+    description: "Loads the profile of a user",
     inputSchema: z.object({}),
     execute: () => contextRestart({ type: "context_restart_profile", pending_context_key: "k" }),
   });

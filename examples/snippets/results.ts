@@ -109,7 +109,7 @@ function readIn(provider: MockProvider, request: number): string {
     policies: {
       results: processResults({
         processor: (toolName, output) => (toolName === "read_page" ? cut(toolName, output) : undefined),
-        cacher: cache.cacher, // has the whole of what the others give
+        cacher: cache.cacher, // stores the results of the other tools in full
       }),
     },
   });

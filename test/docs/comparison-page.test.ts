@@ -1,15 +1,15 @@
-// Each behaviour in the comparison names an existing test. The bench writes the table of costs.
+// Each behaviour in the comparison names an existing test file. The bench writes the table of costs.
 
 import { expect, it } from "vitest";
-import { expectTest } from "./mapped-row.ts";
+import { expectTests } from "./mapped-row.ts";
 import { readPage, readSection, readTable } from "./read-page.ts";
 
 const page = readPage("docs/comparison.md");
 
-it.for(readTable(readSection(page, "Behaviour")))("docs/comparison.md: names an existing test for: %s", (cells) => {
-  const [, others = "", test = ""] = cells;
+it.for(readTable(readSection(page, "Behaviour")))("docs/comparison.md: names an existing test file for: %s", (cells) => {
+  const [, others = "", tests = ""] = cells;
   expect([cells.length, others === ""]).toEqual([3, false]);
-  expectTest(test);
+  expectTests(tests);
 });
 
 it("docs/comparison.md: has a figure for each workload and library", () => {

@@ -4,13 +4,6 @@ import { existsSync } from "node:fs";
 import { expect } from "vitest";
 import { readNames, readPage } from "./read-page.ts";
 
-/** Expects a test file that contains a test with the title: "`test/loop/gate.test.ts` "lets nothing through"". */
-export function expectTest(cell: string): void {
-  const [, path = "", title = ""] = /^`((?:src|test)\/[\w/-]+\.test\.ts)` "(.+)"$/.exec(cell) ?? [];
-  expect(existsAt(path), `the test ${path}`).toBe(true);
-  expect(readPage(path).includes(`"${title}"`), `${path}: "${title}"`).toBe(true);
-}
-
 const testPath = /^`((?:src|test)\/[\w/-]+\.test\.ts)`$/;
 
 /** Expects a list of test files that exist, each once: "`test/loop/gate.test.ts`, `test/loop/batches.test.ts`". */

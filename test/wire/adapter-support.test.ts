@@ -20,16 +20,16 @@ const groups: readonly ProbeGroup[] = [...suiteProbes, ...answerProbes, ...finis
 
 const head = `# What each adapter supports
 
-This page is written by a test, \`test/wire/adapter-support.test.ts\`, and not by hand; \`npm run docs:adapters\` writes it anew. Each cell is what
-a probe found when it ran: through the real SDK of the vendor, over a real connection, against a server that plays the service. It looked at
-the request that left and at the chunks that came. Where that is no longer what stands here, the test fails.
+A test writes this page: \`test/wire/adapter-support.test.ts\`. Run \`npm run docs:adapters\` to write it again. Each cell is the result of a probe. A
+probe runs through the vendor's real SDK, over a real connection, against a server that plays the service. It checks the request and the response.
+The test fails if a cell no longer matches.
 
-\`${no}\` is a no: the adapter has no option for it, the request no field, or the service no word. What a service does with a request, and which
-of its models take what, is for its own documentation to say. How each adapter behaves is told in [providers](guides/providers.md).
+\`${no}\` means no: the adapter has no option, the request has no field, or the service has no word for it. Read the vendor's documentation for what a
+service does with a request, and for what each model accepts. [Providers](guides/providers.md) describes each adapter.
 
-For \`aiSdkModel\` it is what reaches a model object of the AI SDK, and what is read of one: of each specification, v2, v3 and v4, by the AI SDK's
-own mocks. Where these differ, the cell says so. What leaves from there is up to the package that made the model. URLs go to models whose
-\`supportedUrls\` have them, as those of this page do.
+The cells of \`aiSdkModel\` show what a model object of the AI SDK receives and returns. The probes use the AI SDK's own mocks of the specifications v2,
+v3 and v4. If these differ, the cell says so. The package that made the model decides what it sends. URLs are passed on only to models that list them in
+\`supportedUrls\`, as those of this page do.
 `;
 
 describe("docs/adapters.md", () => {

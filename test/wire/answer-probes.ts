@@ -42,7 +42,7 @@ const calls: ProbeGroup = {
       },
     },
     {
-      title: "Arguments while they are written",
+      title: "Arguments, streamed",
       async find(adapter) {
         if (await streamsArguments(adapter, {})) return yes;
         const options = { streamArguments: true };
@@ -51,7 +51,7 @@ const calls: ProbeGroup = {
       },
     },
     {
-      title: "A request that is left closes its connection",
+      title: "A cancelled request closes its connection",
       async find(adapter) {
         const opened = await adapter.open([{ text: "Well", end: "silent" }]);
         const leaving = new AbortController();
@@ -94,7 +94,7 @@ const echo = (title: string, said: string): Probe => ({
 
 const reasoning: ProbeGroup = {
   title: "Reasoning",
-  about: "Where it stands when it is sent back.",
+  about: "The field of the request in which it is sent back.",
   probes: [
     {
       title: "Streamed",
@@ -109,8 +109,8 @@ const reasoning: ProbeGroup = {
         return yes;
       },
     },
-    echo("Its text, sent back", thought),
-    echo("Its signature, or what only the service can read, sent back", signature),
+    echo("Its text", thought),
+    echo("Its signature or encrypted form", signature),
   ],
 };
 
@@ -167,11 +167,11 @@ const errors: ProbeGroup = {
     failure("Status 500", { status: 500, message: "Broken." }),
     failure("Status 503", { status: 503, message: "Busy." }),
     failure("Status 529", { status: 529, message: "Busy." }),
-    failure("An error within the stream: the service is busy", { text: "Mi", end: "broken" }),
+    failure("An error in the stream: the service is busy", { text: "Mi", end: "broken" }),
     failure("A connection that breaks", { text: "Mi", end: "dropped" }),
     failure("A stream that ends without its end marker", { text: "Mi", end: "lost" }),
     {
-      title: "How long to wait, as the service says",
+      title: "The wait that the service asks for",
       async find(adapter) {
         const { iteration } = await send(adapter, {}, { script: [{ status: 429, message: "Slow.", retryAfter: "7" }] });
         const { retryAfterMs } = iteration.error ?? {};

@@ -11,14 +11,14 @@ const calls: readonly ScriptedCall[] = [["call_1", "look", "{}"]];
 /** Every reason, and what it is the reason of. */
 const reasons: { readonly [Reason in FinishReason]: string } = {
   stop: "The model is done",
-  "tool-calls": "It asks for tools",
-  length: "The limit of the answer",
+  "tool-calls": "The model calls tools",
+  length: "The answer reached its length limit",
   "context-full": "The context is full",
   refusal: "The model declines",
-  "content-filter": "The service has filtered it",
-  paused: "The service pauses the turn",
+  "content-filter": "The service filtered the answer",
+  paused: "The service pauses",
   continue: "The answer goes on in another request",
-  "malformed-call": "A call that cannot be read",
+  "malformed-call": "The call cannot be read",
   error: "The model failed",
   unknown: "Any other word",
 };
@@ -78,8 +78,8 @@ function probeOf(reason: string, what: string): Probe {
 export const finishProbes: readonly ProbeGroup[] = [
   {
     title: "Finish reasons",
-    about: `The words of the service behind each. One may stand behind several: what the turn holds tells them apart, such as a refusal or calls.
-Of two words in one cell of \`aiSdkModel\` the first is the AI SDK's, and the second the service's own.`,
+    about: `The words of the service that lead to each finish reason. One word may lead to several reasons: the content of the message decides, such as a
+refusal or a call. If an entry of \`aiSdkModel\` has two words, the first one is the AI SDK's and the second one the service's own.`,
     probes: Object.entries(reasons).map(([reason, what]) => probeOf(reason, what)),
   },
 ];

@@ -1,4 +1,4 @@
-// Probes of images and files, from users and from tools: sent, told of in words, or refused before there is a request.
+// Probes of images and files, from users and from tools: sent, described in words, or refused before a request.
 
 import type { ContentPart, Message } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -45,7 +45,7 @@ async function classify(adapter: Adapter, part: MediaPart, wrap: typeof fromUser
   if (iteration.error !== undefined) throw new Error(iteration.error.message);
   const leaves = newIn(bodies[0], without.bodies[0]);
   if (leaves.some(({ value }) => isPart(value, part))) return "sent";
-  if (leaves.some(isWords)) return "told";
+  if (leaves.some(isWords)) return "described";
   throw new Error(`Nothing is said of ${part.mediaType}: ${JSON.stringify(leaves)}`);
 }
 
@@ -58,12 +58,14 @@ function probesOf(wrap: typeof fromUser): readonly Probe[] {
   );
 }
 
-const about = `*sent*: the service gets it. *told*: the model reads in words that it was there. *refused*: the iteration ends as \`bad-request\` before
-there is a request. Images are PNG here, sounds WAV, videos MP4 and texts plain;
-[other types](guides/providers.md#images-and-files) may fare otherwise.`;
+const about = `- *sent*: the service gets it.
+- *described*: the model reads a text that names it.
+- *refused*: the iteration ends as \`bad-request\` before a request.
+
+The probes use PNG images, WAV sounds, MP4 videos and plain texts. [Other types](guides/providers.md#images-and-files) may give other results.`;
 
 /** All of them. */
 export const mediaProbes: readonly ProbeGroup[] = [
   { title: "Media from the user", about, probes: probesOf(fromUser) },
-  { title: "Media from tools", about: "The same, of the `content` of results.", probes: probesOf(fromTool) },
+  { title: "Media from tools", about: "The same for the `content` of results.", probes: probesOf(fromTool) },
 ];

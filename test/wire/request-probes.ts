@@ -53,7 +53,7 @@ function setting(name: string, settings: ModelSettings, value: unknown): Probe {
 
 const settings: ProbeGroup = {
   title: "Settings",
-  about: "Where each of `modelSettings` stands in the request.",
+  about: "The field of the request for each of `modelSettings`.",
   probes: [
     setting("maxOutputTokens", { maxOutputTokens: 4_321 }, 4_321),
     setting("temperature", { temperature: 0.375 }, 0.375),
@@ -92,7 +92,7 @@ function choice(title: string, toolChoice: ToolChoice): Probe {
 
 const choices: ProbeGroup = {
   title: "Choice of tools",
-  about: "What `toolChoice` adds to the request.",
+  about: "The fields that `toolChoice` adds to the request.",
   probes: [
     choice('`"auto"`', "auto"),
     choice('`"required"`', "required"),
@@ -119,17 +119,17 @@ function option(title: string, toOptions: (given: Given) => readonly object[], w
 
 const options: ProbeGroup = {
   title: "Options",
-  about: "The option of the adapter that does it. Where there is none, `extra` may hold the field that the service has for it.",
+  about: "The option of the adapter. If there is none, set the field of the service in `extra`.",
   probes: [
     option(
       "Tools that the service runs",
       ({ serverTool }) => [{ serverTools: [serverTool] }, { providerTools: { web_search: serverTool } }],
       /web_search|googleSearch/,
     ),
-    option("Tools that take a text in place of JSON", () => [{ customTools: { look: { type: "text" } } }], /custom/),
+    option("Tools that take text instead of JSON", () => [{ customTools: { look: { type: "text" } } }], /custom/),
     option("Marks for the prompt cache", () => [{ cache: true }], /cache_control/),
     option(
-      "How the model is to think",
+      "Settings for reasoning",
       () => [
         { reasoning: { effort: "low" } },
         { thinking: { type: "adaptive", thinkingLevel: "LOW" } },

@@ -1,0 +1,102 @@
+// Checks every server: it streams a run, and stops the run when the client goes away. The worker continues a job of another worker.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLoopControl } from "turnwright";
+import { app as expressApp } from "./express.ts";
+import { handler } from "./handler.ts";
+import { app as honoApp } from "./hono.ts";
+import { POST } from "./next.ts";
+import { forecasts, provider } from "./scene.ts";
+import { work } from "./worker.ts";
+
+type Serve = (request: Request) => Response | Promise<Response>;
+
+const wholeAnswer = [
+  '{"type":"tool-start","name":"get_forecast"}',
+  '{"type":"text-delta","text":"Yes, tak"}',
+  '{"type":"text-delta","text":"e a coat."}',
+  '{"type":"run-end","status":"completed","reason":"answered"}',
+];
+
+/** Makes a request with a JSON body. */
+function post(url: string, body: object, signal?: AbortSignal): Request {
+  const headers = { "content-type": "application/json" };
+  return new Request(url, { method: "POST", headers, body: JSON.stringify(body), ...(signal && { signal }) });
+}
+
+/** Waits until the server has let go of the model. */
+async function untilIdle(): Promise<void> {
+  while (provider.active > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Reads the first piece of an answer that never ends, and leaves. */
+async function leaveEarly(response: Response): Promise<void> {
+  assert(response.body !== null);
+  const reader = response.body.getReader();
+  const first = await reader.read();
+  assert.match(new TextDecoder().decode(first.value), /One moment/);
+  assert.equal(provider.active, 1);
+  await reader.cancel();
+  await untilIdle();
+}
+
+async function check(name: string, serve: Serve, url = "http://localhost/chat"): Promise<void> {
+  const answer = await serve(post(url, { question: "Do I need a coat in Oslo?" }));
+  assert.equal(answer.headers.get("content-type"), "text/event-stream");
+  assert.deepEqual(await readFrames(answer), wholeAnswer);
+  assert.equal((await serve(post(url, { question: "" }))).status, 400);
+  await leaveEarly(await serve(post(url, { question: "Wait." })));
+  console.log(`✓ ${name}`);
+}
+
+async function readFrames(response: Response): Promise<readonly string[]> {
+  const frames = (await response.text()).split("\n\n").filter((frame) => frame !== "");
+  return frames.map((frame) => frame.replace(/^data: /, ""));
+}
+
+/** A runtime aborts `request.signal` when the client goes away. */
+async function checkSignal(): Promise<void> {
+  const client = new AbortController();
+  const response = await handler(post("http://localhost/chat", { question: "Wait." }, client.signal));
+  const frames = readFrames(response);
+  while (provider.active === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  client.abort();
+  assert.deepEqual((await frames).at(-1), '{"type":"run-end","status":"stopped-by-user","reason":"aborted"}');
+  assert.equal(provider.active, 0);
+  console.log("✓ request.signal ends the run");
+}
+
+async function checkExpress(): Promise<void> {
+  const server = expressApp.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  assert(address !== null && typeof address === "object");
+  await check("Express", (request) => fetch(request), `http://127.0.0.1:${address.port}/chat`);
+  server.close();
+  server.closeAllConnections();
+}
+
+/** The first worker shuts down after its first iteration. The second one continues the job, and the tool runs once. */
+async function checkWorker(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "worker-"));
+  const job = { id: "job-7", question: "Do I need a coat in Oslo?" };
+  const control = createLoopControl();
+  forecasts.onCall = () => control.drain();
+  const before = [provider.calls, forecasts.count] as const;
+  assert.equal(await work(job, control, folder), false);
+  assert.equal(await work(job, createLoopControl(), folder), true);
+  assert.deepEqual([provider.calls - before[0], forecasts.count - before[1]], [2, 1]);
+  rmSync(folder, { recursive: true, force: true });
+  console.log("✓ a worker continues the job of another worker");
+}
+
+await check("a web-standard handler", handler);
+await check("Next.js", POST);
+await check("Hono", (request) => honoApp.fetch(request));
+await checkSignal();
+await checkExpress();
+await checkWorker();

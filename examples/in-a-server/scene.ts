@@ -1,0 +1,28 @@
+// The provider and the tools that all servers here share. A script takes the model's part.
+
+import { z } from "zod";
+import { defineTool, type Tool } from "turnwright";
+import { createMockProvider, type MockProvider, stall, text, toolCall } from "turnwright/testing";
+
+/** Calls the tool and then answers. To "Wait.", it begins an answer that never ends. */
+export const provider: MockProvider = createMockProvider(({ messages }) => {
+  if (messages.at(-1)?.role === "tool") return text("Yes, take a coat.", { chunks: 2 });
+  if (JSON.stringify(messages).includes("Wait.")) return [text("One moment"), stall()];
+  return toolCall("get_forecast", { city: "Oslo" });
+});
+
+/** The calls of the tool. A check may act while one runs. */
+export const forecasts: { count: number; onCall?: () => void } = { count: 0 };
+
+const forecast = defineTool({
+  name: "get_forecast",
+  description: "Weather of the next days",
+  inputSchema: z.object({ city: z.string() }),
+  execute: ({ city }) => {
+    forecasts.count += 1;
+    forecasts.onCall?.();
+    return { city, degrees: 7 };
+  },
+});
+
+export const tools: readonly Tool[] = [forecast];

@@ -1,0 +1,16 @@
+// #region frame
+import type { LoopEvent } from "turnwright";
+
+export const headers = { "content-type": "text/event-stream", "cache-control": "no-store" } as const;
+
+/** Chooses what the client sees. Arguments, results and errors stay on the server. */
+export function toFrame(event: LoopEvent): string | undefined {
+  const { type } = event;
+  if (type === "text-delta") return frame({ type, text: event.text });
+  if (type === "tool-start") return frame({ type, name: event.name });
+  if (type === "run-end") return frame({ type, status: event.status, reason: event.reason.kind });
+  return undefined;
+}
+
+const frame = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+// #endregion frame

@@ -1,0 +1,71 @@
+// Keeps comments and pages in plain English: it refuses phrases that a reader has to read twice, and pages whose sentences are long.
+// `--lengths` prints the average of every page instead.
+
+import { existsSync, readFileSync } from "node:fs";
+import { findFiles } from "./find-files.ts";
+import { findPages } from "./find-pages.ts";
+import { countWords, readCommentProse, readPageProse, type Sentence } from "./read-prose.ts";
+import { reportProblems } from "./report-problems.ts";
+
+interface Phrase {
+  readonly pattern: RegExp;
+  readonly why: string;
+}
+
+/** Patterns are tried on one sentence at a time. */
+const phrases: readonly Phrase[] = [
+  {
+    pattern: /^[*_"(]*(What|Who|Whoever|Whether|Where)\b.*\.[*_")]*$/,
+    why: 'start with the subject, with "If", or with "True if"; only a question may start like this',
+  },
+  { pattern: /(?<!\bthere) is none\b(?! of\b)/i, why: 'write "is not a ..." or "has no ..."' },
+  { pattern: /\bso that nobody\b/i, why: 'say what happens: "so X stays ..."' },
+  { pattern: /\bbehind (it|them|that)\b/i, why: 'write "after" for time, and name the place for space' },
+  {
+    pattern: /\bforeign (code|data|answers?|objects?|tools?)\b/i,
+    why: 'name whose it is: "a provider\'s", "your tool\'s", "untrusted"',
+  },
+  { pattern: /\bstrangers?\b/i, why: 'say who: "other people", "untrusted callers"' },
+  { pattern: /\b(is|are|was|were) told that\b/i, why: 'write "reads that" for a model, "gets" or "is called with" for code' },
+  { pattern: /, for (it|they|there|he|she) [a-z]+/, why: 'write "because"' },
+];
+
+/** Most words of an average sentence, of pages that people read to learn. */
+const mostWords = 18;
+
+const sources = ["src", "test", "examples", "scripts"]
+  .flatMap((folder) => findFiles(folder, ".ts"))
+  .concat(findFiles("bench/src", ".js"));
+const roots = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"].filter((path) => existsSync(path));
+const pages = [...findPages(), ...roots];
+
+function refusePhrases(path: string, sentences: readonly Sentence[]): readonly string[] {
+  return sentences.flatMap(({ line, text }) =>
+    phrases.filter(({ pattern }) => pattern.test(text)).map(({ why }) => `${path}:${line}: ${why}: ${text}`),
+  );
+}
+
+/** The average number of words of a sentence, tables left out. */
+function averageWords(path: string): number {
+  const counts = readPageProse(readFileSync(path, "utf8"))
+    .filter(({ kind }) => kind === "text")
+    .map(({ text }) => countWords(text))
+    .filter((count) => count > 0);
+  return counts.reduce((sum, count) => sum + count, 0) / Math.max(counts.length, 1);
+}
+
+function refuseLongSentences(path: string): readonly string[] {
+  const average = averageWords(path);
+  if (average < mostWords) return [];
+  return [`${path}: the average sentence has ${average.toFixed(1)} words; split sentences until it is under ${mostWords}`];
+}
+
+if (process.argv.includes("--lengths")) {
+  for (const path of pages) console.log(averageWords(path).toFixed(1).padStart(5), path);
+} else {
+  reportProblems([
+    ...sources.flatMap((path) => refusePhrases(path, readCommentProse(readFileSync(path, "utf8")))),
+    ...pages.flatMap((path) => refusePhrases(path, readPageProse(readFileSync(path, "utf8")))),
+    ...pages.filter((path) => path === "README.md" || path.startsWith("docs/guides/")).flatMap(refuseLongSentences),
+  ]);
+}

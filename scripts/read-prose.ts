@@ -1,0 +1,88 @@
+// Reads the prose of pages and of comments, as sentences with the line that each one starts in.
+
+/** A paragraph, a list item, a table cell or a comment. `line` counts from 1. */
+interface Block {
+  readonly kind: "text" | "cell";
+  readonly line: number;
+  readonly text: string;
+}
+
+/** A sentence in one line, with the line of the file that it starts in. */
+export interface Sentence {
+  readonly kind: Block["kind"];
+  readonly line: number;
+  readonly text: string;
+}
+
+const importsMark = "<!-- imports -->";
+
+/** Reads a Markdown page: no code, headings, HTML comments, link targets or generated lists of imports. */
+export function readPageProse(page: string): readonly Sentence[] {
+  let inCode = false;
+  let inImports = false;
+  const lines = page.split("\n").map((line) => {
+    const isFence = /^\s*(```|~~~)/.test(line);
+    if (isFence) inCode = !inCode;
+    const isSkipped = isFence || inCode || inImports || /^#|^\s*<!--|^\s*\|?\s*:?-{3}/.test(line);
+    inImports = line.trim() === importsMark;
+    return isSkipped ? "" : line;
+  });
+  const startsBlock = (line: string): boolean => /^\s*([-*+]|\d+\.)\s|^\s*>/.test(line);
+  const text = toBlocks(
+    lines.map((line) => (line.trimStart().startsWith("|") ? "" : line)),
+    startsBlock,
+  );
+  const cells = lines.flatMap((line, index) =>
+    line.trimStart().startsWith("|")
+      ? line.split("|").map((cell): Block => ({ kind: "cell", line: index + 1, text: cell.trim() }))
+      : [],
+  );
+  return [...text, ...cells].flatMap(toSentences);
+}
+
+/** Reads the comments of a TypeScript file. Markers such as `#region` are left out. */
+export function readCommentProse(source: string): readonly Sentence[] {
+  const lines = source.split("\n").map((line) => {
+    const said = /^\s*(?:\/\/|\/\*\*?|\*(?!\/))\s?(.*?)(?:\*\/)?\s*$/.exec(line)?.[1];
+    const trailing = /[;,{}()[\]]\s+\/\/ (.*)$/.exec(line)?.[1];
+    const text = said ?? trailing ?? "";
+    return /^\s*(#(end)?region|@ts-)/.test(text) ? "" : text;
+  });
+  return toBlocks(lines, (line) => /^\s*([-*]\s|@\w+)/.test(line)).flatMap(toSentences);
+}
+
+/** Joins lines to blocks. An empty line ends a block, and a line that `startsBlock` begins one. */
+function toBlocks(lines: readonly string[], startsBlock: (line: string) => boolean): readonly Block[] {
+  const blocks: { kind: "text"; line: number; text: string }[] = [];
+  let isOpen = false;
+  for (const [index, line] of lines.entries()) {
+    const last = blocks.at(-1);
+    if (line.trim() === "") isOpen = false;
+    else if (isOpen && last !== undefined && !startsBlock(line)) last.text += `\n${line}`;
+    else {
+      blocks.push({ kind: "text", line: index + 1, text: line });
+      isOpen = true;
+    }
+  }
+  return blocks;
+}
+
+function toSentences({ kind, line, text }: Block): readonly Sentence[] {
+  const plain = text
+    .replace(/^\s*(?:[-*+]|\d+\.)\s+|^\s*>\s*/, "")
+    .replace(/`[^`]*`/g, (code) => code.replace(/[.!?]\s/g, "  "))
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1");
+  let from = 0;
+  return plain.split(/(?<=[.!?][*_)"]*)\s+(?=[*_("`[]*[A-Z0-9`])/).map((sentence) => {
+    const at = plain.indexOf(sentence, from);
+    from = at + sentence.length;
+    const offset = plain.slice(0, at).split("\n").length - 1;
+    return { kind, line: line + offset, text: sentence.replace(/\s+/g, " ").trim() };
+  });
+}
+
+/** Counts words. A piece of code is one word; signs alone are none. */
+export function countWords(sentence: string): number {
+  const words = sentence.replace(/`[^`]*`/g, "code").split(/\s+/);
+  return words.filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+}
