@@ -163,7 +163,7 @@ async function checkSlowTab(tools: readonly Tool[]): Promise<void> {
   console.log("✓ a model is held back by a tab that does not read");
 }
 
-/** A tool that works until it is told that it has finished. */
+/** A tool that works until the check lets it finish. */
 function createDigging(): { readonly tool: Tool; finish(): void } {
   let finish = (): void => {};
   const finished = new Promise<string>((resolve) => {

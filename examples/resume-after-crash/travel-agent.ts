@@ -53,7 +53,7 @@ export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
   return [book("flight"), book("hotel"), charge, find];
 }
 
-/** Stands in for a model. It is told that a charge may have been made, and looks before it tries again. */
+/** Stands in for a model. It reads that a charge may have been made, and looks before it tries again. */
 export function createModel(): Provider {
   return createMockProvider((request) => (isUnsure(request) ? toolCall("find_charges") : turns[iterationOf(request)]));
 }

@@ -151,8 +151,7 @@ interface McpCallTarget {
 }
 
 /**
- * Calls a tool on its server. Progress of the server becomes progress of the call. When the call's signal fires, the server is
- * told that the call is cancelled. Rejects if there is no result: the server is gone, returns an error, or its result does not
+ * Calls a tool on its server. Progress of the server becomes progress of the call. When the call's signal fires, the server gets a notification that the call is cancelled. Rejects if there is no result: the server is gone, returns an error, or its result does not
  * fit.
  */
 export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {

@@ -181,7 +181,7 @@ describe("what only specification v4 has", () => {
     let beats = 0;
     const call = { ...createCall(), heartbeat: () => (beats += 1) };
     for await (const chunk of aiSdkModel({ model }).stream(ask("Hi"), call)) expect(chunk.type).toBe("finish");
-    // The last part too, for it says no tokens.
+    // The last part too, because it reports no tokens.
     expect(beats).toBe(3);
   });
 });

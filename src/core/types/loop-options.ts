@@ -187,7 +187,7 @@ export interface LoopOptions<Output = unknown> {
    * another request. No effect on a run that is not recorded.
    */
   readonly resume?: "retry-last" | undefined;
-  /** Decisions about calls that wait for one, by the `id` of each call in `reason.calls`. Needs `policies.approve`. */
+  /** Decisions about calls that wait for one, by the `id` of each call in `reason.calls`. */
   readonly decisions?: { readonly [id: string]: ApprovalDecision } | undefined;
   /** Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
