@@ -82,7 +82,7 @@ export const own = {
   iterationStatus: "turnwright.iteration.status",
   pendingCalls: "turnwright.reason.pending_calls",
   reason: "turnwright.run.reason",
-  replayedIterations: "turnwright.run.replayed_passes",
+  replayedIterations: "turnwright.run.replayed_iterations",
   restartSuffix: "turnwright.restart.suffix",
   resumed: "turnwright.run.resumed",
   runId: "turnwright.run.id",

@@ -139,7 +139,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
     const decisions = { call_i1_0: { kind: "approve" } } as const;
     const provider = createMockProvider([text("Paid.")]);
     const resumed = trace([], { tools, policies, journal, decisions, provider });
-    const after = await treeOf(resumed, [...endings, "turnwright.run.resumed", "turnwright.run.replayed_passes"]);
+    const after = await treeOf(resumed, [...endings, "turnwright.run.resumed", "turnwright.run.replayed_iterations"]);
     expect(`${before}resumed${after}`).toMatchInlineSnapshot(`
       "
       invoke_agent bot turnwright.run.status="suspended" turnwright.run.reason="approval-required"
@@ -150,7 +150,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
         execute_tool look turnwright.tool.outcome="completed"
         chat mock-model turnwright.iteration.status="tool-calls"
       resumed
-      invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered" turnwright.run.resumed=true turnwright.run.replayed_passes=2
+      invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered" turnwright.run.resumed=true turnwright.run.replayed_iterations=2
         - turnwright.approval_decided
         execute_tool pay turnwright.tool.outcome="completed"
         chat mock-model turnwright.iteration.status="completed"

@@ -8,7 +8,7 @@ import { question, settle, trace, treeOf } from "./trace.ts";
 
 describe("a run inside a call that is resumed", () => {
   const approve: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
-  const shown = ["turnwright.run.resumed", "turnwright.run.replayed_passes"];
+  const shown = ["turnwright.run.resumed", "turnwright.run.replayed_iterations"];
   const agentOf = (policies: LoopOptions["policies"], turns: MockScript): Tool =>
     defineAgentTool({
       name: "agent",
@@ -30,7 +30,7 @@ describe("a run inside a call that is resumed", () => {
     const decisions = { call_i0_1: { kind: "approve" } } as const;
     const resumed = trace([], { ...more, decisions, provider: createMockProvider([text("Paid.")]) });
     expect(await treeOf(resumed, shown)).toBe(`
-invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_passes=1
+invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=1
   - turnwright.approval_decided
   execute_tool pay
   chat mock-model
@@ -63,9 +63,9 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_passes=1
       provider: createMockProvider([text("Outer.")]),
     });
     expect(await treeOf(resumed, shown)).toBe(`
-invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_passes=1
-  invoke_agent middle turnwright.run.resumed=true turnwright.run.replayed_passes=1
-    invoke_agent agent turnwright.run.resumed=true turnwright.run.replayed_passes=2
+invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=1
+  invoke_agent middle turnwright.run.resumed=true turnwright.run.replayed_iterations=1
+    invoke_agent agent turnwright.run.resumed=true turnwright.run.replayed_iterations=2
       - turnwright.approval_decided
       execute_tool pay
       chat mock-model
