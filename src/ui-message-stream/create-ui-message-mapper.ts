@@ -5,7 +5,7 @@ import { ApprovalParts } from "./approval-parts.ts";
 import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { NestedProgress } from "./nested-progress.ts";
-import { ToolParts } from "./tool-parts.ts";
+import { isDeferred, ToolParts } from "./tool-parts.ts";
 import type { UICost, UIMessageChunk, UISteeringPart, UIVersion } from "./ui-message-chunk.ts";
 import { checkMessageOptions, type UIMessageOptions } from "./ui-message-options.ts";
 
@@ -58,7 +58,7 @@ class MessageMapper implements UIMessageMapper {
     "tool-args-delta": (event) => this.#tools.addDelta(event.callId, event),
     "tool-args-end": (event) => {
       const part = this.#tools.add(event.callId, event);
-      if (event.problem === undefined) this.#tools.show(part, event.name);
+      if (!part.isUnreadable) this.#tools.show(part, event.name);
     },
     "tool-start": ({ callId, name, args }) => {
       this.#writer.release();
@@ -164,8 +164,10 @@ class MessageMapper implements UIMessageMapper {
 
   /** Notes a call that the page has already, so that its live events find it. */
   #noteRecalled(event: LoopEvent): void {
-    if (event.type === "tool-args-end") this.#tools.add(event.callId, event, event.problem === undefined);
-    if (event.type === "tool-end" && this.#tools.find(event.callId) !== undefined) this.#nested.delete(event.callId);
+    if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);
+    if (event.type !== "tool-end") return;
+    this.#nested.delete(event.callId);
+    if (!isDeferred(event)) this.#tools.add(event.callId, event).state = "ended";
   }
 
   #beginStep(iteration: number): void {

@@ -13,16 +13,22 @@ export interface ToolPart {
   /** "new" until the page has a part of it. */
   state: "new" | "streaming" | "ready" | "ended";
   args: Json;
-  /** The step that it began in. */
-  readonly step: number;
+  /** True if its arguments are not JSON, or cut off. */
+  isUnreadable: boolean;
+  /** True if it is a call of a run inside a call. */
+  readonly isNested: boolean;
+  /** The step that it began in. Only there, the page can still change its arguments. */
+  step: number;
   /** Set if its first chunk was held back. */
-  readonly hold: Hold | undefined;
+  hold: Hold | undefined;
 }
 
 /** What makes a call: the fields of all its events. */
 export interface CallFacts {
   readonly name: string;
   readonly args?: Json | undefined;
+  readonly problem?: string | undefined;
+  readonly path?: readonly string[] | undefined;
 }
 
 /** Keeps the calls by key: the path of ids, joined by "/". */
@@ -61,15 +67,21 @@ export class ToolParts {
   }
 
   /** Returns the part of a call, and makes it if there is none. `isShown` says that the page has it from an earlier stream. */
-  add(key: string, { name, args }: CallFacts, isShown = false): ToolPart {
+  add(key: string, { name, args, problem, path }: CallFacts, isShown = false): ToolPart {
     const known = this.#parts.get(key);
-    if (known !== undefined) {
-      if (args !== undefined) known.args = args;
-      return known;
-    }
-    const state = isShown ? "ready" : "new";
-    const part: ToolPart = { id: this.toId(key), name, state, args: args ?? {}, step: this.step, hold: this.#writer.hold };
-    this.#parts.set(key, part);
+    const part: ToolPart = known ?? {
+      id: this.toId(key),
+      name,
+      state: isShown ? "ready" : "new",
+      args: {},
+      isUnreadable: false,
+      isNested: path !== undefined,
+      step: this.step,
+      hold: this.#writer.hold,
+    };
+    if (known === undefined) this.#parts.set(key, part);
+    if (args !== undefined) part.args = args;
+    if (problem !== undefined) part.isUnreadable = true;
     return part;
   }
 
@@ -81,7 +93,7 @@ export class ToolParts {
   addDelta(key: string, { name, text }: LoopEvents["tool-args-delta"]): void {
     const part = this.add(key, { name });
     if (part.state === "new") {
-      part.state = "streaming";
+      this.#begin(part, "streaming");
       this.#writer.write({ type: "tool-input-start", toolCallId: part.id, toolName: name });
     }
     if (part.state === "streaming")
@@ -90,12 +102,25 @@ export class ToolParts {
 
   /** Shows the complete arguments, once. */
   show(part: ToolPart, name: string = part.name): void {
-    if (part.state !== "new" && part.state !== "streaming") return;
-    const isNew = part.state === "new";
-    part.state = "ready";
     const chunk = { type: "tool-input-available", toolCallId: part.id, toolName: name, input: part.args } as const;
-    if (isNew) this.#writer.write(chunk);
-    else this.#writer.writeBeside(chunk);
+    if (part.state === "new") {
+      this.#begin(part, "ready");
+      this.#writer.write(chunk);
+    } else if (part.state === "streaming") {
+      if (this.#isOpen(part)) this.#writer.writeBeside(chunk);
+      part.state = "ready";
+    }
+  }
+
+  #begin(part: ToolPart, state: "streaming" | "ready" | "ended"): void {
+    part.state = state;
+    part.step = this.step;
+    part.hold = this.#writer.hold;
+  }
+
+  /** True if the page shows the arguments as they come in, and can still change them. */
+  #isOpen({ state, step }: ToolPart): boolean {
+    return state === "streaming" && step === this.step;
   }
 
   /** Shows what a running call has so far. */
@@ -108,11 +133,13 @@ export class ToolParts {
 
   /** Shows the outcome of a call. */
   end(part: ToolPart, { name, outcome, result }: Pick<LoopEvents["tool-end"], "name" | "outcome" | "result">): void {
-    // The call waits for a result from outside, and has another end later.
-    if ((outcome as string) === "deferred" || part.state === "ended") return;
-    const isUnreadable = outcome === "malformed" || outcome === "truncated";
-    if (!isUnreadable) this.show(part, name);
-    const { state, args } = part;
+    if (isDeferred({ outcome }) || part.state === "ended") return;
+    // A call that started early may have run before its message was cut off.
+    if (!part.isUnreadable || outcome === "completed" || outcome === "denied") this.show(part, name);
+    const { args } = part;
+    const isNew = part.state === "new";
+    const hasBegun = part.state === "ready" || !(isNew || this.#isOpen(part));
+    if (isNew) this.#begin(part, "ended");
     part.state = "ended";
     part.args = null;
     const toolCallId = part.id;
@@ -123,15 +150,15 @@ export class ToolParts {
     } else {
       const errorText = toFailureText({ kind: "tool", toolName: name, outcome, result }, this.#options);
       const executed = { toolCallId, errorText, providerExecuted: true } as const;
-      if (state === "ready") this.#writer.writeBeside({ type: "tool-output-error", ...executed });
+      if (hasBegun) this.#writer.writeBeside({ type: "tool-output-error", ...executed });
       else this.#writer.write({ type: "tool-input-error", toolName: name, input: args, ...executed });
     }
   }
 
   /** Ends all calls that are open. Their events say nothing more. */
   endAll(): void {
-    for (const [key, part] of this.#parts) {
-      if (part.state === "new" || key.includes("/")) continue;
+    for (const part of this.#parts.values()) {
+      if (part.state === "new" && part.isNested) continue;
       this.end(part, { name: part.name, outcome: "not-run", result: null });
     }
   }
@@ -146,6 +173,11 @@ export class ToolParts {
       this.#discarded.add(key);
     }
   }
+}
+
+/** True for a call that waits for a result from outside. It has another end later. */
+export function isDeferred({ outcome }: { readonly outcome: string }): boolean {
+  return outcome === "deferred";
 }
 
 /** Returns plain data, and a text in place of what cannot be sent. */
