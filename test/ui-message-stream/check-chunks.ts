@@ -21,21 +21,30 @@ export function checkPairs(chunks: readonly UIMessageChunk[]): void {
   const used = new Set<string>();
   for (const chunk of chunks) {
     const { type } = chunk;
-    if (type === "start-step") {
-      expect(open).toEqual(new Set());
-      open.add("step");
-    } else if (type === "finish-step") {
-      expect(open).toEqual(new Set(["step"]));
-      open.delete("step");
-    } else if (type === "reset-step") {
-      for (const name of open) if (name !== "step") open.delete(name);
-      used.clear();
-    } else if (type === "text-start" || type === "reasoning-start") {
-      expect(used).not.toContain(chunk.id);
-      used.add(chunk.id);
-      open.add(chunk.id);
-    } else if (type === "text-delta" || type === "reasoning-delta") expect(open).toContain(chunk.id);
-    else if (type === "text-end" || type === "reasoning-end") expect(open.delete(chunk.id)).toBe(true);
+    if (type.endsWith("-step")) checkStep(type, open, used);
+    else if ("id" in chunk && /^(text|reasoning)-/.test(type)) checkText(chunk, open, used);
   }
   expect(open).toEqual(new Set());
+}
+
+type Names = Set<string>;
+
+function checkStep(type: string, open: Names, used: Names): void {
+  if (type === "reset-step") {
+    for (const name of open) if (name !== "step") open.delete(name);
+    used.clear();
+    return;
+  }
+  expect(open).toEqual(new Set(type === "start-step" ? [] : ["step"]));
+  if (type === "start-step") open.add("step");
+  else open.delete("step");
+}
+
+function checkText({ type, id }: { readonly type: string; readonly id: string }, open: Names, used: Names): void {
+  if (type.endsWith("-start")) {
+    expect(used).not.toContain(id);
+    used.add(id);
+    open.add(id);
+  } else if (type.endsWith("-delta")) expect(open).toContain(id);
+  else expect(open.delete(id)).toBe(true);
 }
