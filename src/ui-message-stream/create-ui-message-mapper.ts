@@ -66,6 +66,7 @@ class MessageMapper implements UIMessageMapper {
     },
     "tool-progress": ({ callId, name, data }) => this.#showProgress(callId, name, data),
     "tool-end": (event) => {
+      if (event.outcome === "interrupted" && this.#nested.get(event.callId)?.isSuspended === true) return;
       this.#nested.delete(event.callId);
       this.#tools.end(this.#tools.add(event.callId, event), event);
     },

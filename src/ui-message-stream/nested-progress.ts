@@ -29,6 +29,11 @@ export class NestedProgress {
     return this.#runs.size > 0;
   }
 
+  /** True if a run waits. Its call ends as interrupted then, and goes on when the run is resumed. */
+  get isSuspended(): boolean {
+    return [...this.#runs.values()].some(({ status }) => status === "suspended");
+  }
+
   /** Notes what the tool itself reported. */
   setProgress(data: unknown): void {
     try {

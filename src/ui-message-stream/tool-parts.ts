@@ -135,24 +135,25 @@ export class ToolParts {
   end(part: ToolPart, { name, outcome, result }: Pick<LoopEvents["tool-end"], "name" | "outcome" | "result">): void {
     if (isDeferred({ outcome }) || part.state === "ended") return;
     // A call that started early may have run before its message was cut off.
-    if (!part.isUnreadable || outcome === "completed" || outcome === "denied") this.show(part, name);
-    const { args } = part;
-    const isNew = part.state === "new";
-    const hasBegun = part.state === "ready" || !(isNew || this.#isOpen(part));
-    if (isNew) this.#begin(part, "ended");
-    part.state = "ended";
-    part.args = null;
+    const isShowable = !part.isUnreadable || outcome === "completed" || outcome === "denied";
+    if (isShowable) this.show(part, name);
     const toolCallId = part.id;
     if (outcome === "completed") {
       this.#writer.writeBeside({ type: "tool-output-available", toolCallId, output: result, providerExecuted: true });
     } else if (outcome === "denied" && this.#options.version !== 5) {
       this.#writer.writeBeside({ type: "tool-output-denied", toolCallId });
-    } else {
-      const errorText = toFailureText({ kind: "tool", toolName: name, outcome, result }, this.#options);
-      const executed = { toolCallId, errorText, providerExecuted: true } as const;
-      if (hasBegun) this.#writer.writeBeside({ type: "tool-output-error", ...executed });
-      else this.#writer.write({ type: "tool-input-error", toolName: name, input: args, ...executed });
-    }
+    } else this.#fail(part, name, toFailureText({ kind: "tool", toolName: name, outcome, result }, this.#options));
+    part.state = "ended";
+    part.args = null;
+  }
+
+  #fail(part: ToolPart, toolName: string, errorText: string): void {
+    const executed = { toolCallId: part.id, errorText, providerExecuted: true } as const;
+    const isPartial = part.state === "new" || this.#isOpen(part);
+    // In a later step, `tool-input-error` would make a second part.
+    if (!isPartial) return this.#writer.writeBeside({ type: "tool-output-error", ...executed });
+    if (part.state === "new") this.#begin(part, "ended");
+    this.#writer.write({ type: "tool-input-error", toolName, input: part.args, ...executed });
   }
 
   /** Ends all calls that are open. Their events say nothing more. */
