@@ -95,7 +95,15 @@ export type {
 } from "./types/common.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
 export type { Json } from "./types/json.ts";
-export type { CallSummary, LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent, TriggerMatch } from "./types/loop-event.ts";
+export type {
+  CallSummary,
+  LoopEmitter,
+  LoopEvent,
+  LoopEvents,
+  LoopEventType,
+  ResultEvent,
+  TriggerMatch,
+} from "./types/loop-event.ts";
 export type { LoopLimits, LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
 export type { LoopResult } from "./types/loop-result.ts";
 export type {

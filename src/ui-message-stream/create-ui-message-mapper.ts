@@ -160,7 +160,7 @@ class MessageMapper implements UIMessageMapper {
     this.#ending = undefined;
     this.#skipsRecalled = true;
     this.#cost = { streams: 0, usage: noUsage, costUSD: 0 };
-    if (reason.kind === "approval-required") this.#approvals.expect(reason.calls);
+    if ("calls" in reason) this.#approvals.expect(reason.calls);
   }
 
   /** Notes a call that the page has already, so that its live events find it. */
@@ -240,7 +240,7 @@ class MessageMapper implements UIMessageMapper {
       const part = this.#tools.find(callId);
       if (part !== undefined) this.#tools.showProgress(part, progress.toOutput(), false);
     }
-    if (reason.kind === "approval-required") for (const call of reason.calls) this.#approvals.request(call);
+    if ("calls" in reason) for (const call of reason.calls) this.#approvals.request(call);
   }
 }
 
