@@ -109,6 +109,20 @@ it("readUIChatRequest: reads a web request, a request of node:http and a text, a
   await new Promise((resolve) => server.close(resolve));
 });
 
+it("readUIChatRequest: reads no further than the limit", async () => {
+  let pieces = 0;
+  const endless = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      pieces += 1;
+      controller.enqueue(new Uint8Array(1_000));
+    },
+  });
+  const init = { method: "POST", body: endless, headers: { "content-type": "application/json" }, duplex: "half" };
+  const reading = readUIChatRequest(new Request("http://localhost", init), { maxBytes: 5_000 });
+  await expect(reading).rejects.toMatchObject({ status: 413 });
+  expect(pieces).toBeLessThan(10);
+});
+
 it("readUIChatRequest: an error of the body names the problem and never the content", async () => {
   const error: unknown = await readUIChatRequest('{"id":"secret",').catch((error: unknown) => error);
   expect(error).toBeInstanceOf(UIRequestError);
