@@ -104,7 +104,16 @@ export type {
   ResultEvent,
   TriggerMatch,
 } from "./types/loop-event.ts";
-export type { LoopLimits, LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
+export type {
+  LoopControl,
+  LoopLimits,
+  LoopOptions,
+  NestedLoopOptions,
+  StopRequest,
+  Tool,
+  ToolContext,
+  ToolRegistry,
+} from "./types/loop-options.ts";
 export type { LoopResult } from "./types/loop-result.ts";
 export type {
   AssistantMessage,
