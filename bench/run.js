@@ -27,6 +27,7 @@ const workloads = [
   "growth",
   "replay",
   "deltas",
+  "ui-messages",
   "parallel",
   "cold-import",
   "first-runs",

@@ -42,6 +42,7 @@ const snippets = [
   () => import("./throwing.ts"),
   () => import("./tools.ts"),
   () => import("./tracing.ts"),
+  () => import("./ui-messages.ts"),
 ];
 
 for (const run of snippets) await run();

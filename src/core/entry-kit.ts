@@ -95,8 +95,25 @@ export type {
 } from "./types/common.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
 export type { Json } from "./types/json.ts";
-export type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent, TriggerMatch } from "./types/loop-event.ts";
-export type { LoopLimits, LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
+export type {
+  CallSummary,
+  LoopEmitter,
+  LoopEvent,
+  LoopEvents,
+  LoopEventType,
+  ResultEvent,
+  TriggerMatch,
+} from "./types/loop-event.ts";
+export type {
+  LoopControl,
+  LoopLimits,
+  LoopOptions,
+  NestedLoopOptions,
+  StopRequest,
+  Tool,
+  ToolContext,
+  ToolRegistry,
+} from "./types/loop-options.ts";
 export type { LoopResult } from "./types/loop-result.ts";
 export type {
   AssistantMessage,
@@ -107,7 +124,7 @@ export type {
   ToolResultPart,
   UserMessage,
 } from "./types/message.ts";
-export type { DeliberateGate, ResultCacher, ResultStore, StoredResult } from "./types/policies.ts";
+export type { ApprovalDecision, DeliberateGate, ResultCacher, ResultStore, StoredResult } from "./types/policies.ts";
 export type {
   AttemptSpending,
   FinishReason,
@@ -120,7 +137,7 @@ export type {
   StreamResult,
 } from "./types/provider.ts";
 export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
-export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome } from "./types/tool-outcome.ts";
+export type { NestedSpending, PendingApproval, ShownTool, ToolCall, ToolChange, ToolOutcome } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever } from "./utils/guards.ts";
 export { longestTimerMs, systemClock } from "./cancellation/deadline.ts";

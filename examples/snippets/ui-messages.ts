@@ -1,0 +1,106 @@
+// A chat for `useChat`: the answer of the server, and what its page does.
+
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { useChat } from "@ai-sdk/react";
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
+import { defineTool, memoryJournal, streamToolLoop, type Journal, type Message } from "turnwright";
+import {
+  isUIRequestError,
+  pipeUIMessageStream,
+  readUIChatRequest,
+  toUIMessageStreamResponse,
+} from "turnwright/ui-message-stream";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+
+const payments: number[] = [];
+const tools = [
+  defineTool({
+    name: "pay",
+    description: "Pays an amount",
+    inputSchema: z.object({ amount: z.number() }),
+    needsApproval: true,
+    execute: ({ amount }) => payments.push(amount),
+  }),
+];
+const turns = [[text("I pay."), toolCall("pay", { amount: 20 })], text("Paid.")];
+const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
+
+// #region answer
+interface Chat {
+  history: readonly Message[];
+  /** The last run: it goes on when somebody has decided. */
+  run?: { readonly runId: string; readonly journal: Journal; readonly messages: readonly Message[] };
+}
+const chats = new Map<string, Chat>();
+
+async function answer(request: Request): Promise<Response> {
+  const { id, message, decisions, continues } = await readUIChatRequest(request); // check here that the user may use this chat
+  const chat = chats.get(id) ?? { history: [] };
+  chats.set(id, chat);
+  if (message !== undefined)
+    chat.run = { runId: `${id}/${chat.history.length}`, journal: memoryJournal(), messages: [...chat.history, message] };
+  // A page in another tab may be behind.
+  if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
+    return new Response("Nothing waits here.", { status: 409 });
+  const stream = streamToolLoop({ provider, tools, ...chat.run, decisions });
+  void stream.result.then(({ messages }) => (chat.history = messages));
+  return toUIMessageStreamResponse(stream, { version: 7, from: message === undefined ? "live" : "start" });
+}
+// #endregion answer
+
+// #region page
+function usePayments() {
+  const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
+  const approve = (id: string) => chat.addToolApprovalResponse({ id, approved: true });
+  const deny = (id: string) => chat.addToolApprovalResponse({ id, approved: false, reason: "Too much." });
+  // The format has no edits: they come in a field of their own, by the same id.
+  const edit = (id: string, args: object) =>
+    chat.sendMessage(undefined, { body: { decisions: { [id]: { kind: "modify", args } } } });
+  return { ...chat, approve, deny, edit };
+}
+// #endregion page
+assert.equal(typeof usePayments, "function");
+
+const post = (body: object) =>
+  new Request("http://localhost/api/chat", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+const user = { id: "u", role: "user", parts: [{ type: "text", text: "Pay the bill." }] };
+const first = await (await answer(post({ id: "chat", messages: [user] }))).text();
+assert.match(first, /"tool-approval-request","approvalId":"chat\/0:call_i0_0"/);
+const approval = { id: "chat/0:call_i0_0", approved: true };
+const parts = [{ type: "tool-pay", toolCallId: "chat/0:call_i0_0", state: "approval-responded", approval }];
+const second = await (await answer(post({ id: "chat", messages: [user, { id: "chat/0", role: "assistant", parts }] }))).text();
+assert.doesNotMatch(second, /I pay/);
+assert.match(second, /"delta":"Paid\."/);
+assert.deepEqual(payments, [20]);
+
+{
+  const messages: readonly Message[] = [];
+  // #region pipe
+  async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    try {
+      const { message } = await readUIChatRequest(req, { maxBytes: 200_000, allowedMediaTypes: ["image/*"], maxFiles: 3 });
+      if (message === undefined) throw new Error("This chat has no approvals.");
+      await pipeUIMessageStream(streamToolLoop({ provider, messages: [...messages, message] }), res, { keepAliveMs: 10_000 });
+    } catch (error) {
+      if (!isUIRequestError(error)) throw error;
+      res.writeHead(error.status).end(error.message); // 400, 413 or 415
+    }
+  }
+  // #endregion pipe
+  const server = createServer((req, res) => void handle(req, res));
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const init = { method: "POST", headers: { "content-type": "application/json" } };
+  const response = await fetch(url, { ...init, body: JSON.stringify({ id: "chat", messages: [user] }) });
+  assert.match(await response.text(), /"delta":"I pay\."/);
+  assert.equal((await fetch(url, { ...init, body: "{" })).status, 400);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}

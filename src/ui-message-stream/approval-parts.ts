@@ -1,0 +1,104 @@
+// Calls that wait for the page: for a decision, or for a result.
+
+import type { LoopEvents, PendingApproval } from "../core/entry-kit.ts";
+import type { MessageWriter } from "./message-writer.ts";
+import type { ToolPart, ToolParts } from "./tool-parts.ts";
+import type { UIVersion } from "./ui-message-chunk.ts";
+
+type Decided = LoopEvents["approval-decided"];
+
+/** The target that approvals write to. */
+export interface ApprovalTargets {
+  readonly writer: MessageWriter;
+  readonly tools: ToolParts;
+  readonly version: UIVersion;
+}
+
+/** Shows which calls wait for a decision, and what was decided. */
+export class ApprovalParts {
+  readonly #writer: MessageWriter;
+  readonly #tools: ToolParts;
+  readonly #version: UIVersion;
+  /** Calls that the policy was called for in this execution. A decision about any other call comes from a person. */
+  readonly #asked = new Set<string>();
+  /** Ids of the questions of calls that have waited, by call. */
+  readonly #waiting = new Map<string, string>();
+
+  constructor({ writer, tools, version }: ApprovalTargets) {
+    this.#writer = writer;
+    this.#tools = tools;
+    this.#version = version;
+  }
+
+  noteAsked(key: string): void {
+    this.#asked.add(key);
+  }
+
+  /** Notes calls that waited when the run was suspended, because it goes on in the same stream. */
+  expect(calls: readonly PendingApproval[]): void {
+    this.#asked.clear();
+    for (const call of calls) this.#waiting.set(toKey(call), call.id);
+  }
+
+  /** Shows that a call waits. `waitsFor` says for what: a decision, or a result that the page adds. */
+  request(call: PendingApproval & { readonly waitsFor?: string }): void {
+    const part = this.#tools.add(toKey(call), call);
+    this.#tools.show(part, call.name);
+    if (call.waitsFor !== "result") this.#ask(part, call.id);
+  }
+
+  /** Shows the decision about a call of the run. */
+  decide(key: string, decided: Decided): void {
+    const part = this.#tools.find(key);
+    if (part !== undefined && part.state !== "new") this.#show(part, key, decided);
+    this.#settle(key);
+  }
+
+  /** Shows the decision about a call of a run inside a call. It has a part only if it has waited. */
+  decideNested(key: string, decided: Decided): void {
+    const part = this.#tools.find(key);
+    if (part !== undefined && this.#hasWaited(key, decided)) {
+      this.#tools.show(part, decided.name);
+      this.#show(part, key, decided);
+    }
+    this.#settle(key);
+  }
+
+  #settle(key: string): void {
+    this.#asked.delete(key);
+    this.#waiting.delete(key);
+  }
+
+  #hasWaited(key: string, { replayed }: Decided): boolean {
+    return this.#waiting.has(key) || (replayed !== true && !this.#asked.has(key));
+  }
+
+  #show(part: ToolPart, key: string, { decision, reason, name, replayed, ...event }: Decided): void {
+    const hasWaited = this.#hasWaited(key, { decision, reason, name, replayed, ...event });
+    if (!hasWaited && decision !== "deny") return;
+    const approvalId = this.#tools.toId(this.#waiting.get(key) ?? key);
+    if (this.#version === 5 && hasWaited) {
+      const data = { approvalId, toolCallId: part.id, toolName: name, input: part.args, decision };
+      this.#writer.writeBeside({ type: "data-approval", id: approvalId, data });
+    }
+    if (this.#version !== 7 || decision === "failed") return;
+    this.#ask(part, this.#waiting.get(key) ?? key, hasWaited ? {} : { isAutomatic: true });
+    const approved = decision !== "deny";
+    this.#writer.writeBeside({ type: "tool-approval-response", approvalId, approved, ...(reason !== undefined && { reason }) });
+  }
+
+  #ask({ id: toolCallId, name, args }: ToolPart, question: string, more: { readonly isAutomatic?: true } = {}): void {
+    const approvalId = this.#tools.toId(question);
+    if (this.#version !== 5) this.#writer.writeBeside({ type: "tool-approval-request", approvalId, toolCallId, ...more });
+    else {
+      const data = { approvalId, toolCallId, toolName: name, input: args };
+      this.#writer.write({ type: "data-approval", id: approvalId, data });
+    }
+  }
+}
+
+/** Returns the key of a call: its `id` without the number of the question. */
+function toKey({ id, callId }: PendingApproval): string {
+  const bare = id.replace(/#\d+$/, "");
+  return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
+}

@@ -1,0 +1,257 @@
+// Turns the events of a run into the chunks of one message.
+
+import { addUsage, type LoopEvent, type LoopEvents, type LoopEventType, locateMedia, noUsage } from "../core/entry-kit.ts";
+import { ApprovalParts } from "./approval-parts.ts";
+import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
+import { MessageWriter } from "./message-writer.ts";
+import { NestedProgress } from "./nested-progress.ts";
+import { isDeferred, ToolParts } from "./tool-parts.ts";
+import type { UICost, UIMessageChunk, UISteeringPart, UIVersion } from "./ui-message-chunk.ts";
+import { checkMessageOptions, type UIMessageOptions } from "./ui-message-options.ts";
+
+/** An event of `streamToolLoop`, or of a hosted run. */
+export type UIEventItem = LoopEvent | { readonly id: string; readonly event: LoopEvent };
+
+/** Turns events into chunks, one event at a time. */
+export interface UIMessageMapper {
+  /** Returns the chunks of an event, in order. */
+  map(item: UIEventItem): readonly UIMessageChunk[];
+  /** Returns the chunks that end the message. Called once, after the last event, or with the error that the source threw. */
+  end(failure?: { readonly error: unknown }): readonly UIMessageChunk[];
+}
+
+/**
+ * Makes the mapping behind `toUIMessageStream`, for transports of your own, such as a WebSocket. Throws LoopError "invalid-option"
+ * or "unknown-option" if an option is invalid.
+ *
+ * @example
+ * const mapper = createUIMessageMapper({ version: 7 });
+ * for await (const event of events) for (const chunk of mapper.map(event)) socket.send(JSON.stringify(chunk));
+ * for (const chunk of mapper.end()) socket.send(JSON.stringify(chunk));
+ */
+export function createUIMessageMapper(options: UIMessageOptions = {}): UIMessageMapper {
+  checkMessageOptions(options);
+  return new MessageMapper(options);
+}
+
+type Handlers = { readonly [Type in LoopEventType]?: (event: LoopEvents[Type]) => void };
+
+class MessageMapper implements UIMessageMapper {
+  readonly #options: UIMessageOptions;
+  readonly #version: UIVersion;
+  readonly #writer: MessageWriter;
+  readonly #tools: ToolParts;
+  readonly #approvals: ApprovalParts;
+  readonly #nested = new Map<string, NestedProgress>();
+  #isStarted = false;
+  /** True if recalled events are on the page already. */
+  #skipsRecalled: boolean;
+  /** The end of the run. It is sent once nothing follows, because a resumed run goes on after it. */
+  #ending: LoopEvents["run-end"] | undefined;
+  #cost: UICost = { streams: 0, usage: noUsage, costUSD: 0 };
+  #steered = 0;
+  readonly #handlers: Handlers = {
+    "iteration-start": ({ iteration }) => this.#beginStep(iteration),
+    "reasoning-delta": (event) => {
+      if (this.#options.sendReasoning !== false) this.#addText("reasoning", event);
+    },
+    "tool-args-delta": (event) => this.#tools.addDelta(event.callId, event),
+    "tool-args-end": (event) => {
+      const part = this.#tools.add(event.callId, event);
+      if (!part.isUnreadable) this.#tools.show(part, event.name);
+    },
+    "tool-start": ({ callId, name, args }) => {
+      this.#writer.release();
+      this.#tools.add(callId, { name, args });
+    },
+    "tool-progress": ({ callId, name, data }) => this.#showProgress(callId, name, data),
+    "tool-end": (event) => {
+      if (event.outcome === "interrupted" && this.#nested.get(event.callId)?.isSuspended === true) return;
+      this.#nested.delete(event.callId);
+      this.#tools.end(this.#tools.add(event.callId, event), event);
+    },
+    "approval-asked": ({ callId }) => {
+      this.#writer.release();
+      this.#approvals.noteAsked(callId);
+    },
+    "approval-decided": (event) => {
+      this.#writer.release();
+      this.#approvals.decide(event.callId, event);
+    },
+    "attempt-discarded": () => {
+      this.#writer.discard();
+      this.#tools.discard(this.#version === 7);
+    },
+    notice: ({ kind }) => this.#writer.writeBeside({ type: "data-notice", transient: true, data: { kind } }),
+    masked: ({ calls, tokensBefore, tokensAfter }) => {
+      const toolCallIds = calls.map((callId) => this.#tools.toId(callId));
+      this.#writer.writeBeside({ type: "data-masked", transient: true, data: { toolCallIds, tokensBefore, tokensAfter } });
+    },
+    "iteration-end": () => {
+      this.#writer.release();
+      this.#writer.endText();
+      this.#writer.writeBeside({ type: "data-cost", transient: true, data: this.#cost });
+    },
+    steered: (event) => this.#addSteering(event),
+  };
+
+  constructor(options: UIMessageOptions) {
+    const { version = 6, from } = options;
+    this.#options = options;
+    this.#version = version;
+    this.#writer = new MessageWriter(version);
+    this.#tools = new ToolParts(this.#writer, options);
+    this.#approvals = new ApprovalParts({ writer: this.#writer, tools: this.#tools, version });
+    this.#skipsRecalled = from === "live";
+  }
+
+  map(item: UIEventItem): readonly UIMessageChunk[] {
+    const event = "type" in item ? item : item.event;
+    if (event.path !== undefined) {
+      if (this.#isStarted) this.#mapNested(event, event.path);
+    } else if (event.type === "text-delta" && this.#isLive(event)) {
+      this.#addText("text", event);
+    } else this.#mapOwn(event);
+    return this.#writer.take();
+  }
+
+  end(failure?: { readonly error: unknown }): readonly UIMessageChunk[] {
+    const ending = this.#ending;
+    this.#ending = undefined;
+    if (!this.#isStarted && failure === undefined) return [];
+    if (ending !== undefined && failure === undefined) this.#close(ending);
+    this.#writer.endStep();
+    const last =
+      ending === undefined || failure !== undefined
+        ? toBrokenChunks(this.#options, failure)
+        : toEndingChunks(ending, this.#options);
+    return [...this.#writer.take(), ...last];
+  }
+
+  /** True for what is most of a stream: a fragment that changes nothing but the open part. */
+  #isLive({ replayed }: LoopEvent): boolean {
+    return this.#isStarted && replayed !== true && this.#ending === undefined;
+  }
+
+  #mapOwn(event: LoopEvent): void {
+    if (!this.#isStarted) this.#start(event.runId);
+    else if (this.#ending !== undefined) this.#goOn(this.#ending);
+    if (event.type === "iteration-end") this.#count(event);
+    if (event.type === "run-end") this.#ending = event;
+    else if (event.type === "run-start") this.#nested.clear();
+    else if (event.replayed === true && this.#skipsRecalled) this.#noteRecalled(event);
+    else if (event.type === "text-delta") this.#addText("text", event);
+    else if (!("callId" in event) || !this.#tools.isDiscarded(event.callId)) this.#handle(event);
+  }
+
+  #handle<Type extends LoopEventType>(event: { readonly type: Type } & LoopEvents[Type]): void {
+    this.#handlers[event.type]?.(event);
+  }
+
+  #start(runId: string): void {
+    const { messageId = runId, metadata } = this.#options;
+    this.#isStarted = true;
+    this.#tools.setMessage(messageId);
+    this.#writer.writeBeside({ type: "start", messageId, ...(metadata !== undefined && { messageMetadata: metadata }) });
+  }
+
+  /** The run was resumed. Recalled events came before in this stream. */
+  #goOn({ reason }: LoopEvents["run-end"]): void {
+    this.#ending = undefined;
+    this.#skipsRecalled = true;
+    this.#cost = { streams: 0, usage: noUsage, costUSD: 0 };
+    if ("calls" in reason) this.#approvals.expect(reason.calls);
+  }
+
+  /** Notes a call that the page has already, so that its live events find it. */
+  #noteRecalled(event: LoopEvent): void {
+    if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);
+    if (event.type !== "tool-end") return;
+    this.#nested.delete(event.callId);
+    if (!isDeferred(event)) this.#tools.add(event.callId, event).state = "ended";
+  }
+
+  #beginStep(iteration: number): void {
+    this.#writer.beginStep(iteration);
+    this.#tools.step += 1;
+  }
+
+  #addText(kind: "text" | "reasoning", { text, attempt }: LoopEvents["text-delta"]): void {
+    if (attempt !== undefined && this.#version !== 7 && this.#options.holdAttempts !== false) this.#writer.holdBack();
+    if (text !== "") this.#writer.writeText(kind, text);
+  }
+
+  #addSteering({ message, iteration }: LoopEvents["steered"]): void {
+    this.#steered += 1;
+    const id = `steered-${iteration}-${this.#steered}`;
+    const parts = toSteeringParts(message.content);
+    if (this.#version === 7) this.#writer.write({ type: "steering-message", id, parts });
+    else this.#writer.write({ type: "data-steered", id, data: { parts } });
+  }
+
+  #count({ usage, costUSD }: LoopEvents["iteration-end"]): void {
+    const { streams, usage: before, costUSD: cost } = this.#cost;
+    this.#cost = {
+      streams: streams + 1,
+      usage: usage === undefined ? before : addUsage(before, usage),
+      costUSD: cost === undefined || costUSD === undefined ? undefined : cost + costUSD,
+    };
+  }
+
+  #showProgress(callId: string, name: string, data: unknown): void {
+    const nested = this.#nested.get(callId);
+    nested?.setProgress(data);
+    this.#tools.showProgress(this.#tools.add(callId, { name }), nested?.hasRuns === true ? nested.toOutput() : data);
+  }
+
+  #mapNested(event: LoopEvent, path: readonly string[]): void {
+    const [outer = ""] = path;
+    const part = this.#tools.find(outer);
+    if (part === undefined || part.state === "ended" || this.#tools.isDiscarded(outer)) return;
+    const progress = this.#nested.get(outer) ?? new NestedProgress();
+    this.#nested.set(outer, progress);
+    const isWorth = progress.note(event);
+    if ("callId" in event) this.#mapNestedCall(event, `${path.join("/")}/${event.callId}`);
+    if (isWorth && event.replayed !== true) this.#tools.showProgress(part, progress.toOutput());
+  }
+
+  /** A call inside a call has a part of its own only if it waits for the page. */
+  #mapNestedCall(event: Extract<LoopEvent, { readonly callId: string }>, key: string): void {
+    const isRecalled = event.replayed === true && this.#skipsRecalled;
+    if (event.type === "tool-args-end") this.#tools.add(key, event);
+    else if (event.type === "approval-asked") this.#approvals.noteAsked(key);
+    else if (event.type === "approval-decided" && !isRecalled) this.#approvals.decideNested(key, event);
+    else if (event.type === "tool-end") this.#endNested(event, key, isRecalled);
+  }
+
+  #endNested(event: LoopEvents["tool-end"], key: string, isRecalled: boolean): void {
+    const part = this.#tools.find(key);
+    if (part !== undefined && part.state !== "new" && !isRecalled) this.#tools.end(part, event);
+    this.#tools.forget(key);
+  }
+
+  /** Ends the calls of a run that is over, or shows what a suspended run waits for. */
+  #close({ status, reason }: LoopEvents["run-end"]): void {
+    this.#writer.release();
+    this.#writer.endText();
+    if (status !== "suspended") return this.#tools.endAll();
+    // A page that answers by itself waits until no output is preliminary.
+    for (const [callId, progress] of this.#nested) {
+      const part = this.#tools.find(callId);
+      if (part !== undefined) this.#tools.showProgress(part, progress.toOutput(), false);
+    }
+    if ("calls" in reason) for (const call of reason.calls) this.#approvals.request(call);
+  }
+}
+
+function toSteeringParts(content: LoopEvents["steered"]["message"]["content"]): UISteeringPart[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return content.map((part) => {
+    if (part.type === "text") return { type: "text", text: part.text };
+    const media = locateMedia(part);
+    const { mediaType } = media;
+    if (media.kind === "url") return { type: "file", mediaType, url: media.url };
+    if (media.kind === "base64") return { type: "file", mediaType, url: `data:${mediaType};base64,${media.data}` };
+    return { type: "file", mediaType, url: typeof part.data === "string" ? part.data : part.data.href };
+  });
+}

@@ -1,0 +1,58 @@
+// The end of a message: why it ended, in the words of the AI SDK, and the metadata.
+
+import type { EndReason, LoopEvents, LoopStatus } from "../core/entry-kit.ts";
+import { toFailureText } from "./failure-text.ts";
+import type { UIFinishReason, UIMessageChunk, UIMessageMetadata, UIReason, UIVersion } from "./ui-message-chunk.ts";
+import type { UIMessageOptions } from "./ui-message-options.ts";
+
+type RunEnd = LoopEvents["run-end"];
+
+/** Statuses that the page shows as an error. */
+const failed: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "empty-response"]);
+
+/** Fields of reasons that hold no text of an error or a person. */
+const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
+
+/** Returns the last chunks of a run that has ended. The page stops reading at an error, so the metadata comes before it. */
+export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly UIMessageChunk[] {
+  const { status, reason } = end;
+  const messageMetadata = toMetadata(end, options);
+  const finish = { type: "finish", finishReason: toFinishReason(end, options.version ?? 6), messageMetadata } as const;
+  if (failed.has(status)) {
+    const errorText = toFailureText({ kind: "run", status, reason }, options);
+    return [{ type: "message-metadata", messageMetadata }, { type: "error", errorText }, finish];
+  }
+  return status === "stopped-by-user" ? [{ type: "abort", reason: reason.kind }, finish] : [finish];
+}
+
+/** Returns the last chunks of a run whose events broke off. */
+export function toBrokenChunks(options: UIMessageOptions, failure?: { readonly error: unknown }): readonly UIMessageChunk[] {
+  if (failure === undefined) return [{ type: "finish", finishReason: cutOff(options.version ?? 6) }];
+  const errorText = toFailureText({ kind: "thrown", error: failure.error }, options);
+  return [
+    { type: "error", errorText },
+    { type: "finish", finishReason: "error" },
+  ];
+}
+
+function toMetadata({ status, reason, usage, costUSD }: RunEnd, { metadata }: UIMessageOptions): UIMessageMetadata {
+  return { ...metadata, status, reason: toReason(reason), usage, ...(costUSD !== undefined && { costUSD }) };
+}
+
+function toReason(reason: EndReason): UIReason {
+  const fields = Object.entries(reason).filter(([field, value]) => shown.includes(field) && value !== undefined);
+  return { kind: reason.kind, ...Object.fromEntries(fields) };
+}
+
+function toFinishReason({ status, reason }: RunEnd, version: UIVersion): UIFinishReason {
+  if (failed.has(status)) return "error";
+  if (reason.kind === "length") return "length";
+  if (reason.kind === "refusal" || reason.kind === "content-filter") return "content-filter";
+  if (status === "completed") return "stop";
+  return "calls" in reason ? "tool-calls" : cutOff(version);
+}
+
+/** A message that did not come to its end. Version 7 does not go on with such a message by itself. */
+function cutOff(version: UIVersion): UIFinishReason {
+  return version === 7 ? "interrupted" : "other";
+}

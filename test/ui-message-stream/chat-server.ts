@@ -1,0 +1,133 @@
+// A chat server in this process: one run a message, its journal, and its events for pages that come back.
+
+import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, streamToolLoop } from "turnwright";
+import {
+  isUIRequestError,
+  readUIChatRequest,
+  toUIMessageStreamResponse,
+  type UIChatRequest,
+  type UIResponseOptions,
+} from "turnwright/ui-message-stream";
+
+type Decisions = NonNullable<LoopOptions["decisions"]>;
+
+interface ServerRun {
+  readonly runId: string;
+  readonly options: LoopOptions;
+  /** Events of all executions, in order. */
+  readonly events: LoopEvent[];
+  isLive: boolean;
+  result: LoopResult | undefined;
+  wake: (() => void)[];
+}
+
+/** How the server answers. */
+export interface ChatServerOptions {
+  /** The options of each run, beside its messages. */
+  readonly run: Omit<LoopOptions, "messages">;
+  readonly stream: UIResponseOptions;
+  /** True if nothing but the journal is left when a page comes back, as in another process. Default false. */
+  readonly forgets?: boolean;
+}
+
+/** Serves one chat. */
+export class ChatServer {
+  readonly #options: ChatServerOptions;
+  readonly runs: ServerRun[] = [];
+  /** The requests of the pages, in order. */
+  readonly requests: UIChatRequest[] = [];
+
+  constructor(options: ChatServerOptions) {
+    this.#options = options;
+  }
+
+  /** Takes the place of `fetch` in the transport of the page. */
+  readonly fetch = async (_url: unknown, init: RequestInit = {}): Promise<Response> => {
+    if (init.method === "GET") return this.#reload();
+    const sent = new Request("http://chat.test/api/chat", {
+      method: "POST",
+      headers: init.headers ?? {},
+      body: init.body ?? null,
+    });
+    try {
+      return await this.#answer(await readUIChatRequest(sent));
+    } catch (error) {
+      if (isUIRequestError(error)) return new Response(error.message, { status: error.status });
+      return new Response(error instanceof Error ? error.message : "", { status: 409 });
+    }
+  };
+
+  get last(): ServerRun {
+    const run = this.runs.at(-1);
+    if (run === undefined) throw new Error("There is no run.");
+    return run;
+  }
+
+  async #answer(request: UIChatRequest): Promise<Response> {
+    this.requests.push(request);
+    const { id, message, continues } = request;
+    const decisions: Decisions = { ...request.decisions, ...(request.results as unknown as Decisions) };
+    if (message === undefined) {
+      if (continues !== this.last.runId) throw new Error("The message is not the last one.");
+      return this.#show(await this.#execute(this.last, decisions), "live");
+    }
+    const runId = `${id}/${this.runs.length + 1}`;
+    const options = { ...this.#options.run, runId, messages: [message] };
+    const run: ServerRun = { runId, options, events: [], isLive: false, result: undefined, wake: [] };
+    this.runs.push(run);
+    return this.#show(await this.#execute(run, {}), "start");
+  }
+
+  /** Runs, or resumes, and returns the place of the first event. */
+  async #execute(run: ServerRun, decisions: Decisions): Promise<number> {
+    const from = run.events.length;
+    const saved = run.result === undefined ? undefined : (JSON.parse(JSON.stringify(run.result.journal)) as SavedJournal);
+    const stream = streamToolLoop({ ...run.options, decisions, journal: memoryJournal(saved) });
+    const [first] = await Promise.all([stream[Symbol.asyncIterator]().next(), Promise.resolve()]);
+    run.isLive = true;
+    const note = (event: LoopEvent): void => {
+      run.events.push(event);
+      for (const wake of run.wake.splice(0)) wake();
+    };
+    if (first.done !== true) note(first.value);
+    const ended = (async () => {
+      for await (const event of { [Symbol.asyncIterator]: () => stream[Symbol.asyncIterator]() }) note(event);
+      run.result = await stream.result;
+    })();
+    ended
+      .catch(() => run.events.splice(from))
+      .finally(() => {
+        run.isLive = false;
+        for (const wake of run.wake.splice(0)) wake();
+      })
+      .catch(() => undefined);
+    // A decision that is refused is refused before anything new is told.
+    if (Object.keys(decisions).length > 0) await ended;
+    return from;
+  }
+
+  async #reload(): Promise<Response> {
+    const run = this.runs.at(-1);
+    if (run === undefined) return new Response(null, { status: 204 });
+    if (this.#options.forgets === true && !run.isLive) {
+      run.events.splice(0);
+      await this.#execute(run, {});
+    }
+    return this.#show(0, "start");
+  }
+
+  #show(from: number, mode: "start" | "live"): Response {
+    return toUIMessageStreamResponse(this.#join(this.last, from), { ...this.#options.stream, from: mode, keepAliveMs: Infinity });
+  }
+
+  async *#join(run: ServerRun, from: number): AsyncGenerator<LoopEvent, void> {
+    for (let index = from; ; index += 1) {
+      while (index >= run.events.length) {
+        if (!run.isLive) return;
+        await new Promise<void>((resolve) => void run.wake.push(resolve));
+      }
+      const event = run.events[index];
+      if (event !== undefined) yield event;
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// Text that a wrapping provider discards.
+
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, withFallback, withRetry } from "turnwright";
+import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { toChunks } from "./check-chunks.ts";
+import { check, lines, play } from "./mapping-stage.ts";
+import { readMessage, textOf, vendors } from "./vendors.ts";
+
+describe("mapping of discarded attempts", () => {
+  const flaky = (): LoopOptions["provider"] =>
+    withFallback([
+      createMockProvider([[text("Wrong. "), toolCall("look"), fail({ status: 503 })]], { id: "a" }),
+      createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
+    ]);
+
+  it.each(vendors)("attempt: text of a discarded attempt is not in the message of ai $version", async (vendor) => {
+    const { version } = vendor;
+    const { events, result } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
+    expect(events.map(({ type }) => type)).toContain("attempt-discarded");
+    const chunks = toChunks(events, { version });
+    await check(chunks, version);
+    const message = await readMessage(vendor, chunks);
+    expect(textOf(message)).toBe(result.streamResults.map(({ text }) => text).join(""));
+    expect(message?.parts.filter(({ toolCallId }) => toolCallId !== undefined)).toHaveLength(result.functionHistory.length);
+    expect(chunks.some(({ type }) => type === "reset-step")).toBe(version === 7);
+    if (version !== 7) expect(JSON.stringify(chunks)).not.toContain("Wrong");
+  });
+
+  it("attempt: a page that does not hold attempts back is told what does not count", async () => {
+    const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
+    const chunks = toChunks(events, { holdAttempts: false });
+    await check(chunks, 6);
+    expect(lines(chunks).slice(1, 16)).toMatchInlineSnapshot(`
+      [
+        "start-step",
+        "text-start id="text-0-0"",
+        "text-delta id="text-0-0" delta="Wrong. "",
+        "text-end id="text-0-0"",
+        "tool-input-start toolCallId="r:call_i0_0" toolName="look"",
+        "tool-input-delta toolCallId="r:call_i0_0" inputTextDelta="{}"",
+        "tool-input-available toolCallId="r:call_i0_0" toolName="look" input={}",
+        "data-attempt-discarded id="discarded-0-0" data={"iteration":0}",
+        "tool-output-error toolCallId="r:call_i0_0" errorText="The call did not run." providerExecuted=true",
+        "text-start id="text-0-1"",
+        "text-delta id="text-0-1" delta="Right. "",
+        "text-end id="text-0-1"",
+        "tool-input-start toolCallId="r:call_i0_0_1" toolName="look"",
+        "tool-input-delta toolCallId="r:call_i0_0_1" inputTextDelta="{}"",
+        "tool-input-available toolCallId="r:call_i0_0_1" toolName="look" input={}",
+      ]
+    `);
+  });
+
+  it("attempt: text is sent as it comes if no wrapper numbers its attempts", async () => {
+    const { events } = await play({ script: [text("One two.", { chunks: 2 })] });
+    const delta = events.findIndex(({ type }) => type === "text-delta");
+    expect(toChunks(events.slice(0, delta + 1)).filter(({ type }) => type === "text-delta")).toHaveLength(1);
+  });
+
+  it("attempt: held text comes before the approval and the tools of its message", async () => {
+    const provider = withRetry(createMockProvider([[text("Paying."), toolCall("pay")]]));
+    const { events } = await play({ provider, tools: [tool("pay", () => 1)] });
+    const types = toChunks(events).map(({ type }) => type);
+    expect(types.indexOf("text-delta")).toBeLessThan(types.indexOf("tool-input-available"));
+    const start = events.findIndex(({ type }) => type === "tool-start");
+    expect(toChunks(events.slice(0, start + 1)).map(({ type }) => type)).toContain("text-delta");
+  });
+});

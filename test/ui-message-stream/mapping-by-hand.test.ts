@@ -1,0 +1,126 @@
+// Rare orders of events, written by hand.
+
+import { expect, it } from "vitest";
+import type { LoopEvent } from "turnwright";
+import { toChunks } from "./check-chunks.ts";
+import { check, versions } from "./mapping-stage.ts";
+import { readMessage, textOf, vendors } from "./vendors.ts";
+
+const base = { runId: "r", iteration: 0 };
+const call = { ...base, callId: "c", name: "look", index: 0 };
+const error = { name: "Error", message: "busy", code: "overloaded", retryable: true } as const;
+const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+const start: LoopEvent = { type: "run-start", ...base, provider: "mock", model: "m" };
+const step = (continuation: number): LoopEvent => ({ type: "iteration-start", ...base, continuation });
+const end = { ...base, usage, costUSD: undefined, iterations: 1, toolCallsExecuted: 0, durationMs: 1 };
+const answered: LoopEvent = { type: "run-end", ...end, status: "completed", reason: { kind: "answered" } };
+
+it.each(vendors)(
+  "attempt: a call that ends after its attempt was taken back is not shown again in ai $version",
+  async (vendor) => {
+    const { version } = vendor;
+    const events: readonly LoopEvent[] = [
+      start,
+      step(0),
+      { type: "tool-args-end", ...call, args: {} },
+      { type: "tool-start", ...call, args: {} },
+      { type: "attempt-discarded", ...base, attempt: 1, error },
+      { type: "tool-progress", ...call, data: 1 },
+      { type: "tool-end", ...call, outcome: "interrupted", result: "", durationMs: 1 },
+      { type: "text-delta", ...base, text: "Hi.", attempt: 2 },
+      answered,
+    ];
+    const chunks = toChunks(events, { version });
+    await check(chunks, version);
+    const message = await readMessage(vendor, chunks);
+    const shown = message?.parts.filter(({ toolCallId }) => toolCallId !== undefined).map(({ state }) => state);
+    expect(shown).toEqual(version === 7 ? [] : ["output-error"]);
+  },
+);
+
+it("attempt: the next attempt has the ids of the one that was taken back", () => {
+  const delta = (text: string, attempt: number): LoopEvent => ({ type: "text-delta", ...base, text, attempt });
+  const events = [
+    start,
+    step(0),
+    delta("a", 1),
+    { type: "attempt-discarded", ...base, attempt: 1, error },
+    delta("b", 2),
+    answered,
+  ] as const;
+  for (const version of versions) {
+    const starts = toChunks(events, { version }).flatMap((chunk) => (chunk.type === "text-start" ? [chunk.id] : []));
+    // A reload from the journal knows the last attempt only.
+    expect(new Set(starts)).toEqual(new Set(["text-0-0"]));
+  }
+});
+
+it.each(vendors)("call: one that its stream cut off in an earlier step stays one part in ai $version", async (vendor) => {
+  const { version } = vendor;
+  const events: readonly LoopEvent[] = [
+    start,
+    step(0),
+    { type: "tool-args-delta", ...call, text: "{" },
+    step(1),
+    { type: "tool-args-end", ...call, args: "{", problem: "truncated" },
+    { type: "tool-end", ...call, outcome: "truncated", result: "", durationMs: 0 },
+    answered,
+  ];
+  const chunks = toChunks(events, { version });
+  await check(chunks, version);
+  const message = await readMessage(vendor, chunks);
+  const shown = message?.parts.filter(({ toolCallId }) => toolCallId !== undefined).map(({ state }) => state);
+  expect(shown).toEqual(["output-error"]);
+});
+
+it("call: arguments that are not JSON are never called available", () => {
+  const events: readonly LoopEvent[] = [
+    start,
+    step(0),
+    { type: "tool-args-end", ...call, args: "{", problem: "malformed" },
+    { type: "tool-start", ...call, args: "{" },
+    { type: "tool-end", ...call, outcome: "malformed", result: "", durationMs: 0 },
+    answered,
+  ];
+  const types = toChunks(events).map(({ type }) => type);
+  expect(types).toContain("tool-input-error");
+  expect(types).not.toContain("tool-input-available");
+});
+
+it("approval: a call that is asked about again has the id of its last question", () => {
+  const pending = { id: "c#2", callId: "c", name: "look", args: {} };
+  const events: readonly LoopEvent[] = [
+    start,
+    step(0),
+    { type: "tool-args-end", ...call, args: {} },
+    { type: "run-end", ...end, status: "suspended", reason: { kind: "approval-required", calls: [pending] } },
+  ];
+  const request = { type: "tool-approval-request", approvalId: "r:c#2", toolCallId: "r:c" };
+  expect(toChunks(events)).toContainEqual(request);
+  const chunks = toChunks([...events, start, { type: "approval-decided", ...call, decision: "approve" }], { version: 7 });
+  expect(chunks.filter(({ type }) => type.startsWith("tool-approval"))).toEqual([
+    request,
+    { type: "tool-approval-response", approvalId: "r:c#2", approved: true },
+  ]);
+});
+
+it("run: events of a nested run before those of its run are left out", () => {
+  const nested: LoopEvent = { type: "text-delta", ...base, runId: "r/inner", path: ["c"], text: "in" };
+  expect(toChunks([nested, start, step(0), { type: "text-delta", ...base, text: "out" }, answered])[0]).toEqual({
+    type: "start",
+    messageId: "r",
+  });
+});
+
+it.each(vendors)("run: a page of ai $version that joins after some events gets the rest", async (vendor) => {
+  const { version } = vendor;
+  const chunks = toChunks(
+    [
+      { type: "text-delta", ...base, text: "rest" },
+      { type: "tool-end", ...call, outcome: "completed", result: 1, durationMs: 1 },
+      answered,
+    ],
+    { version },
+  );
+  expect(textOf(await readMessage(vendor, chunks))).toBe("rest");
+});

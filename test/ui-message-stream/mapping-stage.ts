@@ -1,0 +1,54 @@
+// Shared helpers of the tests of the mapping.
+
+import { expect } from "vitest";
+import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, streamToolLoop } from "turnwright";
+import { createMockProvider, type MockScript, text } from "turnwright/testing";
+import type { UIMessageChunk, UIVersion } from "turnwright/ui-message-stream";
+import { checkPairs } from "./check-chunks.ts";
+import { findProblems, type PageMessage, readMessage, vendors } from "./vendors.ts";
+
+/** A run that has ended. */
+export interface Played {
+  readonly events: readonly LoopEvent[];
+  readonly result: LoopResult;
+}
+
+/** Plays a run to its end. */
+export async function play(options: Partial<LoopOptions> & { readonly script?: MockScript }): Promise<Played> {
+  const { script = [text("Hi.")], ...more } = options;
+  const stream = streamToolLoop({
+    provider: createMockProvider(script),
+    messages: [{ role: "user", content: "Go." }],
+    runId: "r",
+    ...more,
+  });
+  const events: LoopEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return { events, result: await stream.result };
+}
+
+/** The journal of a run after saving and loading it. */
+export const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> =>
+  memoryJournal(JSON.parse(JSON.stringify(journal)) as SavedJournal);
+
+/** A chunk in short, for snapshots. */
+function toLine({ type, ...fields }: UIMessageChunk): string {
+  const values = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return [type, ...values].join(" ");
+}
+
+/** Chunks in short, without the cost. */
+export const lines = (chunks: readonly UIMessageChunk[]): string[] =>
+  chunks.filter(({ type }) => type !== "data-cost").map((chunk) => toLine(chunk));
+
+/** Checks chunks with the vendor of a version. `message` is what the page has before. */
+export async function check(chunks: readonly UIMessageChunk[], version: UIVersion, message?: PageMessage): Promise<void> {
+  const vendor = vendors.find((one) => one.version === version);
+  if (vendor === undefined) throw new Error("There is no such vendor.");
+  expect(await findProblems(vendor, chunks)).toEqual([]);
+  checkPairs(chunks);
+  await readMessage(vendor, chunks, message);
+}
+
+/** All versions. */
+export const versions: readonly UIVersion[] = [5, 6, 7];

@@ -1,0 +1,173 @@
+// The chunks of the events of a run.
+
+import { describe, expect, it } from "vitest";
+import { createLoopControl, maskResults } from "turnwright";
+import { endEarly, fail, reasoning, text, toolCall } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { toChunks } from "./check-chunks.ts";
+import { check, lines, play, versions } from "./mapping-stage.ts";
+
+describe("mapping of a run", () => {
+  it("run: text, reasoning and a call become parts, steps and a finish", async () => {
+    const look = tool("look", () => ({ price: 5 }));
+    const script = [[reasoning("Hm."), text("So."), toolCall("look", { name: "tea" }, { fragments: 2 })], text("It is 5.")];
+    const { events } = await play({ script, tools: [look] });
+    const chunks = toChunks(events);
+    await check(chunks, 6);
+    expect(lines(chunks)).toMatchInlineSnapshot(`
+      [
+        "start messageId="r"",
+        "start-step",
+        "reasoning-start id="reasoning-0-0"",
+        "reasoning-delta id="reasoning-0-0" delta="Hm."",
+        "reasoning-end id="reasoning-0-0"",
+        "text-start id="text-0-1"",
+        "text-delta id="text-0-1" delta="So."",
+        "text-end id="text-0-1"",
+        "tool-input-start toolCallId="r:call_i0_0" toolName="look"",
+        "tool-input-delta toolCallId="r:call_i0_0" inputTextDelta="{\\"name\\""",
+        "tool-input-delta toolCallId="r:call_i0_0" inputTextDelta=":\\"tea\\"}"",
+        "tool-input-available toolCallId="r:call_i0_0" toolName="look" input={"name":"tea"}",
+        "tool-output-available toolCallId="r:call_i0_0" output={"price":5} providerExecuted=true",
+        "finish-step",
+        "start-step",
+        "text-start id="text-1-0"",
+        "text-delta id="text-1-0" delta="It is 5."",
+        "text-end id="text-1-0"",
+        "finish-step",
+        "finish finishReason="stop" messageMetadata={"status":"completed","reason":{"kind":"answered"},"usage":{"inputTokens":120,"outputTokens":8,"totalTokens":128}}",
+      ]
+    `);
+  });
+
+  it("run: the cost so far is a transient part after each stream", async () => {
+    const { events } = await play({ pricing: () => 0.5 });
+    expect(toChunks(events).find(({ type }) => type === "data-cost")).toMatchInlineSnapshot(`
+      {
+        "data": {
+          "costUSD": 0.5,
+          "streams": 1,
+          "usage": {
+            "cacheWriteTokens": undefined,
+            "cachedInputTokens": undefined,
+            "inputTokens": 8,
+            "outputTokens": 1,
+            "reasoningTokens": undefined,
+            "totalTokens": 9,
+          },
+        },
+        "transient": true,
+        "type": "data-cost",
+      }
+    `);
+  });
+
+  it("run: metadata of the caller is in the start and in the finish", async () => {
+    const { events } = await play({});
+    const chunks = toChunks(events, { metadata: { model: "m" }, messageId: "mine" });
+    expect(chunks[0]).toEqual({ type: "start", messageId: "mine", messageMetadata: { model: "m" } });
+    expect(chunks.at(-1)).toMatchObject({ messageMetadata: { model: "m", status: "completed", reason: { kind: "answered" } } });
+  });
+
+  it("run: reasoning is left out if it is not to be sent", async () => {
+    const { events } = await play({ script: [[reasoning("Hm."), text("So.")]] });
+    expect(toChunks(events, { sendReasoning: false }).filter(({ type }) => type.startsWith("reasoning"))).toEqual([]);
+  });
+
+  it("run: masked results and notices are transient parts", async () => {
+    const look = tool("look", () => "a".repeat(4_000));
+    const script = [toolCall("look"), toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")];
+    const masking = maskResults({ keepIterations: 1 });
+    const { events } = await play({ script, tools: [look], policies: { masking }, limits: { softWarnIteration: 1 } });
+    const parts = toChunks(events).filter(({ type }) => type === "data-masked" || type === "data-notice");
+    expect(lines(parts)).toMatchInlineSnapshot(`
+      [
+        "data-notice transient=true data={"kind":"still-working"}",
+        "data-masked transient=true data={"toolCallIds":["r:call_i0_0"],"tokensBefore":1000,"tokensAfter":19}",
+        "data-masked transient=true data={"toolCallIds":["r:call_i1_0"],"tokensBefore":1000,"tokensAfter":19}",
+      ]
+    `);
+  });
+
+  it.each(versions)("run: a steering message is shown in ai %i", async (version) => {
+    const control = createLoopControl();
+    const look = tool("look", () => {
+      control.steer({
+        role: "user",
+        content: [
+          { type: "text", text: "Faster." },
+          { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" },
+        ],
+      });
+      return 1;
+    });
+    const { events } = await play({ script: [toolCall("look"), text("Done.")], tools: [look], control });
+    const chunks = toChunks(events, { version });
+    await check(chunks, version);
+    const parts = [
+      { type: "text", text: "Faster." },
+      { type: "file", mediaType: "image/png", url: "data:image/png;base64,iVBORw0KGgo=" },
+    ];
+    const id = "steered-1-1";
+    const expected = version === 7 ? { type: "steering-message", id, parts } : { type: "data-steered", id, data: { parts } };
+    expect(chunks).toContainEqual(expected);
+  });
+});
+
+describe("mapping of endings", () => {
+  it("ending: an error is masked, and the metadata comes before it", async () => {
+    const { events } = await play({ script: [fail({ status: 401, message: "key sk-secret is wrong" })] });
+    const chunks = toChunks(events);
+    await check(chunks, 6);
+    expect(JSON.stringify(chunks)).not.toContain("secret");
+    expect(lines(chunks).slice(-3)).toMatchInlineSnapshot(`
+      [
+        "message-metadata messageMetadata={"status":"error","reason":{"kind":"provider-error"},"usage":{"inputTokens":0,"outputTokens":0,"totalTokens":0}}",
+        "error errorText="An error occurred."",
+        "finish finishReason="error" messageMetadata={"status":"error","reason":{"kind":"provider-error"},"usage":{"inputTokens":0,"outputTokens":0,"totalTokens":0}}",
+      ]
+    `);
+  });
+
+  const endings = [
+    ["stop", { script: [text("Hi.")] }, "stop", "stop"],
+    ["endEarly", { script: [[text("Hi."), endEarly()]] }, "error", "error"],
+    [
+      "max-iterations",
+      { script: [toolCall("look")], limits: { maxIterations: 1 }, tools: [tool("look", () => 1)] },
+      "error",
+      "error",
+    ],
+    [
+      "approval",
+      { script: [toolCall("look")], tools: [tool("look", () => 1, { needsApproval: true })] },
+      "tool-calls",
+      "tool-calls",
+    ],
+    ["abort", { script: [text("Hi.")], signal: AbortSignal.abort() }, "other", "interrupted"],
+  ] as const;
+
+  it.each(endings)("ending: %s has its finish reason", async (...[, options, six, seven]) => {
+    const { events } = await play(options);
+    for (const [version, finishReason] of [
+      [5, six],
+      [6, six],
+      [7, seven],
+    ] as const) {
+      const chunks = toChunks(events, { version });
+      await check(chunks, version);
+      expect(chunks.at(-1)).toMatchObject({ type: "finish", finishReason });
+    }
+  });
+
+  it("ending: a stream that breaks off at any event closes what is open", async () => {
+    const look = tool("look", () => 1);
+    const { events } = await play({
+      script: [[reasoning("Hm."), text("So."), toolCall("look", {}, { fragments: 1 })], text("Hi.")],
+      tools: [look],
+    });
+    for (let count = 1; count < events.length; count += 1)
+      for (const version of versions) await check(toChunks(events.slice(0, count), { version }), version);
+    expect(toChunks([])).toEqual([]);
+  });
+});

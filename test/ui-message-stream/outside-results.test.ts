@@ -1,0 +1,74 @@
+// Calls that wait for a result from the page.
+
+import { expect, it } from "vitest";
+import type { LoopEvent } from "turnwright";
+import { readUIChatRequest, type UIChatRequest } from "turnwright/ui-message-stream";
+import { toChunks } from "./check-chunks.ts";
+import { check } from "./mapping-stage.ts";
+import { lastOf, openPage } from "./page.ts";
+import { readMessage, vendors } from "./vendors.ts";
+
+const base = { runId: "r", iteration: 0 };
+const call = { ...base, callId: "c", name: "locate", index: 0 };
+const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+const end = { ...base, usage, costUSD: undefined, iterations: 1, toolCallsExecuted: 1, durationMs: 1 };
+const calls = [{ id: "c", callId: "c", name: "locate", args: { exact: true }, waitsFor: "result" }];
+
+/** A run whose call is put off, and the same run after the result has come. */
+const first = [
+  { type: "run-start", ...base, provider: "mock", model: "m" },
+  { type: "iteration-start", ...base, continuation: 0 },
+  { type: "tool-args-end", ...call, args: { exact: true } },
+  { type: "tool-start", ...call, args: { exact: true } },
+  { type: "tool-end", ...call, outcome: "deferred", result: null, durationMs: 1 },
+  { type: "run-end", ...end, status: "suspended", reason: { kind: "result-required", calls } },
+] as unknown as readonly LoopEvent[];
+const second = [
+  { type: "run-start", ...base, provider: "mock", model: "m" },
+  { type: "iteration-start", ...base, continuation: 0, replayed: true },
+  { type: "tool-args-end", ...call, args: { exact: true }, replayed: true },
+  { type: "tool-start", ...call, args: { exact: true }, replayed: true },
+  { type: "tool-end", ...call, outcome: "deferred", result: null, durationMs: 1, replayed: true },
+  { type: "tool-start", ...call, args: { exact: true } },
+  { type: "tool-end", ...call, outcome: "completed", result: { city: "Bern" }, durationMs: 1 },
+  { type: "iteration-start", ...base, iteration: 1, continuation: 0 },
+  { type: "text-delta", ...base, iteration: 1, text: "Bern." },
+  { type: "run-end", ...end, status: "completed", reason: { kind: "answered" } },
+] as unknown as readonly LoopEvent[];
+
+it.each(vendors)("result from outside: the page of ai $version adds it, and goes on in its message", async (vendor) => {
+  const { version } = vendor;
+  const chunks = toChunks(first, { version });
+  await check(chunks, version);
+  expect(chunks.at(-1)).toMatchObject({ finishReason: "tool-calls", messageMetadata: { reason: { kind: "result-required" } } });
+  const waiting = await readMessage(vendor, chunks);
+  expect(waiting?.parts.at(-1)).toMatchObject({ toolCallId: "r:c", state: "input-available", input: { exact: true } });
+
+  const sent: UIChatRequest[] = [];
+  const live = toChunks(second, { version, from: "live" });
+  await check(live, version, waiting);
+  const lines = [...live.map((chunk) => JSON.stringify(chunk)), "[DONE]"].map((line) => `data: ${line}\n\n`);
+  const fetch = async (_: unknown, init: RequestInit = {}): Promise<Response> => {
+    sent.push(await readUIChatRequest(init.body as string));
+    return new Response(lines.join(""));
+  };
+  const user = { id: "u", role: "user", parts: [{ type: "text", text: "Where am I?" }] };
+  if (waiting === undefined) throw new Error("There is no message.");
+  const page = openPage({ version, fetch, messages: [user, waiting] });
+  await page.addToolOutput({ tool: "locate", toolCallId: "r:c", output: { city: "Bern" } });
+  await page.sendMessage();
+  expect(sent).toMatchObject([{ continues: "r", decisions: {}, results: { c: { kind: "result", result: { city: "Bern" } } } }]);
+  expect(lastOf(page).parts).toMatchObject([
+    { type: "step-start" },
+    { toolCallId: "r:c", state: "output-available", output: { city: "Bern" } },
+    { type: "step-start" },
+    { type: "text", text: "Bern." },
+  ]);
+
+  // A confirmed result is no longer a result of the page, so it is not sent twice.
+  await page.sendMessage().catch(() => undefined);
+  expect(sent).toHaveLength(1);
+  expect(page.error?.message).toContain("neither decisions nor results");
+  const reloads = [toChunks([...first, ...second], { version }), toChunks(second, { version })];
+  for (const reload of reloads) expect((await readMessage(vendor, reload))?.parts).toEqual(lastOf(page).parts);
+});

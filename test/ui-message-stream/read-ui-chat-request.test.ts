@@ -1,0 +1,139 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import { isLoopError } from "turnwright";
+import { isUIRequestError, readUIChatRequest, UIRequestError } from "turnwright/ui-message-stream";
+
+const text = (value: string): object => ({ type: "text", text: value });
+const user = (...parts: readonly object[]): object => ({ id: "u", role: "user", parts });
+const body = (last: object, more: object = {}): object => ({ id: "chat", trigger: "submit-message", messages: [last], ...more });
+const png = { type: "file", mediaType: "image/png", url: "data:image/png;base64,iVBORw0KGgo=", filename: "a.png" };
+
+it("readUIChatRequest: takes the text of the last user message", async () => {
+  expect(await readUIChatRequest(body(user(text("Hello"))))).toEqual({
+    id: "chat",
+    trigger: "submit",
+    message: { role: "user", content: "Hello" },
+    decisions: {},
+    results: {},
+  });
+});
+
+it("readUIChatRequest: takes files as content of the message", async () => {
+  const web = { type: "file", mediaType: "application/pdf", url: "https://example.com/a.pdf" };
+  const { message } = await readUIChatRequest(body(user(png, text("What is it?"), web)), { allowWebUrls: true });
+  expect(message?.content).toEqual([
+    { type: "image", mediaType: "image/png", data: png.url },
+    { type: "text", text: "What is it?" },
+    { type: "file", mediaType: "application/pdf", data: web.url },
+  ]);
+});
+
+it("readUIChatRequest: names the message that was edited or is to be generated again", async () => {
+  const edited = await readUIChatRequest(body(user(text("Hi")), { messageId: "u" }));
+  expect(edited).toMatchObject({ trigger: "submit", messageId: "u", message: { content: "Hi" } });
+  const again = await readUIChatRequest(body(user(text("Hi")), { trigger: "regenerate-message", messageId: "chat/1" }));
+  expect(again).toEqual({ id: "chat", trigger: "regenerate", messageId: "chat/1", decisions: {}, results: {} });
+});
+
+it("readUIChatRequest: reads approvals, results and edits of the last assistant message", async () => {
+  const part = { type: "tool-pay", input: {} };
+  const parts = [
+    { ...part, toolCallId: "r:a", state: "approval-responded", approval: { id: "r:a", approved: true } },
+    { ...part, toolCallId: "r:b", state: "approval-responded", approval: { id: "r:b#2", approved: false, reason: "no" } },
+    { ...part, toolCallId: "r:c/d", state: "approval-responded", approval: { id: "r:c/d", approved: true } },
+    { ...part, toolCallId: "r:e", state: "output-available", output: { ok: 1 } },
+    { ...part, toolCallId: "r:f", state: "output-error", errorText: "no camera" },
+    { ...part, toolCallId: "r:g", state: "output-available", output: 1, providerExecuted: true },
+    { ...part, toolCallId: "r:h", state: "input-available" },
+  ];
+  const decisions = {
+    "r:a": { kind: "modify", args: { amount: 2 } },
+    c: { kind: "deny", reason: "later" },
+    d: { kind: "approve" },
+  };
+  expect(await readUIChatRequest(body({ id: "r", role: "assistant", parts }, { decisions }))).toEqual({
+    id: "chat",
+    trigger: "submit",
+    continues: "r",
+    decisions: {
+      a: { kind: "modify", args: { amount: 2 } },
+      "b#2": { kind: "deny", reason: "no" },
+      "c/d": { kind: "approve" },
+      c: { kind: "deny", reason: "later" },
+      d: { kind: "approve" },
+    },
+    results: { e: { kind: "result", result: { ok: 1 } }, f: { kind: "failed", error: "no camera" } },
+  });
+});
+
+it("readUIChatRequest: takes decisions beside a new message", async () => {
+  const messages = [{ id: "r", role: "assistant", parts: [] }, user(text("Go on."))];
+  const read = await readUIChatRequest(body(user(), { messages, decisions: { "r:a": { kind: "approve" } } }));
+  expect(read).toMatchObject({ continues: "r", decisions: { a: { kind: "approve" } }, message: { content: "Go on." } });
+});
+
+it("readUIChatRequest: reads a web request, a request of node:http and a text, and stops at the limit", async () => {
+  const sent = JSON.stringify(body(user(text("Grüße"))));
+  const headers = { "content-type": "application/json; charset=utf-8" };
+  const web = new Request("http://localhost", { method: "POST", body: sent, headers });
+  expect((await readUIChatRequest(web)).message?.content).toBe("Grüße");
+  expect((await readUIChatRequest(sent)).message?.content).toBe("Grüße");
+  const seen: unknown[] = [];
+  const server = createServer((req, res) => {
+    readUIChatRequest(req, { maxBytes: 10_000 }).then(
+      ({ message }) => res.end(JSON.stringify(message)),
+      (error: unknown) => {
+        seen.push(error);
+        if (isUIRequestError(error)) res.writeHead(error.status).end(error.message);
+      },
+    );
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect(await (await fetch(url, { method: "POST", body: sent, headers })).json()).toEqual({ role: "user", content: "Grüße" });
+  const large = new ReadableStream({
+    start: (controller) => {
+      for (let count = 0; count < 20; count += 1) controller.enqueue(new TextEncoder().encode("a".repeat(1_000)));
+      controller.close();
+    },
+  });
+  // Without a content-length, so that the bytes are counted.
+  const refused = await fetch(url, { method: "POST", body: large, headers, duplex: "half" } as RequestInit);
+  expect({ status: refused.status, text: await refused.text() }).toEqual({
+    status: 413,
+    text: "The body has more than 10000 bytes.",
+  });
+  expect(seen).toHaveLength(1);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+it("readUIChatRequest: reads no further than the limit", async () => {
+  let pieces = 0;
+  const endless = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      pieces += 1;
+      controller.enqueue(new Uint8Array(1_000));
+    },
+  });
+  const init = { method: "POST", body: endless, headers: { "content-type": "application/json" }, duplex: "half" };
+  const reading = readUIChatRequest(new Request("http://localhost", init), { maxBytes: 5_000 });
+  await expect(reading).rejects.toMatchObject({ status: 413 });
+  expect(pieces).toBeLessThan(10);
+});
+
+it("readUIChatRequest: an error of the body names the problem and never the content", async () => {
+  const error: unknown = await readUIChatRequest('{"id":"secret",').catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(UIRequestError);
+  expect(error).toMatchObject({ status: 400, message: "The body is not valid JSON." });
+  const cyclic: { self?: object } = {};
+  cyclic.self = cyclic;
+  expect(await readUIChatRequest(cyclic).catch((error: unknown) => error)).toMatchObject({ status: 400 });
+});
+
+it("readUIChatRequest: refuses wrong options", async () => {
+  const error: unknown = await readUIChatRequest("{}", { maxByte: 1 } as object).catch((error: unknown) => error);
+  expect(isLoopError(error, "unknown-option") && error.details.nearest).toBe("maxBytes");
+  await expect(readUIChatRequest("{}", { maxBytes: 0 })).rejects.toMatchObject({ code: "invalid-option" });
+});

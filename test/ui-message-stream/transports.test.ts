@@ -1,0 +1,233 @@
+// The stream, the response and the pipe: how they end, and what they release.
+
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { isLoopError, type LoopEvent, streamToolLoop } from "turnwright";
+import { createMockProvider, createTestClock, stall, text } from "turnwright/testing";
+import {
+  pipeUIMessageStream,
+  toUIMessageStream,
+  toUIMessageStreamResponse,
+  type UIMessageChunk,
+} from "turnwright/ui-message-stream";
+
+const base = { runId: "r", iteration: 0 };
+const runStart: LoopEvent = { type: "run-start", ...base, provider: "mock", model: "m" };
+const stepStart: LoopEvent = { type: "iteration-start", ...base, continuation: 0 };
+const delta = (text: string): LoopEvent => ({ type: "text-delta", ...base, text });
+
+/** A source that is written by hand, and counts its readers. */
+function createSource(
+  events: readonly LoopEvent[],
+  end: "done" | "never" | Error = "done",
+): { events: AsyncIterable<LoopEvent>; read: () => number; left: () => number } {
+  let read = 0;
+  let left = 0;
+  const iterator: AsyncIterator<LoopEvent, undefined> = {
+    next: async () => {
+      const event = events[read];
+      read += 1;
+      if (event !== undefined) return { done: false, value: event };
+      if (end === "never") return new Promise(() => {});
+      if (end === "done") return { done: true, value: undefined };
+      throw end;
+    },
+    return: async () => {
+      left += 1;
+      return { done: true, value: undefined };
+    },
+  };
+  return { events: { [Symbol.asyncIterator]: () => iterator }, read: () => read, left: () => left };
+}
+
+async function readAll(stream: ReadableStream<UIMessageChunk>): Promise<string[]> {
+  const types: string[] = [];
+  const reader = stream.getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) types.push(read.value.type);
+  return types;
+}
+
+const whole = ["start", "start-step", "text-start", "text-delta", "text-end", "finish-step", "finish"];
+
+describe("toUIMessageStream", () => {
+  it("toUIMessageStream: reads events of streamToolLoop and of a host", async () => {
+    const run = streamToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Go." }] });
+    expect(await readAll(toUIMessageStream(run))).toEqual([...whole.slice(0, 5), "data-cost", ...whole.slice(5)]);
+    const hosted = (async function* () {
+      let id = 0;
+      for (const event of [runStart, stepStart, delta("Hi.")]) yield { id: String((id += 1)), event };
+    })();
+    expect(await readAll(toUIMessageStream(hosted))).toEqual(whole);
+  });
+
+  it("toUIMessageStream: reads nothing before it is read, and no further than its reader", async () => {
+    const { events, read } = createSource([runStart, stepStart, delta("a"), delta("b")]);
+    const reader = toUIMessageStream(events).getReader();
+    await setImmediate();
+    expect(read()).toBe(0);
+    await reader.read();
+    await setImmediate();
+    expect(read()).toBe(1);
+  });
+
+  it("toUIMessageStream: cancelling returns the source once, also while it waits", async () => {
+    const { events, left } = createSource([runStart], "never");
+    const reader = toUIMessageStream(events).getReader();
+    await reader.read();
+    const waiting = reader.read();
+    await reader.cancel();
+    expect((await waiting).done).toBe(true);
+    expect(left()).toBe(1);
+  });
+
+  it("toUIMessageStream: a source that throws ends with a masked error", async () => {
+    const { events } = createSource([runStart, stepStart, delta("a")], new Error("disk /secret"));
+    const chunks: UIMessageChunk[] = [];
+    const reader = toUIMessageStream(events).getReader();
+    for (let read = await reader.read(); !read.done; read = await reader.read()) chunks.push(read.value);
+    expect(chunks.map(({ type }) => type)).toEqual([...whole.slice(0, -1), "error", "finish"]);
+    expect(chunks.at(-2)).toEqual({ type: "error", errorText: "An error occurred." });
+    expect(await readAll(toUIMessageStream(createSource([], new Error("x")).events))).toEqual(["error", "finish"]);
+  });
+
+  it("toUIMessageStream: wrong options are refused before the source is touched", () => {
+    const touched: AsyncIterable<LoopEvent> = {
+      [Symbol.asyncIterator]: () => {
+        throw new Error("touched");
+      },
+    };
+    const attempt = (options: object): unknown => {
+      try {
+        return toUIMessageStream(touched, options);
+      } catch (error) {
+        return isLoopError(error) ? error.code : error;
+      }
+    };
+    expect([{ version: 8 }, { from: "end" }, { messageId: "" }, { onError: 1 }].map(attempt)).toEqual(
+      Array(4).fill("invalid-option"),
+    );
+    expect(attempt({ versions: 6 })).toBe("unknown-option");
+    expect(attempt({ keepAliveMs: 1 })).toBe("unknown-option");
+  });
+});
+
+describe("toUIMessageStreamResponse", () => {
+  it("toUIMessageStreamResponse: sends Server-Sent Events with the header of the protocol", async () => {
+    const { events } = createSource([runStart]);
+    const response = toUIMessageStreamResponse(events, { headers: { "X-Extra": "1" }, keepAliveMs: Infinity });
+    expect(Object.fromEntries(response.headers)).toEqual({
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache",
+      "x-accel-buffering": "no",
+      "x-vercel-ai-ui-message-stream": "v1",
+      "x-extra": "1",
+    });
+    expect(await response.text()).toBe(
+      'data: {"type":"start","messageId":"r"}\n\ndata: {"type":"finish","finishReason":"other"}\n\ndata: [DONE]\n\n',
+    );
+  });
+
+  it("toUIMessageStreamResponse: sends a comment after a silence, and releases its timers", async () => {
+    const clock = createTestClock();
+    const { events, left } = createSource([runStart], "never");
+    const body = toUIMessageStreamResponse(events, { clock, keepAliveMs: 1_000 }).body;
+    const reader = body?.getReader();
+    const next = async (): Promise<string> => new TextDecoder().decode((await reader?.read())?.value);
+    expect(await next()).toContain('"start"');
+    expect(clock.pending).toBe(0);
+    const silent = next();
+    await clock.advance(999);
+    await clock.advance(1);
+    expect(await silent).toBe(": keep-alive\n\n");
+    expect(clock.pending).toBe(0);
+    void next();
+    await setImmediate();
+    expect(clock.pending).toBe(1);
+    await reader?.cancel();
+    expect(clock.pending).toBe(0);
+    expect(left()).toBe(1);
+  });
+});
+
+describe("pipeUIMessageStream", () => {
+  const servers: Server[] = [];
+  afterEach(async () => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+
+  interface Serving {
+    readonly port: number;
+    /** Listeners of each response after it was written. */
+    readonly listeners: number[];
+    readonly ended: Promise<void>;
+  }
+
+  async function serve(events: AsyncIterable<LoopEvent>): Promise<Serving> {
+    const listeners: number[] = [];
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const server = createServer((_, res) => {
+      const count = (): number => ["drain", "close", "error"].reduce((sum, name) => sum + res.listenerCount(name), 0);
+      const before = count();
+      const note = (): void => void listeners.push(count() - before);
+      pipeUIMessageStream(events, res, { keepAliveMs: Infinity })
+        .finally(note)
+        .finally(end)
+        .catch(() => undefined);
+    });
+    servers.push(server);
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    return { port: (server.address() as AddressInfo).port, listeners, ended };
+  }
+
+  it("pipeUIMessageStream: answers a request of node:http and leaves no listener", async () => {
+    const { port, listeners, ended } = await serve(createSource([runStart, stepStart, delta("Hi.")]).events);
+    const response = await fetch(`http://127.0.0.1:${port}`);
+    expect(response.headers.get("x-vercel-ai-ui-message-stream")).toBe("v1");
+    expect((await response.text()).split("\n\n").slice(-3)).toEqual([
+      'data: {"type":"finish","finishReason":"other"}',
+      "data: [DONE]",
+      "",
+    ]);
+    await ended;
+    expect(listeners).toEqual([0]);
+  });
+
+  it("pipeUIMessageStream: a connection that does not read slows the reading, and its end returns the source", async () => {
+    const many = [runStart, stepStart, ...Array.from({ length: 5_000 }, () => delta("a".repeat(10_000)))];
+    const { events, read, left } = createSource(many);
+    const { port, listeners, ended } = await serve(events);
+    const socket = connect(port, "127.0.0.1");
+    socket.pause();
+    socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    // Until the buffers are full.
+    for (let before = -1; before !== read() || read() === 0;) {
+      before = read();
+      for (let turn = 0; turn < 50; turn += 1) await setImmediate();
+    }
+    expect(read()).toBeLessThan(many.length / 2);
+    socket.destroy();
+    await ended;
+    expect(left()).toBe(1);
+    expect(listeners).toEqual([0]);
+  });
+
+  it("pipeUIMessageStream: a page that leaves while the run is silent returns the source, and stops its run", async () => {
+    const provider = createMockProvider([[text("Hi."), stall()]]);
+    const run = streamToolLoop({ provider, messages: [{ role: "user", content: "Go." }], clock: createTestClock() });
+    const { port, ended } = await serve(run);
+    const abort = new AbortController();
+    const response = await fetch(`http://127.0.0.1:${port}`, { signal: abort.signal });
+    await response.body?.getReader().read();
+    abort.abort();
+    await ended;
+    expect((await run.result).reason).toMatchObject({ kind: "stopped", note: "The reader left." });
+  });
+});
