@@ -45,7 +45,7 @@ describe("withFallback: message that continues", () => {
     expect((await outlineAll(make(), { request: { messages: other } }))[0]).toBe("start 1 a/a-1");
   });
 
-  it("calls providers in the usual order if its token names none of them", async () => {
+  it("calls providers in the usual order if its token names an unknown provider", async () => {
     const ask = async (continuationToken: string): Promise<unknown> => {
       const b = mock("b", text("Hi."));
       await outlineAll(withFallback([mock("a", busy), b]), { request: { continuationToken } });

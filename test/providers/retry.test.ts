@@ -45,11 +45,11 @@ describe("withRetry", () => {
     ["that is thrown", busy, "overloaded"],
     ["in the stream", failInBand(providerError("server", "It broke.")), "server"],
     ["of the network", fail(new TypeError("terminated")), "network"],
-    ["by a stream that ends without a finish", endEarly(), "stream-ended-early"],
-    ["as finish reason", finish("error"), "finish-error"],
-    ["after the first tokens are counted", [usage({ inputTokens: 5, outputTokens: 0 }), busy], "overloaded"],
-    ["after an empty text", [text(""), busy], "overloaded"],
-    ["after provider metadata", [providerMetadata(1), busy], "overloaded"],
+    ["caused by a stream that ends without a finish", endEarly(), "stream-ended-early"],
+    ["that is the finish reason", finish("error"), "finish-error"],
+    ["that follows the first token counts", [usage({ inputTokens: 5, outputTokens: 0 }), busy], "overloaded"],
+    ["that follows empty text", [text(""), busy], "overloaded"],
+    ["that follows provider metadata", [providerMetadata(1), busy], "overloaded"],
   ])("retries after an error %s", async ([, turn, code]) => {
     const lines = await outlineAll(withRetry(single(turn, text("Hi."))));
     expect(lines).toContain(`discard 1 ${code}`);
@@ -103,9 +103,9 @@ describe("withRetry", () => {
 
   it.for<[what: string, options: RetryOptions, headers: Record<string, string>, waits: readonly number[]]>([
     ["at least half of each delay", { random: () => 0 }, {}, [250, 500, 1_000, 2_000]],
-    ["at most each whole delay", { random: () => 1 }, {}, [500, 1_000, 2_000, 4_000]],
+    ["at most the full length of each delay", { random: () => 1 }, {}, [500, 1_000, 2_000, 4_000]],
     ["at most maxDelayMs", { random: () => 1, baseDelayMs: 1_000, maxDelayMs: 1_500 }, {}, [1_000, 1_500, 1_500, 1_500]],
-    ["for no time if baseDelayMs is 0", { baseDelayMs: 0 }, {}, [0, 0, 0, 0]],
+    ["0 ms if baseDelayMs is 0", { baseDelayMs: 0 }, {}, [0, 0, 0, 0]],
     ["as long as retry-after requests", half, { "retry-after": "3" }, [3_000, 3_000, 3_000, 3_000]],
     ["for its own delay if retry-after is shorter", half, { "retry-after-ms": "1" }, [250, 500, 1_000, 2_000]],
     [
@@ -114,9 +114,14 @@ describe("withRetry", () => {
       { "retry-after": "3" },
       [3_000, 3_000, 3_000, 3_000],
     ],
-    ["for no retry if retry-after exceeds maxRetryAfterMs", { ...half, maxRetryAfterMs: 2_999 }, { "retry-after": "3" }, []],
+    [
+      "for nothing and gives up if retry-after exceeds maxRetryAfterMs",
+      { ...half, maxRetryAfterMs: 2_999 },
+      { "retry-after": "3" },
+      [],
+    ],
     ["half of each delay if random returns NaN", { random: () => Number.NaN }, {}, [250, 500, 1_000, 2_000]],
-    ["at most each whole delay if random returns more than 1", { random: () => 7 }, {}, [500, 1_000, 2_000, 4_000]],
+    ["at most the full length of each delay if random returns more than 1", { random: () => 7 }, {}, [500, 1_000, 2_000, 4_000]],
   ])("waits %s", async ([, options, headers, waits]) => {
     const askedAt: number[] = [];
     const inner = createMockProvider(() => fail({ status: 429, headers }));

@@ -139,7 +139,7 @@ describe("withTracing: metrics", () => {
   });
 
   it.for<[told: string, turn: MockScript, how: { readonly usage: boolean }, tokens: readonly string[]]>([
-    ["none", [text("So.")], { usage: false }, []],
+    ["no usage", [text("So.")], { usage: false }, []],
     [
       "input and output",
       [text("So.")],

@@ -22,7 +22,7 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
 /** The frames of a reply, without its ending. */
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
-/** Events that begin an answer. A second one would be another answer. */
+/** Events that start an answer. A second one would start another answer. */
 const isStart = /"(?:response\.created|message_start)"/;
 
 /** Data that follows the answer, or cuts it in the middle. */
@@ -74,7 +74,7 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
 }
 
 describe.for(rows)("provider $name: $sequel", ({ wire, name, sequel }) => {
-  it("changes the result after a finished answer only for Gemini", async () => {
+  it("does not change a finished answer, except that Gemini may continue", async () => {
     const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "stop" }), sequel)).toBe(expected);
   });

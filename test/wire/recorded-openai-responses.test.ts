@@ -190,7 +190,7 @@ if (hasRecorded("openai-responses")) {
       expect(result).toMatchObject({ status: "completed", text: "The final result is **570**.", iterations: 4 });
       expect(asked).toHaveLength(3);
       expect(bodies.map(checkResponsesContract)).toEqual([[], [], [], []]);
-      // The begun item, the finished item and the list at the end have three different texts as encrypted content.
+      // The started item, the finished item and the list at the end have three different encrypted contents.
       const finished = readEvents({ name: azure }).find(({ type }) => type === "response.output_item.done");
       const input: readonly { readonly [field: string]: unknown }[] = Object(bodies[3]).input;
       expect(input.map(({ type, role }) => type ?? role)).toEqual([
