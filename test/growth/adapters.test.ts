@@ -1,4 +1,4 @@
-// Readers of streams, on streams of very many events.
+// Adapters on streams of very many events.
 
 import { expect, it } from "vitest";
 import type { Message, Provider } from "turnwright";
@@ -13,7 +13,7 @@ import { collect, streamScript } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth } from "./measure.ts";
 import type { Row } from "./rows.ts";
 
-/** An event of a stream, by its number and the number of all. */
+/** An event of a stream, by its index and the number of events. */
 type Event = (index: number, size: number) => object;
 
 const many = (size: number, event: Event): object[] => Array.from({ length: size }, (_, index) => event(index, size));
@@ -41,7 +41,7 @@ const chat: Adapter = {
   end: [{ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }],
   scripts: {
     text: { event: () => chatDelta({ content: "x" }) },
-    blanks: { event: () => chatDelta({ content: "" }) },
+    "empty texts": { event: () => chatDelta({ content: "" }) },
     reasoning: { event: () => chatDelta({ reasoning_content: "x" }) },
     "details of reasoning": { event: () => chatDelta({ reasoning_details: [{ type: "reasoning.text", text: "x", index: 0 }] }) },
     "separate details of reasoning": {
@@ -118,7 +118,7 @@ const anthropic: Adapter = {
     },
     calls: { event: (index) => blockOf(index, { type: "tool_use", id: `c${index}`, name: "f", input: {} }) },
     "calls under one id": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: { index } }) },
-    "one call again and again": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: {} }) },
+    "one repeated call": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: {} }) },
     blocks: { event: (index) => blockOf(index, { type: "text", text: "x" }) },
   },
 };
@@ -144,7 +144,7 @@ const google: Adapter = {
   },
 };
 
-/** Gives a part only when it is asked for: a stream that holds all parts would measure garbage collection. */
+/** Yields a part only when it is read: a stream that holds all parts would measure garbage collection. */
 function pullFrom(parts: AsyncIterable<unknown>): ReadableStream<unknown> {
   const iterator = parts[Symbol.asyncIterator]();
   return new ReadableStream({
@@ -195,7 +195,7 @@ const sdk: Adapter = {
 
 const adapters: readonly Row[] = [chat, responses, anthropic, google, sdk].flatMap(({ name, provider, end, scripts }) =>
   Object.entries(scripts).map(([what, { before = [], event, after = [] }]): Row => [
-    `${name}: ${what}`,
+    `${name}: reads ${what}`,
     2_000,
     (size) => {
       const events = [...before, ...many(size, event), ...after, ...end];
@@ -212,8 +212,8 @@ const results = (index: number): Message => ({
 });
 
 const requests: readonly Row[] = [chat, responses, anthropic, google, sdk].flatMap(({ name, provider, end }) =>
-  Object.entries({ user, results }).map(([what, message]): Row => [
-    `${name}: a request of many ${what} messages`,
+  Object.entries({ "user messages": user, "tool results": results }).map(([what, message]): Row => [
+    `${name}: sends many ${what}`,
     3_000,
     (size) => {
       const source = provider(() => streamScript([...end]));
@@ -224,7 +224,7 @@ const requests: readonly Row[] = [chat, responses, anthropic, google, sdk].flatM
 );
 
 const blanks: Row = [
-  "an answer of blanks",
+  "checkBody: reads a body of blanks",
   1_000,
   (size) => {
     let left = size;
@@ -239,6 +239,6 @@ const blanks: Row = [
   },
 ];
 
-it.for<Row>([...adapters, ...requests, blanks])("%s takes time in proportion to the stream", async ([, size, prepare]) => {
+it.for<Row>([...adapters, ...requests, blanks])("%s in linear time", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });

@@ -8,7 +8,7 @@ import { PlanScanner, ThoughtFilter } from "../../src/plan/plan-scanner.ts";
 import { growthOf, mostGrowth, timeOf } from "./measure.ts";
 import { onPieces, onText, type Row } from "./rows.ts";
 
-/** Texts that make expressions begin again and again. */
+/** Texts that make expressions start again and again. */
 const pieces = [
   "-eyJ",
   "eyJaaaaaaaaaaa.",
@@ -80,7 +80,7 @@ async function keepAndFind(text: string): Promise<void> {
 }
 
 const cached: readonly Row[] = ["A", ",", "\n", " ", "\r", "😀", "AAAA,"].map((piece) => [
-  `the result cache on ${JSON.stringify(piece)}`,
+  `createResultCache on ${JSON.stringify(piece)}`,
   100_000,
   onText(piece, keepAndFind),
 ]);
@@ -112,13 +112,13 @@ const plans: readonly Row[] = [
   "\\",
   '{"next_action":',
   "`",
-].map((piece) => [`the planner's scanner on ${JSON.stringify(piece)}`, 10_000, onPieces(piece, scan)]);
+].map((piece) => [`PlanScanner on ${JSON.stringify(piece)}`, 10_000, onPieces(piece, scan)]);
 
-it.for<Row>([...redaction, ...cached, ...plans])("%s takes time in proportion to its input", async ([, size, prepare]) => {
+it.for<Row>([...redaction, ...cached, ...plans])("%s takes linear time", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });
 
-it("the planner's scanner words only the last fault", async () => {
+it("PlanScanner: formats only the last of many problems", async () => {
   const best = { meant: Number.POSITIVE_INFINITY, other: Number.POSITIVE_INFINITY };
   for (let round = 0; round < 5 && best.meant >= 2 * best.other; round++) {
     best.other = Math.min(best.other, await timeOf(() => scan(["{tool_use}".repeat(20_000)])));

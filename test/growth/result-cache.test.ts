@@ -1,4 +1,4 @@
-// Looking into a kept result, again and again.
+// Repeated lookups in a stored result.
 
 import { expect, it } from "vitest";
 import { createResultCache } from "turnwright/cache";
@@ -16,7 +16,7 @@ async function timeOfLooks(size: number): Promise<number> {
   return (user + system) / 1_000;
 }
 
-it("a look takes the same time however large the result is", async () => {
+it("createResultCache: a lookup takes the same time for results of any size", async () => {
   let growth = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 5 && growth >= 3; round++) {
     growth = (await timeOfLooks(3_000_000)) / Math.max(await timeOfLooks(300_000), 10);

@@ -4,13 +4,13 @@ import type { Prepare } from "./measure.ts";
 
 let made = 0;
 
-/** A text of so many units, never the same twice. */
+/** A text of at least `size` units, different in each call. */
 export function textOf(piece: string, size: number): string {
   made += 1;
   return piece.repeat(Math.ceil(size / piece.length)).slice(0, size) + made;
 }
 
-/** So many pieces, one after the other. */
+/** Returns `size` pieces, in order. */
 function piecesOf(piece: string, size: number): readonly string[] {
   return Array.from({ length: size }, (_, index) => piece + (index % 7 === 0 ? "" : piece));
 }

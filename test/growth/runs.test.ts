@@ -1,4 +1,4 @@
-// Whole runs and what is put around providers, on streams of very many chunks.
+// Whole runs and wrapped providers on streams of very many chunks.
 
 import { expect, it } from "vitest";
 import {
@@ -27,7 +27,7 @@ import type { Row } from "./rows.ts";
 const messages: readonly Message[] = [{ role: "user", content: "go" }];
 const tool = defineTool({ name: "t", description: "", inputSchema: { type: "object" }, execute: () => "x".repeat(100) });
 
-/** A provider that streams so many chunks in its first iteration, and a word in the next. */
+/** A provider that streams `size` chunks in the first iteration, and one word in the next. */
 function says(size: number, chunk: (index: number) => ModelChunk, last: ModelChunk): Provider {
   return {
     id: "p",
@@ -66,7 +66,7 @@ const policies = {
 const historyOf = (size: number): readonly Message[] =>
   Array.from({ length: size }, (_, index) => ({ role: "user", content: `q${index}` }));
 
-/** A run over one plan of so many commands, and its records. */
+/** A run over one plan of `size` commands, and its plan logs. */
 const planned: Prepare = (size) => async () => {
   const commands = Array.from({ length: size }, () => ({ tool_name: "t", tool_kwargs: {}, purpose: "" }));
   const answers = [{ next_action: "execute", execution_commands: commands }, { next_action: "response" }].map((plan) =>
@@ -78,12 +78,16 @@ const planned: Prepare = (size) => async () => {
 };
 
 const runs: readonly Row[] = [
-  ["a run over many texts", 3_000, (size) => run({ provider: says(size, textChunk, stop) })],
-  ["a run over many thoughts", 3_000, (size) => run({ provider: says(size, thoughtChunk, stop) })],
-  ["a run over many pieces of arguments", 3_000, (size) => run({ provider: says(size, piece, toCalls) })],
-  ["a run over many calls", 300, (size) => run({ provider: says(size, callChunk, toCalls), limits: { maxToolCalls: 1e6 } })],
+  ["runToolLoop over many text chunks", 3_000, (size) => run({ provider: says(size, textChunk, stop) })],
+  ["runToolLoop over many reasoning chunks", 3_000, (size) => run({ provider: says(size, thoughtChunk, stop) })],
+  ["runToolLoop over many pieces of arguments", 3_000, (size) => run({ provider: says(size, piece, toCalls) })],
   [
-    "a run over many calls with policies",
+    "runToolLoop over many calls",
+    300,
+    (size) => run({ provider: says(size, callChunk, toCalls), limits: { maxToolCalls: 1e6 } }),
+  ],
+  [
+    "runToolLoop over many calls with policies",
     300,
     (size) =>
       run({
@@ -100,15 +104,19 @@ const runs: readonly Row[] = [
       }),
   ],
   [
-    "a run over many wrong names",
+    "runToolLoop over many unknown tool names",
     300,
     (size) => run({ provider: says(size, wrongChunk, toCalls), limits: { maxConsecutiveToolErrors: 1e6 } }),
   ],
-  ["withRetry", 3_000, (size) => run({ provider: withRetry(says(size, textChunk, stop)) })],
-  ["withFallback", 3_000, (size) => run({ provider: withFallback([says(size, textChunk, stop), says(1, textChunk, stop)]) })],
+  ["withRetry over many text chunks", 3_000, (size) => run({ provider: withRetry(says(size, textChunk, stop)) })],
+  [
+    "withFallback over many text chunks",
+    3_000,
+    (size) => run({ provider: withFallback([says(size, textChunk, stop), says(1, textChunk, stop)]) }),
+  ],
   ["withPlanner over blanks", 3_000, (size) => run({ provider: withPlanner(says(size, textChunk, stop), { planRetries: 0 }) })],
   [
-    "withPlanner over many messages of the user",
+    "withPlanner over many user messages",
     3_000,
     (size) => {
       const provider = withPlanner(createMockProvider([text('{"next_action":"response"}'), text("ok")]));
@@ -117,7 +125,7 @@ const runs: readonly Row[] = [
   ],
   ["withPlanner over a plan of many commands", 1_000, planned],
   [
-    "withTracing with content",
+    "withTracing with captureContent",
     2_000,
     (size) => {
       const provider = says(size, (index) => (index % 2 === 0 ? textChunk() : thoughtChunk()), stop);
@@ -125,7 +133,7 @@ const runs: readonly Row[] = [
     },
   ],
   [
-    "recordTo and replayFrom",
+    "recordTo with replayFrom",
     500,
     (size) => async () => {
       const cassette = memoryCassette();
@@ -134,7 +142,7 @@ const runs: readonly Row[] = [
     },
   ],
   [
-    "repair of many results",
+    "runToolLoop with repair of many results",
     1_000,
     (size) => {
       const ids = Array.from({ length: size }, (_, index) => `c${index}`);
@@ -146,9 +154,9 @@ const runs: readonly Row[] = [
       return run({ provider: says(1, textChunk, stop), messages: history, repair: true });
     },
   ],
-  ["a long history", 1_000, (size) => run({ provider: says(1, textChunk, stop), messages: historyOf(size) })],
+  ["runToolLoop with a long history", 1_000, (size) => run({ provider: says(1, textChunk, stop), messages: historyOf(size) })],
 ];
 
-it.for<Row>(runs)("%s takes time in proportion to the stream", async ([, size, prepare]) => {
+it.for<Row>(runs)("%s takes linear time", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });

@@ -1,4 +1,4 @@
-// Code that reads schemas and answers of servers, and the arguments that a model writes for them.
+// Functions that read schemas and answers of servers, and the arguments that a model writes for them.
 
 import { expect, it } from "vitest";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
@@ -40,9 +40,9 @@ const formats = [
 const probes = ["a", "/", "a.", "%41", "{a}", '"', "1", "t", "a@", "~0", "//", "(", "a:"];
 
 const schemas: readonly Row[] = [
-  ["a pattern of a schema", 20_000, onText("a", (text) => schema["~standard"].validate(`${text}!`))],
+  ["fromJsonSchema: pattern", 20_000, onText("a", (text) => schema["~standard"].validate(`${text}!`))],
   [
-    "a pattern of a schema, for items",
+    "fromJsonSchema: pattern of items",
     20_000,
     (size) => {
       const items = Array.from({ length: 100 }, () => `${textOf("a", size / 100)}!`);
@@ -50,7 +50,7 @@ const schemas: readonly Row[] = [
     },
   ],
   [
-    "patterns of properties",
+    "fromJsonSchema: patternProperties",
     1_000,
     (size) => {
       const value = Object.fromEntries(Array.from({ length: size }, (_, index) => [`a${index}`, 1]));
@@ -58,7 +58,7 @@ const schemas: readonly Row[] = [
     },
   ],
   [
-    "items that must be unique",
+    "fromJsonSchema: uniqueItems",
     900,
     (size) => {
       const items = Array.from({ length: size }, (_, index) => ({ a: 1, index }));
@@ -66,7 +66,7 @@ const schemas: readonly Row[] = [
     },
   ],
   [
-    "withValidation",
+    "withValidation: pattern",
     20_000,
     onText("a", (text) =>
       withValidation([
@@ -81,7 +81,7 @@ const schemas: readonly Row[] = [
   ],
   ...formats.flatMap((format) =>
     probes.map((probe): Row => [
-      `the format ${format} on ${JSON.stringify(probe)}`,
+      `fromJsonSchema: format ${format} on ${JSON.stringify(probe)}`,
       20_000,
       onText(probe, (text) => ofFormat(format)["~standard"].validate(text)),
     ]),
@@ -90,7 +90,7 @@ const schemas: readonly Row[] = [
 
 const mcp: readonly Row[] = [
   [
-    "names of a server's tools",
+    "toToolNames of many names",
     2_000,
     (size) => {
       const names = Array.from({ length: size }, (_, index) => `a.${"./:!"[index % 4]}${"x".repeat(60)}${index}`);
@@ -98,7 +98,7 @@ const mcp: readonly Row[] = [
     },
   ],
   [
-    "a server's answer in many texts",
+    "toToolResult of an answer with many texts",
     5_000,
     (size) => {
       const content = Array.from({ length: size }, (_, index) => ({ type: "text", text: `{"a":${index}}` }));
@@ -106,17 +106,17 @@ const mcp: readonly Row[] = [
     },
   ],
   [
-    "a server's answer of one text",
+    "toToolResult of an answer with one text",
     200_000,
     onText('"', (text) => toToolResult(readAnswer({ content: [{ type: "text", text }], structuredContent: { text } }))),
   ],
   [
-    "a server's error",
+    "toToolResult of an error",
     200_000,
     onText("-eyJ", (text) => toOutcome(toToolResult(readAnswer({ isError: true, content: [{ type: "text", text }] })))),
   ],
   [
-    "a server's answer against its schema",
+    "checkAnswer with a pattern",
     20_000,
     onText("a", (text) => {
       const outputSchema = { type: "object", properties: { x: { type: "string", pattern: "^(a+)+$" } } };
@@ -129,7 +129,7 @@ const mcp: readonly Row[] = [
     }),
   ],
   [
-    "blocks of an imported tool",
+    "toContentResult of many blocks",
     5_000,
     (size) => {
       const blocks = Array.from({ length: size }, () => ({ type: "text", text: "a" }));
@@ -138,7 +138,7 @@ const mcp: readonly Row[] = [
   ],
 ];
 
-/** One part inside of another, each with an address of its own. */
+/** Nested schemas, each with an address of its own. */
 function nestIds(levels: number, length: number): Readonly<Record<string, unknown>> {
   let schema: Readonly<Record<string, unknown>> = {};
   for (let level = 0; level < levels; level += 1)
@@ -148,24 +148,27 @@ function nestIds(levels: number, length: number): Readonly<Record<string, unknow
 
 const longest = "y".repeat(1_990);
 const addresses: readonly (readonly [what: string, schema: Readonly<Record<string, unknown>>])[] = [
-  ["long addresses inside of each other", nestIds(16, 60_000)],
-  ["short addresses inside of each other", nestIds(500, 2_000)],
-  ["addresses that are as deep and as long as they may be", { allOf: Array.from({ length: 60 }, () => nestIds(8, 1_950)) }],
+  ["long nested addresses", nestIds(16, 60_000)],
+  ["short nested addresses", nestIds(500, 2_000)],
+  ["addresses of the greatest allowed depth and length", { allOf: Array.from({ length: 60 }, () => nestIds(8, 1_950)) }],
   ["a few long addresses", nestIds(10, 100_000)],
-  ["a long address that says little", { allOf: Array.from({ length: 10 }, () => ({ $id: "a/../".repeat(20_000), not: {} })) }],
+  [
+    "long addresses that resolve to short ones",
+    { allOf: Array.from({ length: 10 }, () => ({ $id: "a/../".repeat(20_000), not: {} })) },
+  ],
   ["many parts below long addresses", { $id: `http://x/${longest}`, allOf: Array.from({ length: 90_000 }, () => ({ not: {} })) }],
   [
     "a long name above many parts",
     { properties: { ["y".repeat(300_000)]: { allOf: Array.from({ length: 50_000 }, () => ({})) } } },
   ],
-  ["references of great length", { allOf: Array.from({ length: 10 }, () => ({ $ref: `#/${"y".repeat(100_000)}` })) }],
+  ["very long references", { allOf: Array.from({ length: 10 }, () => ({ $ref: `#/${"y".repeat(100_000)}` })) }],
   [
     "anchors below a long address",
     { $id: `http://x/${longest}`, allOf: Array.from({ length: 50_000 }, () => ({ $anchor: "a" })) },
   ],
 ];
 
-it.for(addresses)("%s in a server's schema take no second", async ([, outputSchema]) => {
+it.for(addresses)("checkAnswer: handles a schema with %s within one second", async ([, outputSchema]) => {
   const startedAt = performance.now();
   try {
     checkAnswer({ name: "t", inputSchema: {}, outputSchema }, readAnswer({ structuredContent: {} }));
@@ -175,6 +178,6 @@ it.for(addresses)("%s in a server's schema take no second", async ([, outputSche
   expect(performance.now() - startedAt).toBeLessThan(1_000);
 });
 
-it.for<Row>([...schemas, ...mcp])("%s takes time in proportion to its input", async ([, size, prepare]) => {
+it.for<Row>([...schemas, ...mcp])("%s takes linear time", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });

@@ -1,4 +1,4 @@
-// Functions that read text of models, tools and servers, on texts that would take quadratic time if anything could.
+// Functions that read text of models, tools and servers, on texts for which quadratic time is most likely.
 
 import type { FileHandle } from "node:fs/promises";
 import { expect, it } from "vitest";
@@ -28,14 +28,14 @@ const texts: readonly Row[] = [
   ["cutText", 500_000, onText("😀", (text) => cutText(text, 100))],
   ["describeValue", 500_000, onText("a", describeValue)],
   ["toPlainError", 500_000, onText("-eyJ", (text) => toPlainError(new Error(text)))],
-  ["a failed tool", 500_000, onText("-eyJ", (text) => toOutcome(new Error(text)))],
+  ["toOutcome of an error", 500_000, onText("-eyJ", (text) => toOutcome(new Error(text)))],
   ["toProviderError", 500_000, onText("<title>", (text) => toProviderError(new Error(text)))],
-  ["toProviderError of a body", 200_000, onText('{"error":', (text) => toProviderError(new Error(`429 ${text}`)))],
+  ["toProviderError of a message with a body", 200_000, onText('{"error":', (text) => toProviderError(new Error(`429 ${text}`)))],
   ["redactJson", 500_000, onText("://a:", (text) => redactJson({ [text]: text, list: [text] }))],
   ["parseToolArguments of blanks", 500_000, onText(" ", parseToolArguments)],
   ["parseToolArguments of brackets", 5_000, onText("[", parseToolArguments)],
   [
-    "stableJson and digest",
+    "digest of stableJson",
     20_000,
     (size) => {
       const value = Object.fromEntries(Array.from({ length: size }, (_, index) => [`k${index}`, [index, "\0"]]));
@@ -61,7 +61,7 @@ const texts: readonly Row[] = [
   ],
   ["nearestName of a long name", 500_000, onText("ab_", (text) => nearestName(text, ["get_time", text]))],
   [
-    "nearestName among many",
+    "nearestName among many names",
     2_000,
     (size) => {
       const names = Array.from({ length: size }, (_, index) => `${"abcdefghij".repeat(6)}${index}`);
@@ -71,13 +71,13 @@ const texts: readonly Row[] = [
   ["truncateResults", 200_000, onText("é", (text) => truncateResults({ maxTokens: 1_000 })("t", text))],
   ["textMatches", 200_000, onText("a", (text) => textMatches("ab")({ response: { text } } as never))],
   [
-    "a linear expression",
+    "compileLinearRegExp",
     5_000,
     onText("a", (text) => {
       compileLinearRegExp("(a|aa)+[bc]")?.find(text);
     }),
   ],
-  ["a trigger of deliberate mode", 50_000, onText("a", (text) => mode.forTurn({ text }))],
+  ["createDeliberateMode with a trigger", 50_000, onText("a", (text) => mode.forTurn({ text }))],
   [
     "locateMedia of a data URL",
     200_000,
@@ -102,7 +102,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "lines of a journal",
+    "readLines of a journal",
     2_000,
     (size) => {
       let before = "";
@@ -121,7 +121,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "lines of a cassette",
+    "readCassette",
     2_000,
     (size) => {
       const request = printRequest({ messages: [{ role: "user", content: "q" }], tools: [], iteration: 0 });
@@ -133,7 +133,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "partial arguments of one text",
+    "createPartialArguments of one text",
     5_000,
     (size) => () => {
       const args = createPartialArguments();
@@ -142,7 +142,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "partial arguments of a list",
+    "createPartialArguments of a list",
     5_000,
     (size) => () => {
       const args = createPartialArguments();
@@ -151,7 +151,7 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "partial arguments of many fields",
+    "createPartialArguments of many fields",
     5_000,
     (size) => () => {
       const args = createPartialArguments();
@@ -161,11 +161,11 @@ const texts: readonly Row[] = [
   ],
 ];
 
-it.for<Row>(texts)("%s takes time in proportion to its input", async ([, size, prepare]) => {
+it.for<Row>(texts)("%s takes linear time", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });
 
-it("quadratic time is seen", async () => {
+it("growthOf: detects quadratic time", async () => {
   const prepare: Prepare = (size) => () => {
     const seen: number[] = [];
     for (let at = 0; at < size; at += 1) if (!seen.includes(at)) seen.push(at);

@@ -15,7 +15,7 @@ import { createMockProvider, fail, text, toolCall, usage } from "turnwright/test
 
 const messages = [{ role: "user" as const, content: "Go." }];
 const tools = [{ name: "t", description: "", inputSchema: { type: "object" }, execute: () => 1 }];
-/** A token costs a quarter of a dollar, so that sums are exact. */
+/** A token costs a quarter of a dollar, which keeps sums exact. */
 const pricing: NonNullable<LoopOptions["pricing"]> = ({ totalTokens }) => totalTokens / 4;
 const spent = (tokens: number) => usage({ inputTokens: tokens, outputTokens: 0 });
 const retries = { maxAttempts: 20, baseDelayMs: 0 };
@@ -57,7 +57,7 @@ const rows: readonly [what: string, stage: Stage, wrap: (stage: Stage) => Provid
   ],
   ["fallbacks inside retries", stageOf(), ({ model }) => withRetry(withFallback([model("a"), model("b")]), retries), "Busy."],
   [
-    "plans that are asked for again",
+    "replanning",
     stageOf("plans nothing"),
     ({ model }) => withPlanner(model("a"), { planRetries: 19 }),
     "The model gave no plan in 3 tries",
@@ -66,17 +66,17 @@ const rows: readonly [what: string, stage: Stage, wrap: (stage: Stage) => Provid
 ];
 
 const budgets: readonly [what: string, limits: LoopOptions["limits"], reason: object][] = [
-  ["tokens", { maxTokens: 12 }, { kind: "max-tokens", limit: 12, spent: 12 }],
-  ["USD", { maxCostUSD: 3 }, { kind: "max-cost", limitUSD: 3, spentUSD: 3, expectedUSD: 1 }],
+  ["maxTokens", { maxTokens: 12 }, { kind: "max-tokens", limit: 12, spent: 12 }],
+  ["maxCostUSD", { maxCostUSD: 3 }, { kind: "max-cost", limitUSD: 3, spentUSD: 3, expectedUSD: 1 }],
   [
-    "USD that one more request would cross",
+    "maxCostUSD that one more request would cross",
     { maxCostUSD: 3.5 },
     { kind: "max-cost", limitUSD: 3.5, spentUSD: 3, expectedUSD: 1 },
   ],
 ];
 
-it.for(rows.flatMap((row) => budgets.map((budget) => [`${row[0]} | ${budget[0]}`, row, budget] as const)))(
-  "%s: no request past the limit",
+it.for(rows.flatMap((row) => budgets.map((budget) => [`limits.${budget[0]}: stops ${row[0]}`, row, budget] as const)))(
+  "%s before a request past the limit",
   async ([, [, stage, wrap, error], [, limits, reason]]) => {
     stage.asked = 0;
     const journal = memoryJournal();
@@ -91,7 +91,7 @@ it.for(rows.flatMap((row) => budgets.map((budget) => [`${row[0]} | ${budget[0]}`
   },
 );
 
-it("asks for no answer that the plan has left nothing for", async () => {
+it("withPlanner: requests no answer if the plan has used up the budget", async () => {
   let asked = 0;
   const planner = createMockProvider(() => {
     asked += 1;
@@ -103,7 +103,7 @@ it("asks for no answer that the plan has left nothing for", async () => {
   expect(reason).toEqual({ kind: "max-cost", limitUSD: 3, spentUSD: 2, expectedUSD: 2 });
 });
 
-it("counts what earlier iterations have used, and the limits of runs around it", async () => {
+it("withRetry: counts the usage and limits of the outer run in a nested run", async () => {
   const stage = stageOf();
   const inner = withRetry(stage.model("a"), retries);
   const agent = defineAgentTool({
@@ -119,7 +119,7 @@ it("counts what earlier iterations have used, and the limits of runs around it",
   expect(functionHistory).toHaveLength(1);
 });
 
-it("keeps an answer that crosses the limit, and asks on after attempts that nobody can price", async () => {
+it("withRetry: keeps an answer that crosses the limit, and retries attempts of unknown cost", async () => {
   const busy = fail({ status: 503, message: "Busy." });
   const provider = withRetry(
     createMockProvider([
@@ -143,7 +143,7 @@ it("keeps an answer that crosses the limit, and asks on after attempts that nobo
   expect((await runToolLoop({ provider: unknown, messages, pricing, limits: { maxCostUSD: 2 } })).status).toBe("completed");
 });
 
-it("leaves a failure that nothing was to follow as it is", async () => {
+it("limits.maxTokens: keeps the provider's error if no further request follows", async () => {
   const stage = stageOf();
   const { reason } = await runToolLoop({ provider: stage.model("a"), messages, pricing, limits: { maxTokens: 4 } });
   expect(reason).toMatchObject({ kind: "provider-error", error: { message: "Busy." } });

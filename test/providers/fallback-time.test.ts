@@ -8,16 +8,16 @@ const mock = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
 const busy = fail({ status: 503, message: "Busy." });
 const answer = ["text Hi.", "finish stop", "end"] as const;
 
-describe("a provider that falls silent", () => {
+describe("withFallback: silent provider", () => {
   it.for<[when: string, turn: MockMessage, options: object, at: number, limit: string]>([
     ["before its first chunk", stall(), {}, 2_000, "start 1 a/a-1"],
-    ["before its first chunk, for as long as it may", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
-    ["after it", [text("Half"), stall()], {}, 1_000, "text Half"],
-    ["after it, for as long as it may", [text("Half"), stall()], { streamIdleMs: 300 }, 300, "text Half"],
-    ["before its first chunk, for longer than the run waits", stall(), { firstChunkMs: 9_000 }, 9_000, "start 1 a/a-1"],
-    ["although it beats before", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
-    ["and is deaf", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
-  ])("%s is left for the next one", async ([, turn, options, at, before]) => {
+    ["before its first chunk, with firstChunkMs", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
+    ["after its first chunk", [text("Half"), stall()], {}, 1_000, "text Half"],
+    ["after its first chunk, with streamIdleMs", [text("Half"), stall()], { streamIdleMs: 300 }, 300, "text Half"],
+    ["before its first chunk, with a long firstChunkMs", stall(), { firstChunkMs: 9_000 }, 9_000, "start 1 a/a-1"],
+    ["after a heartbeat", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
+    ["and deaf to its signal", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
+  ])("is left for the next provider if silent %s", async ([, turn, options, at, before]) => {
     const second = mock("b", text("Hi."));
     const { clock, lines, ended } = outline(withFallback([mock("a", turn), second], options));
     await clock.advance(at - 1);
@@ -28,7 +28,7 @@ describe("a provider that falls silent", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("may still say what it has cost", async () => {
+  it("can still report its usage after it is left", async () => {
     const { clock, lines, ended } = outline(
       withFallback([
         {
@@ -50,7 +50,7 @@ describe("a provider that falls silent", () => {
     expect(lines).toEqual(["start 1 a/a-1", "text Half", "usage 7", "discard 1 network", "start 2 b/b-1", ...answer]);
   });
 
-  it("is the last one: then the stream is silent as the provider is, for as long as the run waits", async () => {
+  it("keeps the stream waiting if it is the last one", async () => {
     const { clock, lines, beats, abort, ended } = outline(
       withFallback([mock("a", busy), mock("b", [wait(5_000), heartbeat(), stall()])], { firstChunkMs: 300 }),
     );
@@ -61,7 +61,7 @@ describe("a provider that falls silent", () => {
     await ended;
   });
 
-  it("beats no more once it is left", async () => {
+  it("sends no heartbeats after it is left", async () => {
     let beat = (): void => {};
     const { clock, beats, ended } = outline(
       withFallback([
@@ -86,7 +86,7 @@ describe("a provider that falls silent", () => {
   });
 });
 
-describe("a provider that has failed", () => {
+describe("withFallback: failed provider", () => {
   const order = async (provider: Provider, times: readonly number[]): Promise<readonly string[]> => {
     const clock = callOf().clock as ReturnType<typeof outline>["clock"];
     const seen: string[] = [];
@@ -102,11 +102,11 @@ describe("a provider that has failed", () => {
   const down = (id: string): MockProvider => createMockProvider(() => busy, { id });
   const up = (id: string): MockProvider => createMockProvider(() => text("Hi."), { id });
 
-  it("is asked first again", async () => {
+  it("is called first again in the next request", async () => {
     expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
   });
 
-  it("is asked after the others while it rests", async () => {
+  it("is called after the others during restMs", async () => {
     const provider = withFallback([down("a"), down("b"), up("c")], { restMs: 1_000 });
     expect(await order(provider, [0, 999, 1_000])).toEqual(["abc", "c", "abc"]);
     expect(await order(withFallback([down("a"), down("b")], { restMs: 1_000 }), [0, 1])).toEqual(["ab", "ab"]);

@@ -7,12 +7,12 @@ const mock = (id: string, ...turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(turns, { id, model: `${id}-1`, usage: false });
 const busy = fail({ status: 503, message: "Busy." });
 
-describe("a turn that goes on", () => {
+describe("withFallback: message that continues", () => {
   it.for<[reason: "paused" | "continue", token: string | undefined]>([
     ["paused", undefined],
     ["continue", "t:1\n2"],
     ["continue", ""],
-  ])("as %s, with the token %j, goes to who began it, and to nobody else", async ([reason, token]) => {
+  ])("as %s with the token %j calls only the provider that started it", async ([reason, token]) => {
     const a = mock("a", busy, text("Wrong."));
     const b = mock("b", [text("Half "), finish(reason, { token })], busy);
     const provider = withFallback([a, b]);
@@ -23,7 +23,7 @@ describe("a turn that goes on", () => {
     expect([a.calls, b.calls, b.requests[1]?.continuationToken]).toEqual([1, 2, token]);
   });
 
-  it("may end without a word of its own", async () => {
+  it("can end without further text", async () => {
     const messages: readonly Message[] = [
       ...goRequest.messages,
       { role: "assistant", content: [{ type: "text", text: "Half" }] },
@@ -33,7 +33,7 @@ describe("a turn that goes on", () => {
     expect([lines.slice(-2), second.calls]).toEqual([["finish length", "end"], 0]);
   });
 
-  it("goes to its author first where its provider metadata say who that is", async () => {
+  it("calls the provider in its provider metadata first", async () => {
     const part = { provider: "b", model: "b-1", item: 1 };
     const messages: readonly Message[] = [...goRequest.messages, { role: "assistant", content: [], providerMetadata: [part] }];
     const make = (): Provider => withFallback([mock("a", text("Hi.")), mock("b", busy)]);
@@ -45,7 +45,7 @@ describe("a turn that goes on", () => {
     expect((await outlineAll(make(), { request: { messages: other } }))[0]).toBe("start 1 a/a-1");
   });
 
-  it("with a token of somebody else, or of a provider that is there no more, goes the usual way", async () => {
+  it("calls providers in the usual order if its token names an unknown provider", async () => {
     const ask = async (continuationToken: string): Promise<unknown> => {
       const b = mock("b", text("Hi."));
       await outlineAll(withFallback([mock("a", busy), b]), { request: { continuationToken } });

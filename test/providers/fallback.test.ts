@@ -16,14 +16,14 @@ import { answer, busy, named } from "./models.ts";
 import { callOf, goRequest, outlineAll } from "./outline.ts";
 
 describe("withFallback", () => {
-  it("presents itself as the first of its providers", () => {
+  it("has the id, model and family of its first provider", () => {
     const first = createMockProvider([], { id: "a", model: "m", family: "f" });
     const provider = withFallback([first, named("b")]);
     expect([provider.id, provider.model, provider.family]).toEqual(["a", "m", "f"]);
     expect(Object.keys(withFallback([named("a")]))).toEqual(["id", "model", "stream"]);
   });
 
-  it("asks nobody else where the first one answers", async () => {
+  it("does not call the second provider if the first one answers", async () => {
     const second = named("b");
     expect(await outlineAll(withFallback([named("a", text("Hi.")), second]))).toEqual(["start 1 a/a-1", ...answer]);
     expect(second.calls).toBe(0);
@@ -35,19 +35,19 @@ describe("withFallback", () => {
     ["a wrong key", fail({ status: 401 }), "auth"],
     ["a bad request", fail({ status: 400 }), "bad-request"],
     ["a full context", fail({ status: 400, code: "context_length_exceeded" }), "context-too-long"],
-    ["a mistake in the program", fail(new RangeError("odd")), "server"],
+    ["a programming error", fail(new RangeError("odd")), "server"],
     ["a stream that ends without a finish", endEarly(), "stream-ended-early"],
-    ["a finish with an error", finish("error"), "finish-error"],
-    ["a finish that nobody knows", finish("unknown"), "finish-unknown"],
-    ["a limit of output before the first word", finish("length"), "no-output"],
-    ["calls that were announced and did not come", finish("tool-calls"), "no-output"],
+    ["the finish reason error", finish("error"), "finish-error"],
+    ["the finish reason unknown", finish("unknown"), "finish-unknown"],
+    ["an output limit before the first word", finish("length"), "no-output"],
+    ["announced calls that did not arrive", finish("tool-calls"), "no-output"],
     ["an error after text", [text("Half"), busy], "overloaded", ["text Half"]],
     ["an error after a call", [toolCall("t", {}, { fragments: 0 }), busy], "overloaded", ["call t"]],
-    ["a text that is none", chunk({ type: "text-delta", text: 7 } as never), "server"],
-    ["a chunk that nobody knows", chunk({ type: "odd" } as never), "server"],
-    ["a chunk that is none", chunk(null as never), "server"],
+    ["an invalid text chunk", chunk({ type: "text-delta", text: 7 } as never), "server"],
+    ["a chunk of an unknown type", chunk({ type: "odd" } as never), "server"],
+    ["a chunk that is null", chunk(null as never), "server"],
     ["a call whose stream ends early", [toolCall("t", {}, { fragments: 0 }), endEarly()], "stream-ended-early", ["call t"]],
-  ])("asks the next one after %s", async ([, turn, code, said = []]) => {
+  ])("calls the next provider after %s", async ([, turn, code, said = []]) => {
     expect(await outlineAll(withFallback([named("a", turn), named("b", text("Hi."))]))).toEqual([
       "start 1 a/a-1",
       ...said,
@@ -60,18 +60,18 @@ describe("withFallback", () => {
   it.for<[what: string, turn: MockMessage, last: string]>([
     ["an empty answer", finish("stop"), "finish stop"],
     ["a refusal", [refusal("No."), finish("refusal")], "finish refusal"],
-    ["a refusal without a word", finish("refusal"), "finish refusal"],
+    ["a refusal without text", finish("refusal"), "finish refusal"],
     ["a content filter", finish("content-filter"), "finish content-filter"],
     ["an answer that is cut off", [text("Half"), finish("length")], "finish length"],
     ["a call that the service could not read", finish("malformed-call"), "finish malformed-call"],
-    ["a turn that goes on", finish("paused"), "finish paused turnwright-fallback:0"],
-  ])("asks nobody else after %s", async ([, turn, last]) => {
+    ["a paused message", finish("paused"), "finish paused turnwright-fallback:0"],
+  ])("does not call the next provider after %s", async ([, turn, last]) => {
     const second = named("b");
     const lines = await outlineAll(withFallback([named("a", turn), second]));
     expect([lines.at(-2), second.calls]).toEqual([last, 0]);
   });
 
-  it("takes a provider whose stream cannot be opened for one that has failed", async () => {
+  it("calls the next provider if a stream cannot be opened", async () => {
     const providers: readonly Provider[] = [
       { id: "a", model: "a-1", stream: () => Promise.resolve([]) as never },
       {
@@ -90,7 +90,7 @@ describe("withFallback", () => {
     ]);
   });
 
-  it("holds errors back until nobody is left, and then says how many were asked", async () => {
+  it("reports the last error and the number of providers if all fail", async () => {
     const told = fail({ status: 429, message: "Slow down.", headers: { "retry-after": "2" } });
     const lines = await outlineAll(
       withFallback([named("a", busy), named("b", failInBand(providerError("server", "No."))), named("c", told)]),
@@ -110,13 +110,13 @@ describe("withFallback", () => {
     expect(chunks.at(-1)).toMatchObject({ error: { status: 429, retryable: true, retryAfterMs: 2_000 } });
   });
 
-  it("hands the failure of an only provider on as it came", async () => {
+  it("passes on the failure of an only provider unchanged", async () => {
     expect(await outlineAll(withFallback([named("a", busy)]))).toEqual(["start 1 a/a-1", "throws overloaded"]);
     expect(await outlineAll(withFallback([named("a", endEarly())]))).toEqual(["start 1 a/a-1", "end"]);
     expect(await outlineAll(withFallback([named("a", finish("error"))]))).toEqual(["start 1 a/a-1", "finish error", "end"]);
   });
 
-  it("does not see what is done to its list later", async () => {
+  it("ignores later changes to its list of providers", async () => {
     const list = [named("a", busy), named("b", text("Hi."))];
     const provider = withFallback(list);
     list.pop();
@@ -124,15 +124,15 @@ describe("withFallback", () => {
   });
 
   it.for<[what: string, providers: unknown, options: unknown, facts: object]>([
-    ["no list", undefined, {}, { code: "invalid-option", details: { option: "providers", received: "undefined" } }],
+    ["a missing list", undefined, {}, { code: "invalid-option", details: { option: "providers", received: "undefined" } }],
     ["an empty list", [], {}, { details: { option: "providers", received: "an array of 0 items" } }],
-    ["one provider without a list", named("a"), {}, { details: { option: "providers" } }],
-    ["what is no provider", [named("a"), { id: "b" }], {}, { details: { option: "providers[1]" } }],
-    ["options that are none", [named("a")], [], { details: { option: "options" } }],
-    ["an option that is not there", [named("a")], { idleMs: 1 }, { code: "unknown-option" }],
-    ["a limit of 0", [named("a")], { firstChunkMs: 0 }, { details: { option: "firstChunkMs" } }],
-    ["a limit that is no whole number", [named("a")], { streamIdleMs: 0.5 }, { details: { option: "streamIdleMs" } }],
-    ["a negative rest", [named("a")], { restMs: -1 }, { details: { option: "restMs" } }],
+    ["a provider in place of a list", named("a"), {}, { details: { option: "providers" } }],
+    ["a list item that is not a provider", [named("a"), { id: "b" }], {}, { details: { option: "providers[1]" } }],
+    ["invalid options", [named("a")], [], { details: { option: "options" } }],
+    ["an unknown option", [named("a")], { idleMs: 1 }, { code: "unknown-option" }],
+    ["a firstChunkMs of 0", [named("a")], { firstChunkMs: 0 }, { details: { option: "firstChunkMs" } }],
+    ["a streamIdleMs that is not an integer", [named("a")], { streamIdleMs: 0.5 }, { details: { option: "streamIdleMs" } }],
+    ["a negative restMs", [named("a")], { restMs: -1 }, { details: { option: "restMs" } }],
   ])("refuses %s", ([, providers, options, facts]) => {
     let thrown: unknown;
     try {

@@ -4,7 +4,7 @@ import { chunk, finish, providerMetadata, stall, text, usage } from "turnwright/
 import { answer, busy, named } from "./models.ts";
 import { outline, outlineAll } from "./outline.ts";
 
-describe("wrappers in wrappers", () => {
+describe("nested withRetry and withFallback", () => {
   const quick = { baseDelayMs: 0 };
 
   it.for<[what: string, make: () => Provider, lines: readonly string[]]>([
@@ -43,12 +43,12 @@ describe("wrappers in wrappers", () => {
       ],
     ],
     [
-      "a retry over a fallback, whose taken-back text is no longer heard",
+      "a retry over a fallback with a discarded text",
       () => withRetry(withFallback([named("a", [text("Half"), busy], text("Hi.")), named("b", busy)]), quick),
       ["start 1 a/a-1", "text Half", "discard 1 overloaded", "start 2 b/b-1", "discard 2 overloaded", "start 3 a/a-1", ...answer],
     ],
     [
-      "a wrapper that says more exactly who answers",
+      "a wrapper that names its own answering provider",
       () =>
         withFallback([
           named("a", [chunk({ type: "attempt-start", attempt: 9, provider: "x", model: "x-1", family: "f" }), busy]),
@@ -57,7 +57,7 @@ describe("wrappers in wrappers", () => {
       ["start 1 a/a-1", "start 1 x/x-1/f", "discard 1 overloaded", "start 2 b/b-1", ...answer],
     ],
     [
-      "a wrapper that takes back and starts nothing",
+      "a wrapper that discards an attempt without starting one",
       () =>
         withFallback([
           named("a", [
@@ -79,11 +79,11 @@ describe("wrappers in wrappers", () => {
         ...answer,
       ],
     ],
-  ])("count all attempts as one row: %s", async ([, make, lines]) => {
+  ])("number all attempts in one sequence: %s", async ([, make, lines]) => {
     expect(await outlineAll(make())).toEqual(lines);
   });
 
-  it("give each inner attempt the limits of the outer one, and each is left in its time", async () => {
+  it("apply the time limits of the outer wrapper to each inner attempt", async () => {
     const inner = withFallback([named("a", stall({ ignoreSignal: true })), named("b", stall())]);
     const { clock, lines, ended } = outline(withFallback([inner, named("c", text("Hi."))], { firstChunkMs: 300 }));
     await clock.advance(400);
@@ -93,13 +93,13 @@ describe("wrappers in wrappers", () => {
     expect([lines.slice(-3), clock.now(), clock.pending]).toEqual([answer, 700, 0]);
   });
 
-  it("wait for a retry that waits longer than they have patience", async () => {
+  it("wait for a retry whose delay exceeds the outer time limits", async () => {
     const slow = withRetry(named("a", busy, text("Hi.")), { baseDelayMs: 10_000 });
     const lines = await outlineAll(withFallback([slow, named("b")], { firstChunkMs: 300, streamIdleMs: 300 }));
     expect(lines.slice(-4)).toEqual(["start 2 a/a-1", ...answer]);
   });
 
-  it("hand each token to the wrapper that wrote it", async () => {
+  it("pass each continuation token to the wrapper that wrote it", async () => {
     const b = named("b", finish("continue", { token: "t" }), text("Hi."));
     const provider = withFallback([named("x", busy), withFallback([named("a", busy), b])]);
     const lines = await outlineAll(provider);
@@ -108,7 +108,7 @@ describe("wrappers in wrappers", () => {
     expect(b.requests.map(({ continuationToken }) => continuationToken)).toEqual([undefined, "t"]);
   });
 
-  it("keep the tokens of each attempt apart", async () => {
+  it("report the usage of each attempt separately", async () => {
     const tokens = usage({ inputTokens: 5, outputTokens: 2 });
     const provider = withFallback([
       withRetry(named("a", [tokens, busy], [tokens, providerMetadata(1), busy]), { maxAttempts: 2, ...quick }),

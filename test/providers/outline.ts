@@ -1,17 +1,17 @@
-// Reads a wrapping provider chunk by chunk, as lines, with time and signal at hand.
+// Reads a wrapping provider chunk by chunk, as lines, under a test clock and a signal.
 
 import { type ModelCall, type ModelChunk, type ModelRequest, type Provider, type Timeouts, toProviderError } from "turnwright";
 import { createTestClock, type TestClock } from "turnwright/testing";
 
-/** A stream under way. */
+/** A stream that is being read. */
 export interface Outlining {
   readonly clock: TestClock;
   readonly abort: AbortController;
-  /** The chunks so far, one line each. The last line says how the stream ended. */
+  /** The chunks so far, one line each. The last line is the ending of the stream. */
   readonly lines: string[];
-  /** When the stream said that it is alive, by the clock. */
+  /** The times of heartbeats, by the clock. */
   readonly beats: number[];
-  /** Resolves when the stream has ended, however it did. */
+  /** Resolves when the stream has ended or failed. */
   readonly ended: Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function outline(provider: Provider, { timeouts, request }: OutlineOption
   return { clock, abort, lines, beats, ended: read() };
 }
 
-/** Reads to the end, with all the time that it takes. */
+/** Reads to the end, and advances the clock as needed. */
 export async function outlineAll(provider: Provider, options: OutlineOptions = {}): Promise<readonly string[]> {
   const { clock, lines, ended } = outline(provider, options);
   await clock.runAll();

@@ -1,4 +1,4 @@
-// Any script of any wrapper, stopped at any moment, read at any pace.
+// Random scripts under random wrappers, stopped at random moments.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -75,12 +75,12 @@ const { tree: trees } = fc.letrec<{ tree: Tree }>((tie) => ({
 interface Watch {
   live: number;
   peak: number;
-  /** When the last one was asked. */
+  /** The time of the last call. */
   lastAskedAt: number;
   spent: number;
 }
 
-/** Counts streams from their opening until they are given up, or over. */
+/** Counts streams from their start until they are abandoned or over. */
 function watched(inner: Provider, watch: Watch): Provider {
   async function* stream(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelChunk> {
     let isLive = true;
@@ -129,7 +129,7 @@ const plans = fc.record({
 const numRuns = Number(process.env["ATTEMPTS"] ?? 300);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("at most one attempt is live, each has one outcome, and the result is that of the last", { timeout: 600_000 }, async () => {
+it("withRetry and withFallback: run one attempt at a time and return the last one's result", { timeout: 600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(plans, async ({ tree, stopAt, verb }) => {
       const listeners = countListeners();
@@ -151,7 +151,7 @@ it("at most one attempt is live, each has one outcome, and the result is that of
       if (ended.status === "stopped-by-user")
         expect([playing.endedAt(), watch.lastAskedAt <= (stopAt ?? 0)]).toEqual([stopAt, true]);
       else expect(ended.usage.totalTokens).toBe(watch.spent);
-      // Attempts are discarded in order, each once; what was heard of the others is not in the result.
+      // Attempts are discarded in order, each once. Their text is not in the result.
       const discarded = recording.of("attempt-discarded").map(({ attempt }) => attempt);
       expect(discarded).toEqual(discarded.map((_, index) => index + 1));
       const heard = recording.of("text-delta").filter(({ attempt }) => !discarded.includes(attempt ?? 0));

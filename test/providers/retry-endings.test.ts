@@ -1,4 +1,4 @@
-// Everything that ends a retry, at any moment, and its effect on the provider inside.
+// Everything that can end a retry, at any moment, and the effect on the inner provider.
 
 import { describe, expect, it } from "vitest";
 import { type Provider, type RetryOptions, withRetry } from "turnwright";
@@ -8,12 +8,12 @@ import { callOf, goRequest, outline } from "./outline.ts";
 
 const half: RetryOptions = { random: () => 0 };
 
-describe("withRetry", () => {
+describe("withRetry: end of the stream", () => {
   it.for<[when: string, atMs: number, calls: number]>([
     ["during an attempt", 50, 1],
     ["while it waits", 150, 1],
     ["during the second attempt", 400, 2],
-  ])("ends at once when the signal fires %s", async ([, atMs, calls]) => {
+  ])("comes at once if the signal fires %s", async ([, atMs, calls]) => {
     const inner = single([wait(100), busy], [stall({ ignoreSignal: true })]);
     const { clock, abort, lines, ended } = outline(withRetry(inner, half), { timeouts: { settleMs: 0 } });
     await clock.advance(atMs);
@@ -25,7 +25,7 @@ describe("withRetry", () => {
     expect(inner.calls).toBe(calls);
   });
 
-  it("does not wait where the signal fires while a failed attempt is put away", async () => {
+  it("comes without a delay if the signal fires while a failed attempt closes", async () => {
     const abort = new AbortController();
     let asked = 0;
     const provider: Provider = {
@@ -51,7 +51,7 @@ describe("withRetry", () => {
     expect(asked).toBe(1);
   });
 
-  it("hands its provider a signal that fires with the call's, for the same reason", async () => {
+  it("fires the provider's signal with the reason of the call's signal", async () => {
     let signal: AbortSignal | undefined;
     const inner = single([text("Hi"), stall()]);
     const spied: Provider = { ...inner, stream: (request, call) => ((signal = call.signal), inner.stream(request, call)) };
@@ -62,7 +62,7 @@ describe("withRetry", () => {
     expect(signal?.reason).toBe(abort.signal.reason);
   });
 
-  it("asks nothing where the signal has fired before", async () => {
+  it("comes without calling the provider if the signal has already fired", async () => {
     const inner = single(text("Hi."));
     const abort = new AbortController();
     abort.abort(new Error("Enough."));
@@ -71,7 +71,7 @@ describe("withRetry", () => {
     expect(inner.calls).toBe(0);
   });
 
-  it("leaves its provider when its reader does, and ends every read", async () => {
+  it("aborts the provider and ends all reads if the reader leaves", async () => {
     const inner = single([text("Hi"), stall({ ignoreSignal: true })]);
     let signal: AbortSignal | undefined;
     const spied = {

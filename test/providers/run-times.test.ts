@@ -6,8 +6,8 @@ import { createTestClock, stall, text, wait } from "turnwright/testing";
 import { play } from "../loop/play.ts";
 import { busy, named } from "./models.ts";
 
-describe("a silent provider", () => {
-  it("does not use up the time of the next one", async () => {
+describe("runToolLoop over a silent provider", () => {
+  it("gives the next provider its full time", async () => {
     const slow = named("b", ...[[wait(290_000), text("Slow."), wait(110_000), text(" Very.")]]);
     const playing = play([], { provider: withFallback([named("a", ...[stall({ ignoreSignal: true })]), slow]) });
     await playing.clock.runAll();
@@ -15,7 +15,7 @@ describe("a silent provider", () => {
     expect(playing.endedAt()).toBe(300_000 + 5_000 + 290_000 + 110_000);
   });
 
-  it("at the end of the row ends the iteration by silence", async () => {
+  it("ends with stream-idle if the last provider falls silent", async () => {
     const providers = [named("a", ...[stall()]), named("b", ...[[text("Half"), stall()]])];
     const playing = play([], { provider: withFallback(providers, { firstChunkMs: 10_000 }) });
     await playing.clock.runAll();
@@ -27,7 +27,7 @@ describe("a silent provider", () => {
     expect([playing.endedAt(), providers.map(({ active }) => active)]).toEqual([130_000, [0, 0]]);
   });
 
-  it("that is retried has the time of a first chunk with each attempt", async () => {
+  it("gives each attempt of withRetry the full time for a first chunk", async () => {
     const provider = withRetry(
       named(
         "a",
@@ -43,13 +43,13 @@ describe("a silent provider", () => {
     expect((await playing.result).text).toBe("Hi.");
   });
 
-  it("that is retried ends the iteration by silence", async () => {
+  it("ends with first-chunk if a second attempt stays silent", async () => {
     const playing = play([], { provider: withRetry(named("a", ...[busy, stall()])) });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 300_000 });
   });
 
-  it("may say what it has cost when the wall clock strikes", async () => {
+  it("counts usage that is reported after the wall-clock limit", async () => {
     const speaks: Provider = {
       id: "a",
       model: "a-1",
@@ -65,8 +65,8 @@ describe("a silent provider", () => {
   });
 });
 
-describe("a reader that is slower than the model", () => {
-  it("is no silence of the model", async () => {
+describe("streamToolLoop with a slow reader", () => {
+  it("does not treat the provider as silent", async () => {
     const clock = createTestClock();
     const b = named("b", ...[]);
     const provider = withFallback([named("a", ...[text("x".repeat(500), { chunks: 500 })]), b], { streamIdleMs: 1_000 });

@@ -1,4 +1,4 @@
-// Whole runs over wrapping providers: what becomes of tools, tokens, prices, events, verbs and journals.
+// Whole runs over wrapping providers: tools, tokens, prices, events, control and journals.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Pricing, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
@@ -28,8 +28,8 @@ const tokens = (total: number): MockPart => usage({ inputTokens: total, outputTo
 const busy = fail({ status: 503, message: "Busy." });
 const lost = fail(new TypeError("terminated"));
 
-describe("a tool that has run", () => {
-  it("does not run again when another provider goes on, which reads what it gave", async () => {
+describe("withFallback: tool calls", () => {
+  it("run once if another provider continues with their results", async () => {
     let ran = 0;
     const a = named("a", [[text("Let me see. "), toolCall("work", { n: 1 }, { id: "c1" })], busy]);
     const b = named("b", [text("It is 1.")]);
@@ -41,7 +41,7 @@ describe("a tool that has run", () => {
     expect(recording.of("tool-start")).toHaveLength(1);
   });
 
-  it("was asked for by the attempt that stays, and by no other", async () => {
+  it("run only for the attempt that is kept", async () => {
     const ran: unknown[] = [];
     const a = named("a", [[text("Wrong "), toolCall("work", { n: 1 }), lost], text("Done.")]);
     const b = named("b", [[text("Right "), toolCall("work", { n: 2 })]]);
@@ -60,7 +60,7 @@ describe("a tool that has run", () => {
   });
 });
 
-describe("what an attempt has used", () => {
+describe("withFallback: usage of attempts", () => {
   const prices: ReadonlyMap<string, number> = new Map([
     ["a a-1", 1],
     ["b b-1", 10],
@@ -68,7 +68,7 @@ describe("what an attempt has used", () => {
   const pricing: Pricing = ({ totalTokens }, { provider, model }) =>
     totalTokens * (prices.get(`${provider} ${model}`) ?? Number.NaN);
 
-  it("is counted, and paid at the prices of who made it", async () => {
+  it("is counted and priced by the provider of each attempt", async () => {
     const a = named("a", [[tokens(3), text("Half"), lost]]);
     const b = named("b", [
       [tokens(5), lost],
@@ -78,11 +78,11 @@ describe("what an attempt has used", () => {
     const playing = play([], { provider, pricing });
     await playing.clock.runAll();
     const { result } = playing;
-    // Nothing was heard of the second attempt.
+    // The second attempt reported its usage only, and no text.
     expect(await result).toMatchObject({ text: "Whole.", usage: { totalTokens: 15 }, costUSD: 3 + 50 + 70 });
   });
 
-  it("is not known where it was never told, but for a request that was turned away", async () => {
+  it("makes the cost unknown if it is missing, except for a refused request", async () => {
     const cost = async (turn: MockMessage): Promise<unknown> =>
       (await play([], { provider: withFallback([named("a", [turn]), named("b", [[text("Hi."), tokens(7)]])]), pricing }).result)
         .costUSD;
@@ -93,7 +93,7 @@ describe("what an attempt has used", () => {
     ]);
   });
 
-  it("counts towards the limit of tokens", async () => {
+  it("counts towards limits.maxTokens", async () => {
     const a = named("a", [[tokens(90), toolCall("work"), lost], busy]);
     const b = named("b", [[toolCall("work"), tokens(20)], text("Hi.")]);
     const { result } = play([], { provider: withFallback([a, b]), tools: [tool("work", () => 1)], limits: { maxTokens: 100 } });
@@ -101,8 +101,8 @@ describe("what an attempt has used", () => {
   });
 });
 
-describe("the family of a provider", () => {
-  it("is that of the attempt that stays", async () => {
+describe("withFallback: provider family", () => {
+  it("is that of the attempt that is kept", async () => {
     const b = named("b", [[text("Noted."), toolCall("work")]], { family: "novelai" });
     const policies = { preToolText: { endAfterTextFamilies: ["novelai"] } };
     const { result } = play([], { provider: withFallback([named("a", [busy]), b]), tools: [tool("work", () => 1)], policies });
@@ -110,8 +110,8 @@ describe("the family of a provider", () => {
   });
 });
 
-describe("provider metadata", () => {
-  it("belong to who answered, also where two clients serve one model", async () => {
+describe("withFallback: provider metadata", () => {
+  it("is assigned to the provider that answered, even if two clients serve one model", async () => {
     const a1 = named("a", [[providerMetadata(1), toolCall("work")], busy, text("Done.")]);
     const a2 = createMockProvider([[providerMetadata(2), toolCall("work")]], { id: "a", model: "a-1" });
     const b = named("b", []);
@@ -121,14 +121,14 @@ describe("provider metadata", () => {
     expect(a2.requests[0]?.messages[1]).toMatchObject({ providerMetadata: [parts[0]] });
   });
 
-  it("of an attempt that was taken back are gone", async () => {
+  it("is dropped for a discarded attempt", async () => {
     const provider = withFallback([named("a", [[providerMetadata(1), lost]]), named("b", [[providerMetadata(2), text("Hi.")]])]);
     expect((await play([], { provider }).result).accumulatedModelParts).toEqual([{ provider: "b", model: "b-1", item: 2 }]);
   });
 });
 
-describe("when nobody is left", () => {
-  it("the run ends with the last error, which says how many were asked", async () => {
+describe("withFallback: all providers failed", () => {
+  it("ends the run with the last error and the number of providers", async () => {
     const provider = withFallback([named("a", [[text("Half"), busy]]), named("b", [[text("No"), endEarly()]])]);
     const { result, recording } = play([], { provider });
     const ended = await result;
@@ -143,21 +143,21 @@ describe("when nobody is left", () => {
 
 type Act = (stage: { readonly control: NonNullable<LoopOptions["control"]>; readonly abort: AbortController }) => void;
 const verbs: readonly [verb: string, act: Act, kind: string][] = [
-  ["a stop", ({ control }) => void control.stop(), "stopped"],
-  ["a kill", ({ control }) => void control.kill(), "killed"],
-  ["an abort", ({ abort }) => abort.abort(new Error("Gone.")), "aborted"],
-  ["an interrupt", ({ control }) => void control.interrupt("Wait."), "interrupted"],
+  ["control.stop()", ({ control }) => void control.stop(), "stopped"],
+  ["control.kill()", ({ control }) => void control.kill(), "killed"],
+  ["signal", ({ abort }) => abort.abort(new Error("Gone.")), "aborted"],
+  ["control.interrupt()", ({ control }) => void control.interrupt("Wait."), "interrupted"],
 ];
 
-describe.for(verbs)("%s", ([, act, kind]) => {
+describe.for(verbs)("%s over withRetry and withFallback", ([, act, kind]) => {
   it.for<[when: string, make: (a: MockProvider, b: MockProvider) => Provider, first: MockMessage, calls: readonly number[]]>([
     ["while a retry waits", (a) => withRetry(a), busy, [1, 0]],
     ["while a retry waits in a fallback", (a, b) => withFallback([withRetry(a), b]), busy, [1, 0]],
-    ["while the first one is silent", (a, b) => withFallback([a, b]), stall(), [1, 0]],
-    ["while the first one is deaf", (a, b) => withFallback([a, b]), stall({ ignoreSignal: true }), [1, 0]],
-    ["while the first one speaks", (a, b) => withFallback([a, b]), [text("Half"), stall()], [1, 0]],
-    ["while the second one is silent", (a, b) => withFallback([b, a]), stall(), [1, 1]],
-  ])("%s ends the run at once, and nobody is asked any more", async ([, make, first, calls]) => {
+    ["while the first provider is silent", (a, b) => withFallback([a, b]), stall(), [1, 0]],
+    ["while the first provider ignores its signal", (a, b) => withFallback([a, b]), stall({ ignoreSignal: true }), [1, 0]],
+    ["while the first provider streams", (a, b) => withFallback([a, b]), [text("Half"), stall()], [1, 0]],
+    ["while the second provider is silent", (a, b) => withFallback([b, a]), stall(), [1, 1]],
+  ])("%s, ends the run at once without another attempt", async ([, make, first, calls]) => {
     const listeners = countListeners();
     const [a, b] = [named("a", [first, text("Never.")]), named("b", [busy, text("Never.")])];
     const playing = play([], { provider: make(a, b) });
@@ -170,14 +170,14 @@ describe.for(verbs)("%s", ([, act, kind]) => {
     expect([a.calls, b.calls]).toEqual(calls);
     listeners.stop();
     const says = (fact: string): number => (JSON.stringify(first).includes(fact) ? 1 : 0);
-    // The scripted provider's own one has fired by then; one that is deaf hears nothing and stays.
+    // The scripted provider removes its own listener when the signal fires. A provider that ignores the signal stays active.
     expect([listeners.on(playing.abort.signal), listeners.total()]).toEqual([0, says('"ignoreSignal":false')]);
     expect(a.active + b.active).toBe(says('"ignoreSignal":true'));
   });
 });
 
-describe("a run over a wrapping provider", () => {
-  it("leaves no listener and no timer on its way", async () => {
+describe("runToolLoop over withRetry and withFallback", () => {
+  it("leaves no listeners and no timers", async () => {
     const listeners = countListeners();
     let ran = 0;
     const a = createMockProvider((_, index) => (index % 2 === 0 ? busy : [toolCall("work"), lost]), { id: "a" });
@@ -192,10 +192,10 @@ describe("a run over a wrapping provider", () => {
     expect([listeners.total(), playing.clock.pending, a.active, b.active]).toEqual([0, 0, 0, 0]);
   });
 
-  it("is resumed after a crash without asking again, and a paused turn goes on with who paused it", async () => {
+  it("resumes a paused message after a crash with the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
-      // Each process has scripts of its own; the one that dies has heard the first half only.
+      // Each process has scripts of its own. The process that crashes has received only the first half.
       const made = [named("a", [busy, text("Wrong.")]), named("b", [[text("Half "), finish("paused")], text("whole.")])];
       return {
         provider: withFallback(made),

@@ -6,18 +6,24 @@ import { createMockProvider, createScenarioProvider, createTestClock, fail, prov
 
 describe.for<[what: string, wrap: (provider: Provider) => Provider]>([
   ["withRetry", (provider) => withRetry(provider, { maxAttempts: 1 })],
-  ["withRetry that tries again", (provider) => withRetry(provider, { baseDelayMs: 1 })],
-  ["withFallback to nobody", (provider) => withFallback([provider])],
-  ["withFallback to a second one", (provider) => withFallback([createMockProvider(() => fail({ status: 503 })), provider])],
-  ["withFallback from a first one", (provider) => withFallback([provider, createMockProvider(() => stall())])],
-  ["both", (provider) => withFallback([withRetry(withFallback([provider]), { maxAttempts: 1 })])],
-])("%s", ([what, wrap]) => {
-  // If the scripted service refuses, these two would make another attempt. The script has no turn for it, or another provider would answer.
-  const isAlone = what !== "withFallback from a first one" && what !== "withRetry that tries again";
+  ["withRetry with several attempts", (provider) => withRetry(provider, { baseDelayMs: 1 })],
+  ["withFallback of one provider", (provider) => withFallback([provider])],
+  [
+    "withFallback after a failed provider",
+    (provider) => withFallback([createMockProvider(() => fail({ status: 503 })), provider]),
+  ],
+  ["withFallback with a silent second provider", (provider) => withFallback([provider, createMockProvider(() => stall())])],
+  [
+    "withFallback over withRetry over withFallback",
+    (provider) => withFallback([withRetry(withFallback([provider]), { maxAttempts: 1 })]),
+  ],
+])("%s: provider suite", ([what, wrap]) => {
+  // If the scripted service refuses, these two would make another attempt. The script has no message for it, or another provider would answer.
+  const isAlone = what !== "withFallback with a silent second provider" && what !== "withRetry with several attempts";
   const suite = providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });
   for (const { title, run } of suite) if (isAlone || !/cut early|reports a (?:refused|rate|failed)/.test(title)) it(title, run);
 
-  it("leaves no timer behind", async () => {
+  it("leaves no timers", async () => {
     const clock = createTestClock();
     for (const { run } of providerSuite({
       create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }),

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => stop());
 
-/** A model whose service is asked in the middle of its stream, as an instrumented HTTP client would. */
+/** A provider that calls `http` at the start and at the end of its stream, as an instrumented HTTP client does. */
 function askOver(http: () => void, chunks: readonly ModelChunk[]): Provider {
   return {
     id: "wire",
@@ -32,8 +32,8 @@ const answer: readonly ModelChunk[] = [
   { type: "finish", reason: "stop" },
 ];
 
-describe("the active span", () => {
-  it("is that of the stream in a provider, of the call in a tool, and the caller's around the run", async () => {
+describe("withTracing: active span", () => {
+  it("is the stream's in a provider, the call's in a tool, the caller's outside", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const http = (): void => tracer.startSpan("HTTP POST").end();
@@ -77,7 +77,7 @@ describe("the active span", () => {
     expect(tracing.tree()).toBe(["GET /chat", ...run, ...run].join("\n"));
   });
 
-  it("has nested runs below it: the tool's own span, or that of the call", async () => {
+  it("is the parent of nested runs, whether it belongs to the tool or the call", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const nested = (): object => ({ messages: question, provider: createMockProvider([text("In.")]) });
@@ -97,7 +97,7 @@ describe("the active span", () => {
     });
     const provider = createMockProvider([[toolCall("ask"), toolCall("agent")], text("Out.")]);
     await runToolLoop(withTracing({ provider, tools: [ask, agent], messages: question }, tracing.options));
-    // The tool never ends its own span, so that it is not among those that have ended.
+    // The tool never ends its own span, so the tree of ended spans does not contain it.
     expect(tracing.tree()).toMatchInlineSnapshot(`
       "invoke_agent
         chat mock-model

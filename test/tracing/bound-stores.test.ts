@@ -21,8 +21,8 @@ import { question } from "./trace.ts";
 const kinds = { run: runChannel, inner: iterationChannel, tool: toolChannel };
 type Kind = keyof typeof kinds;
 
-describe("a store that is bound to a channel", () => {
-  it("is there in streams, tools and nested runs, beside the active span", async () => {
+describe("withDiagnostics: AsyncLocalStorage that is bound to a channel", () => {
+  it("is available in streams, tools and nested runs, together with the active span", async () => {
     const stop = keepContexts();
     const tracing = setUpTracing();
     const stores = {

@@ -54,15 +54,15 @@ async function listen(work: () => Promise<unknown>, wanted: readonly Kind[] = ["
 const spent = usage({ inputTokens: 3, outputTokens: 4 });
 const look = tool("look", () => "private result");
 
-describe("the channels", () => {
-  it("tell of a name and an id that a model made up no more than spans do", async () => {
+describe("withDiagnostics: channels", () => {
+  it("shorten invented tool names and call ids to 128 characters", async () => {
     const [name, id] = ["my password is hunter2 ".repeat(1_000), "i".repeat(1_000)];
     const provider = createMockProvider([toolCall(name, {}, { id }), text("Done.")]);
     const { last } = await listen(() => runToolLoop(withDiagnostics({ provider, messages: question, tools: [] })));
     expect([last.tool?.name, last.tool?.callId]).toEqual([name.slice(0, 128), id.slice(0, 128)]);
   });
 
-  it("tell of a run, its iterations and its calls, as they begin and end", async () => {
+  it("publish the start and end of a run, its iterations and its calls", async () => {
     const provider = createMockProvider([
       [toolCall("look"), spent],
       [text("private answer"), spent],
@@ -127,14 +127,14 @@ describe("the channels", () => {
     expect(JSON.stringify(last)).not.toContain("private");
   });
 
-  it("carry arguments and results where these are asked for", async () => {
+  it("publish arguments and results if captureContent is true", async () => {
     const provider = createMockProvider([toolCall("look", { at: "x" }), text("So.")]);
     const options = { provider, messages: question, tools: [look] };
     const { last } = await listen(() => runToolLoop(withDiagnostics(options, { captureContent: true })), ["tool"]);
     expect(last.tool).toMatchObject({ args: { at: "x" }, result: "private result" });
   });
 
-  it("tell of errors before the end, and of what broke a run", async () => {
+  it("publish errors before the end, and the error that a run throws", async () => {
     const failing = createMockProvider([[toolCall("nope")], fail({ status: 401, message: "private" })]);
     const { lines, last } = await listen(() => runToolLoop(withDiagnostics({ provider: failing, messages: question })));
     expect(lines.filter((line) => line.endsWith("error"))).toEqual(["tool error", "iteration error", "run error"]);
@@ -163,7 +163,7 @@ describe("the channels", () => {
     ]);
   });
 
-  it("tell the end of an iteration that a journal runs again", async () => {
+  it("publish the end of each iteration that a journal runs again", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,
@@ -183,7 +183,7 @@ describe("the channels", () => {
     ]);
   });
 
-  it("name the call that a run is inside of", async () => {
+  it("name the call that contains a nested run", async () => {
     const agent = defineAgentTool({
       name: "agent",
       description: "",
@@ -200,7 +200,7 @@ describe("the channels", () => {
     expect(inside).toEqual([undefined, { runId: "outer", callId: "i".repeat(128), name: "agent" }]);
   });
 
-  it("say nothing of a run that began unheard", async () => {
+  it("publish nothing for a run that started without subscribers", async () => {
     const lines: string[] = [];
     const channel = tracingChannel<unknown, object>(toolChannel);
     const listeners = { start: () => void lines.push("start") } as never;
@@ -211,7 +211,7 @@ describe("the channels", () => {
     expect(lines).toEqual([]);
   });
 
-  it("refuse options that they do not have", () => {
+  it("reject unknown options, as does withTracing", () => {
     const options = { provider: createMockProvider([]), messages: question };
     expect(() => withDiagnostics(options, { captureContents: true } as never)).toThrow("captureContents");
     expect(() => withTracing(options, { tracer: 7 } as never)).toThrow("tracer");

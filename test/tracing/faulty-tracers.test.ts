@@ -21,7 +21,7 @@ const broken = (): never => {
   throw new Error("broken");
 };
 
-/** A tracer whose nth span breaks at this. */
+/** A tracer whose span number `broke` throws in `method`. */
 function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span, "spanContext">, broke: number): Tracer {
   const tracer = tracing.provider.getTracer("faulty");
   let spans = 0;
@@ -37,10 +37,10 @@ function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span,
   };
 }
 
-describe("a tracer that throws", () => {
+describe("withTracing: tracer or meter that throws", () => {
   it.for(
     (["startSpan", "setAttributes", "end"] as const).flatMap((method) => [0, 1, 2, 3].map((broke) => [method, broke] as const)),
-  )("in %s of span %i disturbs neither the run nor other spans", async ([method, broke]) => {
+  )("completes the run and records the other spans if %s of span %i throws", async ([method, broke]) => {
     const tracing = setUpTracing();
     const recording = recordEvents();
     const { status } = await runToolLoop(
@@ -56,12 +56,12 @@ describe("a tracer that throws", () => {
     );
     expect(status).toBe("completed");
     expect(recording.of("listener-error")).toEqual([]);
-    // Of four spans, the one that breaks is never begun, or never ended; or it has no attributes.
+    // One of the four spans never starts, never ends, or has no attributes.
     expect(tracing.spans()).toHaveLength(method === "setAttributes" ? 4 : 3);
     expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
   });
 
-  it("has what would be below its span below the run's", async () => {
+  it("puts a nested run below the outer run if the call's span does not start", async () => {
     const tracing = setUpTracing();
     const research = tool("research", (_, context) =>
       context.runToolLoop({ provider: createMockProvider([text("In.")]), messages: question }).then((result) => result.text),
@@ -77,7 +77,7 @@ invoke_agent
 `);
   });
 
-  it("is no worse than a meter that does", async () => {
+  it("completes the run if histograms and counters throw", async () => {
     const tracing = setUpTracing();
     const meter = new MeterProvider().getMeter("faulty");
     const createHistogram: typeof meter.createHistogram = () => ({ record: broken });
@@ -92,10 +92,10 @@ invoke_agent
   });
 
   it.for<[what: string, given: TracingOptions]>([
-    ["createHistogram of a meter", { meter: Object.assign(new MeterProvider().getMeter("faulty"), { createHistogram: broken }) }],
-    ["createCounter of a meter", { meter: Object.assign(new MeterProvider().getMeter("faulty"), { createCounter: broken }) }],
-    ["getMeter of a provider", { meterProvider: { getMeter: broken } }],
-  ])("is no worse than %s that does", async ([, given]) => {
+    ["createHistogram", { meter: Object.assign(new MeterProvider().getMeter("faulty"), { createHistogram: broken }) }],
+    ["createCounter", { meter: Object.assign(new MeterProvider().getMeter("faulty"), { createCounter: broken }) }],
+    ["getMeter", { meterProvider: { getMeter: broken } }],
+  ])("completes the run and records its spans if %s throws", async ([, given]) => {
     const tracing = setUpTracing();
     const recording = recordEvents();
     const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
@@ -104,7 +104,7 @@ invoke_agent
     expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
   });
 
-  it("is no worse than getTracer of a provider that does", async () => {
+  it("completes the run without spans if getTracer throws", async () => {
     const recording = recordEvents();
     const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
     const { status } = await runToolLoop(withTracing(options, { tracerProvider: { getTracer: broken } }));

@@ -1,11 +1,11 @@
-// An observer that writes down what it is told, and what its runs are made of.
+// An observer that logs its events, and the parts of its runs.
 
 import { defineTool, type LoopOptions, type Tool, type ToolContext } from "turnwright";
 import type { Observing, RunObserver } from "../../src/core/observe-kit.ts";
 
 /** The messages of every run. */
 export const messages: LoopOptions["messages"] = [{ role: "user", content: "Go." }];
-/** A tool that gives the id of its call. */
+/** A tool that returns the id of its call. */
 export const look: Tool = defineTool({
   name: "look",
   description: "Looks",
@@ -13,7 +13,7 @@ export const look: Tool = defineTool({
   execute: async (_: unknown, { callId }: ToolContext) => callId,
 });
 
-/** An observer that writes down what it is told. */
+/** An observer that logs its events. */
 export function createLog(): { readonly lines: string[]; readonly observing: Observing } {
   const lines: string[] = [];
   const observe = (id: string): RunObserver => ({

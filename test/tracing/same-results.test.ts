@@ -11,7 +11,7 @@ import { scenarios } from "../loop/scenarios/all.ts";
 import { type Scenario, setUp } from "../loop/scenarios/scenario.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";
 
-/** How many things have begun and have not ended. */
+/** The number of runs, iterations and calls that have started and not ended. */
 let open = 0;
 const begin = (): void => void (open += 1);
 const end = (): void => void (open -= 1);
@@ -51,9 +51,9 @@ function checkSpans(tracing: TracingStage): void {
   expect(open).toBe(0);
 }
 
-describe("a watched run", () => {
+describe("withTracing and withDiagnostics", () => {
   it.for(scenarios.map((scenario) => [scenario.title, scenario] as const))(
-    "%s: gives the same result, and tells listeners the same",
+    "do not change the result or the events of: %s",
     async ([, scenario]) => {
       const plain = await playScenario(scenario, (options) => options);
       const tracing = setUpTracing({ captureContent: true });
@@ -63,7 +63,7 @@ describe("a watched run", () => {
     },
   );
 
-  it("gives the same result whatever happens", { timeout: 60_000 }, async () => {
+  it("do not change the result of random runs", { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const plain = await runPlan(plan);

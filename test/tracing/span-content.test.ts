@@ -7,8 +7,8 @@ import { tool } from "../loop/play.ts";
 import { question, settle, trace } from "./trace.ts";
 import { attributesOf, traceAll } from "./trace-all.ts";
 
-describe("content", () => {
-  it("is on no span and in no metric unless it is asked for, not even where things fail", async () => {
+describe("withTracing: content", () => {
+  it("is not in spans or metrics by default, even after failures", async () => {
     const broken = tool("look", () => {
       throw new Error("private failure");
     });
@@ -24,28 +24,25 @@ describe("content", () => {
     }
   });
 
-  it.for([false, true])(
-    "of a result that asks for a restart is on its span where content is captured: %s",
-    async (captureContent) => {
-      const restarting = tool("look", () =>
-        contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
-      );
-      const provider = createMockProvider([toolCall("look", {}), text("ok")]);
-      const scene = traceAll({ captureContent }, { provider, tools: [restarting], policies: { restarts: {} } });
-      await settle(scene);
-      const noted = scene.tracing
-        .spans()
-        .flatMap(({ events }) => events)
-        .filter(({ name }) => name === "turnwright.restart");
-      expect(noted).toHaveLength(1);
-      const { "turnwright.restart.suffix": suffix, "turnwright.restart.disabled_tools": disabled } = noted[0]?.attributes ?? {};
-      expect([suffix, disabled]).toEqual(
-        captureContent ? ["private", Array.from({ length: 50 }, () => "private")] : [undefined, undefined],
-      );
-    },
-  );
+  it.for([false, true])("of a context restart is in spans only if captureContent is true: %s", async (captureContent) => {
+    const restarting = tool("look", () =>
+      contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
+    );
+    const provider = createMockProvider([toolCall("look", {}), text("ok")]);
+    const scene = traceAll({ captureContent }, { provider, tools: [restarting], policies: { restarts: {} } });
+    await settle(scene);
+    const noted = scene.tracing
+      .spans()
+      .flatMap(({ events }) => events)
+      .filter(({ name }) => name === "turnwright.restart");
+    expect(noted).toHaveLength(1);
+    const { "turnwright.restart.suffix": suffix, "turnwright.restart.disabled_tools": disabled } = noted[0]?.attributes ?? {};
+    expect([suffix, disabled]).toEqual(
+      captureContent ? ["private", Array.from({ length: 50 }, () => "private")] : [undefined, undefined],
+    );
+  });
 
-  it("is written as the conventions have it, without credentials and without bytes", async () => {
+  it("follows the semantic conventions, without credentials and without bytes", async () => {
     const scene = traceAll({ captureContent: true });
     await settle(scene);
     const [first, second] = attributesOf(scene, "chat mock-model") as readonly Record<string, string>[];
@@ -82,7 +79,7 @@ describe("content", () => {
     expect(read(call?.["gen_ai.tool.call.result"])).toEqual(result);
   });
 
-  it("is what `redact` makes of it, and nothing where that throws", async () => {
+  it("is replaced by the result of `redact`, and omitted if it throws", async () => {
     const scene = traceAll({
       captureContent: true,
       redact: (_, kind) => {
@@ -99,7 +96,7 @@ describe("content", () => {
     ]);
   });
 
-  it("is a copy where `redact` gets it, which it may change", async () => {
+  it("is passed to `redact` as a copy that it may change", async () => {
     let given: unknown;
     const look = tool("look", (args) => {
       given = args;
@@ -129,7 +126,7 @@ describe("content", () => {
     expect([call?.["gen_ai.tool.call.arguments"], call?.["gen_ai.tool.call.result"]]).toEqual(["{}", "{}"]);
   });
 
-  it("of errors goes through `redact` as well: of a call as its result, of the others as what it is", async () => {
+  it("of errors is passed to `redact` as tool-result or error", async () => {
     const script = [toolCall("look"), fail({ status: 400, message: "Ada is unknown" })];
     const fails = (): never => {
       throw new Error("Ada has no orders");
@@ -151,7 +148,7 @@ describe("content", () => {
     ]);
   });
 
-  it("is without what a discarded attempt had said", async () => {
+  it("omits the output of a discarded attempt", async () => {
     const provider = withFallback([
       createMockProvider([[reasoning("Hm"), fail({ status: 503, message: "busy" })]]),
       createMockProvider([text("Now.")]),
@@ -163,7 +160,7 @@ describe("content", () => {
     ]);
   });
 
-  it("is what errors say, without credentials", async () => {
+  it("includes error messages without credentials", async () => {
     const fails = (): never => {
       throw new Error("bad: sk-abc12345678");
     };

@@ -6,7 +6,7 @@ import { tool } from "../loop/play.ts";
 import { setUpTracing } from "./stage.ts";
 import { endings, question, trace, treeOf } from "./trace.ts";
 
-/** How runs ended, and the numbers and names of it. */
+/** The attributes of an ending, with its numbers and names. */
 const facts = [
   "turnwright.run.reason",
   "turnwright.iteration.status",
@@ -22,10 +22,10 @@ const fails = (): never => {
   throw new Error("no");
 };
 
-describe("the spans of a run", () => {
+describe("withTracing: spans of a run", () => {
   it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>, tree: string]>([
     [
-      "a limit",
+      "an iteration limit",
       () => [text("Again. "), toolCall("look")],
       { limits: { maxIterations: 1 } },
       `
@@ -35,7 +35,7 @@ invoke_agent bot ! "max-iterations" turnwright.run.reason="max-iterations" turnw
 `,
     ],
     [
-      "a provider that fails",
+      "a provider error",
       [fail({ status: 401, message: "key sk-abc12345678 is wrong" })],
       {},
       `
@@ -44,7 +44,7 @@ invoke_agent bot ! "auth" turnwright.run.reason="provider-error" http.response.s
 `,
     ],
     [
-      "a stream that is cut",
+      "a cut stream",
       [[text("Par"), endEarly()]],
       {},
       `
@@ -53,7 +53,7 @@ invoke_agent bot ! "stream-ended-early" turnwright.run.reason="provider-error"
 `,
     ],
     [
-      "a model that is silent",
+      "a silent model",
       [[text("Hm"), stall()]],
       {},
       `
@@ -62,7 +62,7 @@ invoke_agent bot ! "stream-idle" turnwright.run.reason="stream-idle" turnwright.
 `,
     ],
     [
-      "the wall clock",
+      "a wall-clock limit",
       [[text("Hm"), stall()]],
       { limits: { wallClockMs: 50 } },
       `
@@ -71,7 +71,7 @@ invoke_agent bot ! "wall-clock" turnwright.run.reason="wall-clock" turnwright.re
 `,
     ],
     [
-      "a budget",
+      "a cost limit",
       () => [toolCall("look"), usage({ inputTokens: 1, outputTokens: 1 })],
       { limits: { maxCostUSD: 1 }, pricing: () => 0.75 },
       `
@@ -81,7 +81,7 @@ invoke_agent bot ! "max-cost" turnwright.run.reason="max-cost" turnwright.reason
 `,
     ],
     [
-      "a stop condition that throws, behind a stream that is fine",
+      "a stop condition that throws after a complete stream",
       [text("So.")],
       { policies: { stopWhen: fails } },
       `
@@ -97,7 +97,7 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
 invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="prepareIteration"
 `,
     ],
-  ])("tell of %s", async ([, script, more, tree]) => {
+  ])("record the ending by %s", async ([, script, more, tree]) => {
     const scene = trace(script, { tools: [tool("look", () => "seen")], ...more });
     expect(await treeOf(scene, facts)).toBe(tree);
   });
@@ -106,7 +106,7 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
     ["stop", "stopped"],
     ["kill", "killed"],
     ["abort", "aborted"],
-  ])("tell of a %s while a tool runs", async ([verb, reason]) => {
+  ])("record an ending by %s while a tool runs", async ([verb, reason]) => {
     const scene = trace([[toolCall("deaf")]], { tools: [tool("deaf", () => new Promise(() => {}))] });
     await scene.playing.clock.advance(10);
     if (verb === "abort") scene.playing.abort.abort("enough");
@@ -118,7 +118,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
 `);
   });
 
-  it("ends with a stop while the model speaks", async () => {
+  it("record a stop while the model streams", async () => {
     const scene = trace([[text("Let me "), stall({ ignoreSignal: true })]]);
     await scene.playing.clock.advance(10);
     scene.playing.control.stop();
@@ -130,7 +130,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
     `);
   });
 
-  it("tells of a suspension and, resumed, only of what is new", async () => {
+  it("record a suspension and, after the resume, only new work", async () => {
     const journal = memoryJournal();
     const tools = [tool("pay", () => "paid"), tool("look", () => "seen")];
     const policies: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
@@ -159,8 +159,8 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
   });
 });
 
-describe("a run that breaks", () => {
-  it("leaves no span open, and says what was thrown", async () => {
+describe("withTracing: run that throws", () => {
+  it("leaves no span open and records the error code", async () => {
     const journal = memoryJournal();
     const broken: LoopOptions["journal"] = {
       durable: false,
@@ -182,7 +182,7 @@ describe("a run that breaks", () => {
     `);
   });
 
-  it("ends streams and calls that nobody says the end of", async () => {
+  it("ends the spans of streams and calls that never report an end", async () => {
     const journal = memoryJournal();
     let wave = 0;
     const broken: LoopOptions["journal"] = {
@@ -211,7 +211,7 @@ describe("a run that breaks", () => {
     `);
   });
 
-  it("has no span where it was refused before it began", async () => {
+  it("has no span if it is refused before it starts", async () => {
     const tracing = setUpTracing();
     const options = { provider: createMockProvider([]), messages: question, limits: { maxIterations: 0 } };
     await expect(runToolLoop(withTracing(options, tracing.options))).rejects.toThrow("maxIterations");

@@ -5,8 +5,8 @@ import { never, tool } from "../loop/play.ts";
 import { settle, trace } from "./trace.ts";
 import { attributesOf, traceAll } from "./trace-all.ts";
 
-describe("what is on a span", () => {
-  it("of a run are its settings, limits, usage and ending", async () => {
+describe("withTracing: span attributes", () => {
+  it("contain the settings, limits, usage and ending of a run", async () => {
     const scene = traceAll();
     await settle(scene);
     expect(attributesOf(scene, "invoke_agent bot")).toEqual([
@@ -38,7 +38,7 @@ describe("what is on a span", () => {
     ]);
   });
 
-  it("of a stream are its settings, usage and finish", async () => {
+  it("contain the settings, usage and finish reason of a stream", async () => {
     const scene = traceAll();
     await settle(scene);
     expect(attributesOf(scene, "chat mock-model")[0]).toEqual({
@@ -69,17 +69,17 @@ describe("what is on a span", () => {
   });
 
   it.for<[what: string, turn: MockScript, reasons: readonly string[] | undefined]>([
-    ["nobody answered", [fail({ status: 400, message: "no" })], undefined],
-    ["it was cut off", [[text("Par"), endEarly()]], ["error"]],
-    ["it fell silent", [[text("Par"), stall()]], ["error"]],
-  ])("of a stream says of its finish, where %s", async ([, script, reasons]) => {
+    ["a request that fails", [fail({ status: 400, message: "no" })], undefined],
+    ["a stream that is cut", [[text("Par"), endEarly()]], ["error"]],
+    ["a stream that falls silent", [[text("Par"), stall()]], ["error"]],
+  ])("contain the finish reason error only for a stream that has started: %s", async ([, script, reasons]) => {
     const scene = trace(script);
     await settle(scene);
     const [chat] = attributesOf(scene, "chat mock-model");
     expect(chat?.["gen_ai.response.finish_reasons"]).toEqual(reasons);
   });
 
-  it("is short, also where a model makes names up", async () => {
+  it("have at most 128 characters, even for invented tool names", async () => {
     const scene = trace(() => [toolCall("x".repeat(10_000))], {
       policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) },
     });
@@ -92,7 +92,7 @@ describe("what is on a span", () => {
     }
   });
 
-  it("of a call are its tool and its outcome", async () => {
+  it("contain the tool and the outcome of a call", async () => {
     const scene = traceAll();
     await settle(scene);
     expect(attributesOf(scene, "execute_tool look")).toEqual([
@@ -112,8 +112,8 @@ describe("what is on a span", () => {
   });
 });
 
-describe("metrics", () => {
-  it("count tokens and time by the conventions' dimensions", async () => {
+describe("withTracing: metrics", () => {
+  it("count tokens and durations with the attributes of the semantic conventions", async () => {
     const scene = traceAll();
     await settle(scene);
     const stream = { "gen_ai.operation.name": "chat", "gen_ai.provider.name": "mock" };
@@ -139,21 +139,21 @@ describe("metrics", () => {
   });
 
   it.for<[told: string, turn: MockScript, how: { readonly usage: boolean }, tokens: readonly string[]]>([
-    ["of none", [text("So.")], { usage: false }, []],
+    ["no usage", [text("So.")], { usage: false }, []],
     [
-      "only of the sums",
+      "input and output",
       [text("So.")],
       { usage: true },
       ["operation.input_tokens", "operation.output_tokens", "usage.input_tokens", "usage.output_tokens"],
     ],
-  ])("count no tokens that nobody has told: %s", async ([, script, how, tokens]) => {
+  ])("count only tokens that the provider reported: %s", async ([, script, how, tokens]) => {
     const scene = trace([], { provider: createMockProvider(script, how) });
     await settle(scene);
     const names = (await scene.tracing.metrics()).map(([name]) => name.replace("gen_ai.client.inference.", ""));
     expect(names.filter((name) => name.endsWith("tokens")).sort()).toEqual(tokens);
   });
 
-  it("name errors, and leave out calls that have not run", async () => {
+  it("contain error types, and omit calls that did not run", async () => {
     const events = createLoopEvents();
     const scene = trace([[toolCall("deaf"), toolCall("nope")], fail({ status: 429, message: "slow down" })], {
       tools: [tool("deaf", () => never, { timeoutMs: 10 })],

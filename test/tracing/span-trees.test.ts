@@ -18,8 +18,8 @@ const inputSchema = { type: "object" } as const;
 const later = (name: string, ms: number, clockOf: () => Playing): Tool =>
   tool(name, () => new Promise((resolve) => clockOf().clock.setTimeout(() => resolve(name), ms)));
 
-describe("the span tree of a run", () => {
-  it("is a stream where the model answers", async () => {
+describe("withTracing: span tree", () => {
+  it("has one stream if the model answers", async () => {
     expect(await treeOf(trace([text("Hello")]))).toMatchInlineSnapshot(`
       "
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
@@ -28,7 +28,7 @@ describe("the span tree of a run", () => {
     `);
   });
 
-  it("has calls beside the streams that ask for them", async () => {
+  it("has calls next to the streams that request them", async () => {
     const scene: Scene = trace([[toolCall("slow"), toolCall("fast")], text("Done.")], {
       tools: [later("slow", 50, () => scene.playing), later("fast", 10, () => scene.playing)],
     });
@@ -43,7 +43,7 @@ describe("the span tree of a run", () => {
     `);
   });
 
-  it("tells calls that fail, time out, are refused, or are none", async () => {
+  it("has calls that fail, time out, are denied or name an unknown tool", async () => {
     const scene = trace(
       [[toolCall("broken"), toolCall("deaf"), toolCall("secret"), toolCall("nope, said the model")], text("Well.")],
       {
@@ -76,7 +76,7 @@ describe("the span tree of a run", () => {
     `);
   });
 
-  it("nests runs two deep, of both kinds", async () => {
+  it("nests runs of agent tools and context.runToolLoop two levels deep", async () => {
     const inner = defineTool({
       name: "summarise",
       description: "",
@@ -128,7 +128,7 @@ describe("the span tree of a run", () => {
     `);
   });
 
-  it("nests a run over the provider of the run around it", async () => {
+  it("nests a run that inherits the provider of the outer run", async () => {
     const ask = tool("ask", async (_, context) => (await context.runToolLoop({ messages: question })).text);
     expect(await treeOf(trace([toolCall("ask"), text("Inside."), text("Outside.")], { tools: [ask] }))).toMatchInlineSnapshot(`
       "
@@ -142,7 +142,7 @@ describe("the span tree of a run", () => {
     `);
   });
 
-  it("has a call that starts early below the run, and a discarded attempt on its stream", async () => {
+  it("has eager calls below the run, and discarded attempts as events of the stream", async () => {
     const first = createMockProvider([[toolCall("peek"), wait(20), fail({ status: 503, message: "busy" })]]);
     const second = createMockProvider([[toolCall("peek")], text("Peeked.")], { id: "other", model: "other-model" });
     const scene = trace([], { provider: withFallback([first, second]), tools: [tool("peek", () => "seen", { eager: true })] });
@@ -160,7 +160,7 @@ describe("the span tree of a run", () => {
     `);
   });
 
-  it("has one stream for all attempts of a retry", async () => {
+  it("has one stream for all attempts of withRetry", async () => {
     const provider = withRetry(createMockProvider([fail({ status: 429, message: "slow down" }), text("Now.")]));
     expect(await treeOf(trace([], { provider }))).toMatchInlineSnapshot(`
       "
@@ -171,7 +171,7 @@ describe("the span tree of a run", () => {
     `);
   });
 
-  it("notes loops, restarts and approvals on the run", async () => {
+  it("has loops, restarts and approvals as events of the run", async () => {
     const scene = trace([toolCall("look"), toolCall("look"), toolCall("enrich"), text("So.")], {
       tools: [
         tool("look", () => 1),

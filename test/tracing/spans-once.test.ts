@@ -6,7 +6,7 @@ import { tool } from "../loop/play.ts";
 import { setUpTracing } from "./stage.ts";
 import { question, settle, trace, treeOf } from "./trace.ts";
 
-describe("a run inside a call that is resumed", () => {
+describe("withTracing: resumed nested run", () => {
   const approve: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
   const shown = ["turnwright.run.resumed", "turnwright.run.replayed_iterations"];
   const agentOf = (policies: LoopOptions["policies"], turns: MockScript): Tool =>
@@ -22,7 +22,7 @@ describe("a run inside a call that is resumed", () => {
       }),
     });
 
-  it("has no span and no metric where all of it is recalled", async () => {
+  it("has no span and no metric if all of it is replayed", async () => {
     const journal = memoryJournal();
     const agent = agentOf({}, [toolCall("leaf"), text("Done.")]);
     const more = { tools: [agent, tool("pay", () => 1)], policies: approve, journal, runId: "whole" };
@@ -39,7 +39,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
     expect(agents).toHaveLength(1);
   });
 
-  it("has one, and so has what is around it, where it goes on", async () => {
+  it("has a span, as do the runs around it, if it continues", async () => {
     const journal = memoryJournal();
     const middleOf = (turns: MockScript, inner: MockScript): Tool =>
       defineAgentTool({
@@ -75,7 +75,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
   });
 });
 
-describe("a run inside a call that goes on, and fails before its stream", () => {
+describe("withTracing: resumed nested run that fails before its stream", () => {
   it("has a span", async () => {
     const journal = memoryJournal();
     const breaks: LoopOptions["journal"] = {
@@ -117,8 +117,8 @@ invoke_agent bot turnwright.run.resumed=true
   });
 });
 
-describe("a stream", () => {
-  it("has one span where a hook names the provider that is watched already", async () => {
+describe("withTracing: stream", () => {
+  it("has one span if a hook names the provider that is already traced", async () => {
     const tracing = setUpTracing();
     const traced: LoopOptions = withTracing(
       {
@@ -133,7 +133,7 @@ describe("a stream", () => {
     expect(tracing.spans()).toHaveLength(tracing.started());
   });
 
-  it("has a span for each time that a journal runs it", async () => {
+  it("has a span for each time a journal runs it", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,

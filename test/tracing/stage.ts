@@ -41,7 +41,7 @@ class StoredContexts implements ContextManager {
   }
 }
 
-/** Has the API keep the active context, until it is told to stop. */
+/** Makes the API keep the active context until the returned function is called. */
 export function keepContexts(): () => void {
   context.setGlobalContextManager(new StoredContexts());
   return () => context.disable();
@@ -52,9 +52,9 @@ export interface TracingStage {
   readonly options: TracingOptions;
   /** All spans that have ended. */
   spans(): readonly ReadableSpan[];
-  /** How many have begun. */
+  /** The number of started spans. */
   started(): number;
-  /** The spans as a tree, in the order in which they began, a line each. `shown` are the attributes to print. */
+  /** The spans as a tree, in the order of their start, one per line. `shown` are the attributes to print. */
   tree(shown?: readonly string[]): string;
   /** All measurements: the attributes of each, and its count. For a counter, the sum. */
   metrics(): Promise<readonly (readonly [name: string, attributes: Attributes, count: number])[]>;

@@ -1,4 +1,4 @@
-// A run with something of everything, and what is on its spans.
+// A run with every kind of content, and the attributes of its spans.
 
 import type { LoopOptions } from "turnwright";
 import type { TracingOptions } from "turnwright/otel";
@@ -8,7 +8,7 @@ import { type Scene, trace } from "./trace.ts";
 
 const tokens = usage({ inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, cacheWriteTokens: 10, reasoningTokens: 5 });
 
-/** A run that has everything. */
+/** Starts a traced run with every kind of content. */
 export function traceAll(how: TracingOptions = {}, more: Partial<LoopOptions> = {}): Scene {
   const script = [
     [reasoning("private thought"), toolCall("look", { at: "private argument" }), tokens],

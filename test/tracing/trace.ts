@@ -1,4 +1,4 @@
-// Starts traced runs over scripted turns.
+// Starts traced runs over scripted messages.
 
 import { expect } from "vitest";
 import type { LoopOptions, LoopResult } from "turnwright";
@@ -35,7 +35,7 @@ export async function settle({ tracing, playing }: Scene): Promise<LoopResult> {
   return result;
 }
 
-/** How runs, streams and calls ended. */
+/** The attributes for the endings of runs, streams and calls. */
 export const endings: readonly string[] = [
   "turnwright.run.status",
   "turnwright.run.reason",

@@ -4,8 +4,8 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { observeRun } from "../../src/core/observe-kit.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
-describe("the caller's listeners", () => {
-  it("are those of the moment, with their emitter as `this`, and nothing is added to it", async () => {
+describe("observeRun: listeners of the caller", () => {
+  it("are called with their emitter as `this`, and can remove themselves", async () => {
     const { observing } = createLog();
     const events = createLoopEvents();
     const heard: unknown[] = [];
@@ -25,7 +25,7 @@ describe("the caller's listeners", () => {
     expect(events.eventNames()).toEqual([]);
   });
 
-  it("may be added to the options' own emitter, and taken off again", async () => {
+  it("can be added to the emitter of the returned options and removed", async () => {
     const { observing } = createLog();
     for (const given of [undefined, createLoopEvents()]) {
       const { events, ...rest } = observeRun({ provider: createMockProvider([text("Hi")]), messages, events: given }, observing);
@@ -43,7 +43,7 @@ describe("the caller's listeners", () => {
     }
   });
 
-  it("are each told of once where they throw, and disturb nobody", async () => {
+  it("are each reported once as listener-error if they throw", async () => {
     const { lines, observing } = createLog();
     const events = createLoopEvents();
     const told: string[] = [];
@@ -58,7 +58,7 @@ describe("the caller's listeners", () => {
     expect(lines.at(-1)).toMatch(/closed$/);
   });
 
-  it("of an emitter that throws are not heard, and the observer is", async () => {
+  it("are skipped if their emitter throws, while the observer gets its events", async () => {
     const { lines, observing } = createLog();
     const fails = (): never => {
       throw new Error("gone");

@@ -15,8 +15,8 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { observeRun } from "../../src/core/observe-kit.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
-describe("an observer", () => {
-  it("hears its events, runs tools and streams, and is closed last", async () => {
+describe("observeRun: observer", () => {
+  it("receives its events, wraps tools and streams, and is closed last", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider([toolCall("look"), text("Seen.")]);
     const options = observeRun({ provider, messages, tools: [look], runId: "r" }, observing);
@@ -35,7 +35,7 @@ describe("an observer", () => {
     ]);
   });
 
-  it("is there for each of several runs over the same options, at once or one after the other", async () => {
+  it("is started for each run over the same options, parallel or sequential", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider(({ messages: sent }) => (sent.length === 1 ? toolCall("look") : text("Seen.")));
     const options = observeRun(
@@ -59,7 +59,7 @@ describe("an observer", () => {
     }
   });
 
-  it("is not asked for where the run is refused, and is closed where it breaks", async () => {
+  it("is not started for a refused run, and is closed if the run throws", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider([text("Hi")]);
     const refused = observeRun({ provider, messages, limits: { maxIterations: 0 } }, observing);
@@ -78,7 +78,7 @@ describe("an observer", () => {
     expect(lines).toEqual(["b closed Error: full"]);
   });
 
-  it("watches whoever reads the stream, too", async () => {
+  it("is closed last if the reader leaves streamToolLoop", async () => {
     const { lines, observing } = createLog();
     const stream = streamToolLoop(observeRun({ provider: createMockProvider([text("Hi")]), messages, runId: "s" }, observing));
     for await (const event of stream) if (event.type === "text-delta") break;
@@ -86,7 +86,7 @@ describe("an observer", () => {
     expect(lines.at(-1)).toBe("s closed");
   });
 
-  it("that does not want a run costs it nothing", async () => {
+  it("leaves events without extra listeners if start returns undefined", async () => {
     const provider = createMockProvider([toolCall("look"), text("Seen.")]);
     const events = createLoopEvents();
     const options = observeRun({ provider, messages, tools: [look], events }, { hears: ["text-delta"], start: () => undefined });
@@ -98,8 +98,8 @@ describe("an observer", () => {
   });
 });
 
-describe("what is watched", () => {
-  it("has the methods that the registry has, and shows the same definitions", async () => {
+describe("observeRun: observed run", () => {
+  it("keeps the methods and definitions of a tool registry", async () => {
     const { observing } = createLog();
     const registry = createToolRegistry([look]);
     const { validate: _, agentOf: _agent, ...plain } = registry;
@@ -113,13 +113,13 @@ describe("what is watched", () => {
   it.for<[what: string, options: object, message: string]>([
     ["no options", undefined as unknown as object, "options"],
     ["no provider", { messages }, '"provider"'],
-    ["a provider that is none", { provider: { id: "x" }, messages }, '"provider"'],
-    ["tools that are none", { provider: createMockProvider([]), messages, tools: 7 }, '"tools"'],
-    ["a tool twice", { provider: createMockProvider([]), messages, tools: [look, look] }, "look"],
+    ["an invalid provider", { provider: { id: "x" }, messages }, '"provider"'],
+    ["invalid tools", { provider: createMockProvider([]), messages, tools: 7 }, '"tools"'],
+    ["a duplicate tool", { provider: createMockProvider([]), messages, tools: [look, look] }, "look"],
     ["Node's own emitter", { provider: createMockProvider([]), messages, events: process }, '"events"'],
-    ["hooks that are none", { provider: createMockProvider([]), messages, hooks: { prepareIteration: 7 } }, "prepareIteration"],
+    ["an invalid hook", { provider: createMockProvider([]), messages, hooks: { prepareIteration: 7 } }, "prepareIteration"],
     [
-      "a cache tool that is not there",
+      "a missing cache tool",
       {
         provider: createMockProvider([]),
         messages,
@@ -128,7 +128,7 @@ describe("what is watched", () => {
       },
       "result_cache",
     ],
-  ])("is refused as ever: %s", async ([, options, message]) => {
+  ])("is refused with the usual error for %s", async ([, options, message]) => {
     const { observing } = createLog();
     const plain = await runToolLoop(options as LoopOptions).catch((error: unknown) => String(error));
     const watched = await runToolLoop(observeRun(options as LoopOptions, observing)).catch((error: unknown) => String(error));
@@ -138,11 +138,11 @@ describe("what is watched", () => {
 
   it.for<[what: string, stream: unknown]>([
     ["a promise", Promise.resolve()],
-    ["nothing", undefined],
-    ["an iterator that is none", { [Symbol.asyncIterator]: () => undefined }],
-    ["an iterator that answers plain values", { [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) }],
-    ["chunks that are none", { [Symbol.asyncIterator]: () => ({ next: async () => ({ value: 7 }) }) }],
-  ])("ends as ever where a stream is %s", async ([, stream]) => {
+    ["undefined", undefined],
+    ["an iterable without an iterator", { [Symbol.asyncIterator]: () => undefined }],
+    ["an iterator that returns plain values", { [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) }],
+    ["an iterable of invalid chunks", { [Symbol.asyncIterator]: () => ({ next: async () => ({ value: 7 }) }) }],
+  ])("ends with the usual reason if a stream is %s", async ([, stream]) => {
     const { observing } = createLog();
     const provider = { id: "p", model: "m", stream: () => stream } as unknown as LoopOptions["provider"];
     const plain = await runToolLoop({ provider, messages });
@@ -150,7 +150,7 @@ describe("what is watched", () => {
     expect(watched.reason).toEqual(plain.reason);
   });
 
-  it("is each chunk, and not what a stream returns behind the last", async () => {
+  it("reports yielded chunks, but not the return value of a stream", async () => {
     const { lines, observing } = createLog();
     const end = { done: true, value: { type: "text-delta", text: "No." } };
     const stream = (): object => ({ [Symbol.asyncIterator]: () => ({ next: async () => end }) });
@@ -159,7 +159,7 @@ describe("what is watched", () => {
     expect(lines).toEqual(["d iteration-start", "d run-end", "d closed"]);
   });
 
-  it("is the context that a tool would have, all of it", async () => {
+  it("gives a tool the same context as an unobserved run", async () => {
     const { observing } = createLog();
     const read: Record<string, unknown>[] = [];
     const reads = defineTool({
@@ -180,7 +180,7 @@ describe("what is watched", () => {
     expect(read[1]).toEqual(read[0]);
   });
 
-  it("is the provider that a hook names, under its own name", async () => {
+  it("observes the provider that a hook names, under its own id", async () => {
     const { lines, observing } = createLog();
     const other = createMockProvider([text("Other.")], { id: "other", model: "other-model" });
     const hooks = { prepareIteration: () => ({ provider: other }) };

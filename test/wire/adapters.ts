@@ -16,12 +16,12 @@ import { responses } from "./responses-script.ts";
 import type { Ends, Scripted } from "./scripted.ts";
 import type { Connecting, Wire } from "./wire.ts";
 
-/** A provider, and what it has sent to a service that plays a script. */
+/** A provider, and the requests that it has sent to a scripted service. */
 interface Opened {
   readonly provider: Provider;
   /** The request bodies, in order. */
   readonly bodies: readonly unknown[];
-  /** Resolves when the provider has left an answer that was held open. */
+  /** Resolves when the provider has closed a connection that was held open. */
   readonly left: Promise<void>;
   close(): Promise<void>;
 }
@@ -95,7 +95,7 @@ function overSpec(spec: Spec): Adapter {
   };
 }
 
-/** Those of vendors' own SDKs. */
+/** The adapters over the vendors' own SDKs. */
 export const vendorAdapters: readonly Adapter[] = [
   overWire("openaiChat", chat),
   overWire("openaiResponses", responses),
@@ -103,11 +103,11 @@ export const vendorAdapters: readonly Adapter[] = [
   overWire("googleGenerateContent", generate),
 ];
 
-/** That of the AI SDK, over models of each specification. */
+/** `aiSdkModel` over a model of each specification. */
 export const specAdapters: readonly Adapter[] = specs.map(overSpec);
 
-/** That of the AI SDK, over real packages. */
+/** `aiSdkModel` over real packages. */
 const packageAdapters: readonly Adapter[] = packageWires.map(overPackage);
 
-/** All of them. */
+/** All adapters. */
 export const adapters: readonly Adapter[] = [...vendorAdapters, ...specAdapters, ...packageAdapters];

@@ -1,4 +1,4 @@
-// Data that still comes over a real connection after the service gave its finish reason, and its effect.
+// The effect of data that arrives over a real connection after the service has sent its finish reason.
 
 import { describe, expect, it } from "vitest";
 import { type Provider, runToolLoop, withRetry } from "turnwright";
@@ -19,10 +19,10 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
   generate: "google",
 };
 
-/** Frames of a script without its end. */
+/** The frames of a reply, without its ending. */
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
-/** Events that begin an answer. A second one would be another answer. */
+/** Events that start an answer. A second one would start another answer. */
 const isStart = /"(?:response\.created|message_start)"/;
 
 /** Data that follows the answer, or cuts it in the middle. */
@@ -41,7 +41,7 @@ type Sequel = keyof typeof sequels;
 const toLine = ({ text, finish, error }: Iteration): string =>
   `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
 
-/** The same on every wire but one: Gemini may go on after a finish reason, so that only the end of its stream is an end. */
+/** The same on every wire except Gemini's, which may go on after a finish reason: only the end of its stream ends the answer. */
 const afterAnswer: { readonly [Name in Sequel]: { readonly usual: string; readonly google: string } } = {
   "a clean end": { usual: "Hel, stop", google: "Hel, stop" },
   "a reset": { usual: "Hel, stop", google: "Hel, network" },
@@ -73,13 +73,13 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
   return toLine(await runIteration(provider, ask("hi")));
 }
 
-describe.for(rows)("$sequel over the wire of $name", ({ wire, name, sequel }) => {
-  it("after a finished answer", async () => {
+describe.for(rows)("provider $name: $sequel", ({ wire, name, sequel }) => {
+  it("does not change a finished answer, except that Gemini may continue", async () => {
     const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "stop" }), sequel)).toBe(expected);
   });
 
-  it("in the middle of an answer", async () => {
+  it("leaves no finish reason in the middle of an answer", async () => {
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "lost" }), sequel)).toBe(inTheMiddle[sequel]);
   });
 });
@@ -97,14 +97,14 @@ async function readOpen(provider: Provider): Promise<{ readonly types: readonly 
   return { types, afterMs: clock.now() };
 }
 
-describe("a connection that stays open after a finished answer", () => {
+describe("providers whose connection stays open after the answer", () => {
   it.for<[name: Name, frames: "all" | "without counts", afterMs: number]>([
     ["openai", "all", 1_000],
     ["openai", "without counts", 5_000],
     ["openai-responses", "all", 1_000],
     ["anthropic", "all", 1_000],
     ["google", "all", 5_000],
-  ])("over the wire of %s, %s: the answer is complete", async ([name, which, afterMs]) => {
+  ])("%s (frames: %s) finishes after %i ms", async ([name, which, afterMs]) => {
     const wire = wires.find((one) => one.name === name) ?? wires[0];
     if (wire === undefined) throw new Error("There are no wires.");
     const frames = framesOf(wire.toReply({ text: "Hel", calls: [["a", "f", "{}"]], end: name === "google" ? "stop" : "tools" }));
@@ -117,13 +117,13 @@ describe("a connection that stays open after a finished answer", () => {
   });
 });
 
-describe.for(packageWires)("a package of the AI SDK, $name,", ({ connect, api }) => {
+describe.for(packageWires)("aiSdkModel over $name: after a finished answer", ({ connect, api }) => {
   const wire = wires.find(({ name }) => name === scriptOf[api]);
 
   it.for<[how: "stays open" | "is reset", line: string]>([
     ["stays open", "Hel, stop, 5 tokens"],
     ["is reset", api === "generate" ? "Hel, network, undefined tokens" : "Hel, stop, 5 tokens"],
-  ])("over a connection that %s after a finished answer", async ([how, line]) => {
+  ])('a connection that %s gives "%s"', async ([how, line]) => {
     const frames = framesOf(wire?.toReply({ text: "Hel", end: "stop" }) ?? {});
     const ending = how === "is reset" ? "drop" : "stall";
     const { provider } = await connectReply({ frames, ending }, (url) => aiSdkModel({ model: connect(url).model }));
@@ -139,7 +139,7 @@ describe.for(packageWires)("a package of the AI SDK, $name,", ({ connect, api })
   });
 });
 
-/** One chunk with the call, the finish reason and the counts. The package refuses a call that has no place. */
+/** One chunk with the call, the finish reason and the counts. The package refuses a call that has no index. */
 const unreadEnd = {
   choices: [
     { index: 0, delta: { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] }, finish_reason: "tool_calls" },
@@ -148,7 +148,7 @@ const unreadEnd = {
 };
 
 it.for(packageWires.filter(({ name, api }) => api === "chat" && name.includes("openai")))(
-  "$name fails where it cannot read the chunk that ends the answer",
+  "aiSdkModel over $name: fails if the package cannot read the last chunk",
   async ({ connect }) => {
     const reply = { frames: [sse(unreadEnd), sse("[DONE]")] };
     const { provider } = await connectReply(reply, (url) => aiSdkModel({ model: connect(url).model }));
@@ -156,7 +156,7 @@ it.for(packageWires.filter(({ name, api }) => api === "chat" && name.includes("o
   },
 );
 
-it("a gateway's [DONE] after the end of a message does not make a retry pay twice", async () => {
+it("withRetry: does not repeat a finished Anthropic message that a gateway ends with [DONE]", async () => {
   const [wire] = wires.filter(({ name }) => name === "anthropic");
   if (wire === undefined) throw new Error("There is no such wire.");
   const reply = wire.toReply({ text: "Hello", end: "stop" });

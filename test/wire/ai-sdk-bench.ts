@@ -1,4 +1,4 @@
-// A provider over a mock of one specification, and what the mock is called with.
+// A provider over a mock of one specification, with the calls of the mock.
 
 import type { ModelChunk, ModelRequest, Provider, UserMessage } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
@@ -11,11 +11,11 @@ const images: SpecModel = { supportedUrls: { "image/*": [/^https:\/\/pics\.test\
 interface Bench {
   readonly provider: Provider;
   readonly calls: readonly object[];
-  /** Sends a request, and gives what the model was called with. */
+  /** Sends a request and returns the call that the model received. */
   send(request: Partial<ModelRequest>): Promise<object>;
 }
 
-/** Makes a model that always answers with nothing, and hands over what it was called with. */
+/** Makes a model that always gives an empty answer, and records its calls. */
 export function createBench(spec: Spec, options: Partial<AiSdkModelOptions> = {}, facts: SpecModel = images): Bench {
   const stream: SpecStream = { parts: [spec.finish("stop")] };
   const mock: SpecMock = spec.create([stream, stream, stream], facts);
@@ -36,13 +36,13 @@ export const user = (content: UserMessage["content"]): UserMessage => ({ role: "
 
 const tool = { name: "search", description: "Searches", inputSchema: { type: "object" } };
 
-/** All that a stream said. */
+/** The chunks of a stream, and the error that it threw. */
 export interface Heard {
   readonly chunks: readonly ModelChunk[];
   readonly thrown: unknown;
 }
 
-/** Reads what one stream says, and what it throws. */
+/** Reads one stream to its end or its error. */
 export async function hear(spec: Spec, stream: SpecStream, options: Partial<AiSdkModelOptions> = {}): Promise<Heard> {
   const { model } = spec.create([stream]);
   const chunks: ModelChunk[] = [];

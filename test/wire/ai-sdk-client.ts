@@ -1,5 +1,5 @@
-// Real packages of the AI SDK, pointed at a local server, with every request body that leaves them kept: that of OpenAI in each generation,
-// and those of the other wires.
+// Real packages of the AI SDK, pointed at a local server: OpenAI's package in each generation, and those of the other wires. Every request
+// body is recorded.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogle } from "@ai-sdk/google";
@@ -9,7 +9,7 @@ import { createOpenAI as createV3 } from "ai-sdk-openai-v3";
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { createWireFetch } from "./wire-fetch.ts";
 
-/** Models of one server, and what was sent to it. */
+/** Models of one server, and the bodies that were sent to it. */
 interface WireModels {
   readonly chat: AiSdkLanguageModel;
   readonly responses: AiSdkLanguageModel;
@@ -35,7 +35,7 @@ function generation(version: Generation["version"], create: Create): Generation 
   };
 }
 
-/** All of them, oldest first. */
+/** All generations, oldest first. */
 export const generations: readonly Generation[] = [
   generation("v2", createV2),
   generation("v3", createV3),
@@ -62,7 +62,7 @@ const openaiWires = generations.flatMap(({ version, connect }) =>
   })),
 );
 
-/** All of them. */
+/** Every wire of every package. */
 export const packageWires: readonly PackageWire[] = [
   ...openaiWires,
   {

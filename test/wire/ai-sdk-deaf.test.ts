@@ -1,4 +1,4 @@
-// AI SDK models that ignore their signal, come late, never end, or return promises instead of values.
+// AI SDK models that ignore their signal, respond late, never end, or return promises instead of values.
 
 import { expect, it } from "vitest";
 import type { Provider } from "turnwright";
@@ -16,7 +16,7 @@ const createModel = (rest: Partial<AiSdkLanguageModel>): AiSdkLanguageModel =>
     Object.getOwnPropertyDescriptors(rest),
   );
 
-/** A stream that is never closed, and why it was cancelled. */
+/** A stream that is never closed, and the reasons with which it was cancelled. */
 function openStream(...parts: readonly object[]): { readonly stream: ReadableStream; readonly reasons: readonly unknown[] } {
   const reasons: unknown[] = [];
   const stream = new ReadableStream({
@@ -38,7 +38,7 @@ async function readOpen(provider: Provider): Promise<readonly string[]> {
   return types;
 }
 
-it("a stream that does not hear its signal is cancelled", async () => {
+it("aiSdkModel: cancels a stream that ignores its signal", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
@@ -50,7 +50,7 @@ it("a stream that does not hear its signal is cancelled", async () => {
   expect(reasons).toEqual(["enough"]);
 });
 
-it("a stream is cancelled when it is left while it is silent", async () => {
+it("aiSdkModel: cancels a silent stream when the reader leaves", async () => {
   const { stream, reasons } = openStream(text);
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
   const chunks = provider.stream(ask("Hi"), createCall())[Symbol.asyncIterator]();
@@ -61,7 +61,7 @@ it("a stream is cancelled when it is left while it is silent", async () => {
   expect(reasons).toHaveLength(1);
 });
 
-it("a stream that comes after its signal has fired is cancelled", async () => {
+it("aiSdkModel: cancels a stream that arrives after the signal has fired", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   let answer: (answer: { readonly stream: object }) => void = () => undefined;
@@ -79,7 +79,7 @@ it("a stream that comes after its signal has fired is cancelled", async () => {
   await expect.poll(() => reasons).toEqual(["enough"]);
 });
 
-it("a model that does not say which URLs it takes ends with its signal", async () => {
+it("aiSdkModel: stops waiting for the supported URLs when the signal fires", async () => {
   const controller = new AbortController();
   const iteration = runIteration(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), {
     signal: controller.signal,
@@ -90,7 +90,7 @@ it("a model that does not say which URLs it takes ends with its signal", async (
 
 it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
   [
-    "cannot say which URLs it takes",
+    "rejects its supported URLs",
     {
       get supportedUrls() {
         return Promise.reject(new Error("fetch failed"));
@@ -98,31 +98,31 @@ it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
     },
   ],
   [
-    "throws at once",
+    "throws from doStream",
     {
       doStream() {
         throw new Error("fetch failed");
       },
     },
   ],
-  ["refuses", { doStream: () => Promise.reject(new Error("fetch failed")) }],
-])("a model that %s fails", async ([, model]) => {
+  ["rejects doStream", { doStream: () => Promise.reject(new Error("fetch failed")) }],
+])("aiSdkModel: reports a retryable error if the model %s", async ([, model]) => {
   const { error } = await runIteration(aiSdkModel({ model: createModel(model) }), ask("Hi"));
   expect(error).toMatchObject({ code: "network", retryable: true });
 });
 
-it("an answer is complete with its last part, though its stream stays open", async () => {
+it("aiSdkModel: completes an answer with its last part if the stream stays open", async () => {
   const { stream, reasons } = openStream(text, finish);
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
   expect(await readOpen(provider)).toEqual(["text-delta", "provider-metadata", "finish"]);
   expect(reasons).toHaveLength(1);
 });
 
-it("callbacks that answer with a promise that fails disturb nothing", async () => {
+it("aiSdkModel: ignores rejected promises of onWarning and approveProviderTool", async () => {
   const request = { type: "tool-approval-request", approvalId: "x", toolCallId: "a" };
   const { stream } = openStream({ type: "stream-start", warnings: [{ type: "other", message: "Hm." }] }, request, finish);
   const fails = (): never => {
-    // A caller without types may hand in an async function.
+    // A caller without types may pass an async function.
     const failed: unknown = Promise.reject(new Error("The log is full."));
     return failed as never;
   };

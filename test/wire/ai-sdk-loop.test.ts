@@ -1,5 +1,4 @@
-// Whole runs through the real OpenAI package of each AI SDK generation: what is asked, what is answered, what goes out next, and how each
-// fault ends.
+// Whole runs through the real OpenAI package of each AI SDK generation: requests, answers, and the ending after each fault.
 
 import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
@@ -13,7 +12,7 @@ interface Played {
   readonly asked: readonly unknown[];
 }
 
-/** Runs the loop with a tool that notes what it was asked for. */
+/** Runs the loop with a tool that records its arguments. */
 async function play(model: AiSdkModelOptions["model"], more: Partial<LoopOptions & AiSdkModelOptions> = {}): Promise<Played> {
   const asked: unknown[] = [];
   const tool = defineTool({
@@ -52,7 +51,7 @@ const answer: RawReply = { frames: [text("Mild."), finish("stop"), done] };
 
 const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
 
-/** A turn of Responses: its items, each whole, then the end. */
+/** A response of the Responses API: complete items, then the end. */
 function respond(id: string, ...items: readonly (readonly [added: object, item: object, ...deltas: string[]])[]): RawReply {
   const usage = {
     input_tokens: 5,
@@ -75,8 +74,8 @@ function respond(id: string, ...items: readonly (readonly [added: object, item: 
   };
 }
 
-describe.each(generations)("a run over the OpenAI package of specification $version", ({ connect }) => {
-  it("sends encrypted reasoning back with its call, and names the model that said it", async () => {
+describe.each(generations)("runToolLoop over aiSdkModel, @ai-sdk/openai of $version", ({ connect }) => {
+  it("sends encrypted reasoning back with its call, and records its model", async () => {
     const reasoning = { type: "reasoning", id: "rs_1", encrypted_content: "ZW5j", summary: [] };
     const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "get_weather", status: "completed" };
     const delta = event("response.function_call_arguments.delta", { item_id: "fc_1", output_index: 1, delta: '{"city":"Oslo"}' });
@@ -119,7 +118,7 @@ describe.each(generations)("a run over the OpenAI package of specification $vers
       "",
     ],
     [
-      "a used-up quota",
+      "an exhausted quota",
       json(429, { error: { message: "No more.", type: "insufficient_quota", code: "insufficient_quota" } }),
       { code: "rate-limit", retryable: false },
       "",
@@ -133,7 +132,7 @@ describe.each(generations)("a run over the OpenAI package of specification $vers
     ["an overloaded server", json(529, { error: { message: "Busy." } }), { code: "overloaded", retryable: true }, ""],
     ["a refused key", json(401, { error: { message: "No." } }), { code: "auth", retryable: false }, ""],
     ["a clean early end", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
-    ["an early end after a whole call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
+    ["an early end after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
     ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
     [
       "an error in the stream",
@@ -142,12 +141,12 @@ describe.each(generations)("a run over the OpenAI package of specification $vers
       "Hel",
     ],
     [
-      "a page with status 200",
+      "an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html>\n\n"] },
       { code: "server", retryable: false },
       "",
     ],
-  ])("ends as one error for %s, keeps what was said and runs nothing", async ([, reply, error, said]) => {
+  ])("ends with one error after %s, keeps the text and runs no tool", async ([, reply, error, said]) => {
     const { chat, bodies } = connect(await serve(reply));
     const { result, asked } = await play(chat);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error }, text: said });
@@ -158,7 +157,7 @@ describe.each(generations)("a run over the OpenAI package of specification $vers
     expect(next.result.text).toBe("Mild.");
   });
 
-  it("reports a server that is not there", async () => {
+  it("ends with a network error if the server is down", async () => {
     const server = await startRawServer([]);
     await server.close();
     const { result } = await play(connect(server.url).chat);
@@ -167,9 +166,9 @@ describe.each(generations)("a run over the OpenAI package of specification $vers
 
   it.for<[what: string, turn: RawReply, outcome: string]>([
     ["cut by length", { frames: [call("a", '{"city":'), finish("length"), done] }, "truncated"],
-    ["whole, in a reply cut by length", { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] }, "truncated"],
+    ["complete in a cut message", { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] }, "truncated"],
     ["malformed", { frames: [call("a", '{"city":'), finish("tool_calls"), done] }, "malformed"],
-  ])("does not run a call whose arguments are %s, and asks again", async ([, turn, outcome]) => {
+  ])("does not run a call whose arguments are %s, and sends another request", async ([, turn, outcome]) => {
     const { chat, bodies } = connect(await serve(turn, answer));
     const { result, asked } = await play(chat);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", functionHistory: [{ outcome }] });

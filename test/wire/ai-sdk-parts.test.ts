@@ -1,4 +1,4 @@
-// Parts of a stream that are the service's own affair: its tools, its files, its questions, and what only one specification has.
+// Parts of a stream that the service handles itself: its tools, files and approval requests, and parts of a single specification.
 
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
@@ -7,10 +7,10 @@ import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
 import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 import { ask, createCall } from "./provider-iteration.ts";
 
-describe.each(specs)("the service's own parts in specification $version", (spec) => {
+describe.each(specs)("aiSdkModel, specification $version: parts of the service", (spec) => {
   const done = spec.finish("stop");
 
-  it("leaves the calls of the service's own tools to the service, and keeps their results", async () => {
+  it("does not yield calls of provider tools, and keeps their results", async () => {
     const parts = [
       ...callParts("s", ["search", '{"q":"x"}'], { providerExecuted: true, providerMetadata: { mock: { itemId: "st_1" } } }),
       { type: "tool-input-start", id: "u", toolName: "search", providerExecuted: true },
@@ -57,7 +57,7 @@ describe.each(specs)("the service's own parts in specification $version", (spec)
     ]);
   });
 
-  it("keeps files as base64, whatever they came as", async () => {
+  it("keeps files as base64 if they came as bytes or as base64", async () => {
     const parts = [spec.file("image/png", new Uint8Array([1, 2, 3])), spec.file("text/plain", "aGk="), done];
     expect(partsOf(await hear(spec, { parts }))).toEqual([
       { part: { type: "file", mediaType: "image/png", data: "AQID" } },
@@ -65,7 +65,7 @@ describe.each(specs)("the service's own parts in specification $version", (spec)
     ]);
   });
 
-  it("loses no text that belongs to nothing, and keeps an empty one that the service has signed", async () => {
+  it("keeps text outside of any block, and an empty text that is signed", async () => {
     const parts = [
       { type: "text-delta", id: "x", delta: "Lost?" },
       ...textParts([], { id: "y" }),
@@ -83,7 +83,7 @@ describe.each(specs)("the service's own parts in specification $version", (spec)
 });
 
 describe.each(specs.filter(({ version }) => version !== "v2"))(
-  "a service that asks for leave in specification $version",
+  "aiSdkModel, specification $version: approval request of the service",
   (spec) => {
     const stream: SpecStream = {
       parts: [
@@ -94,27 +94,27 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
     };
     const refusal = { approvalId: "ap_1", approved: false, reason: "The call was not approved." };
 
-    it("is told no, and goes on in another stream", async () => {
+    it("is denied by default and pauses the iteration", async () => {
       const heard = await hear(spec, stream);
       expect(partsOf(heard).at(-1)).toEqual({ approval: refusal });
       expect(heard.chunks.at(-1)).toEqual({ type: "finish", reason: "paused", raw: "stop" });
     });
 
-    it("is told yes where the caller says so of that call", async () => {
+    it("is approved if approveProviderTool returns true for the call", async () => {
       const approveProviderTool: AiSdkModelOptions["approveProviderTool"] = ({ toolName, input }) =>
         toolName === "mcp.pay" && JSON.stringify(input) === '{"eur":5}';
       const heard = await hear(spec, stream, { approveProviderTool });
       expect(partsOf(heard).at(-1)).toEqual({ approval: { approvalId: "ap_1", approved: true } });
     });
 
-    it("is told no where the caller's function throws", async () => {
+    it("is denied if approveProviderTool throws", async () => {
       const approveProviderTool = (): boolean => {
         throw new Error("Who knows?");
       };
       expect(partsOf(await hear(spec, stream, { approveProviderTool })).at(-1)).toEqual({ approval: refusal });
     });
 
-    it("gets its answer in the same iteration of a run", async () => {
+    it("is answered in the same iteration of a run", async () => {
       const { model, calls } = spec.create([stream, { parts: [...textParts(["Then not."]), spec.finish("stop")] }]);
       const result = await runToolLoop({ provider: aiSdkModel({ model }), messages: [{ role: "user", content: "Pay." }] });
       expect(result).toMatchObject({ status: "completed", text: "Then not.", iterations: 1, toolCallsExecuted: 0 });
@@ -127,18 +127,18 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       });
     });
 
-    it("waits for the results of the run's own calls first", async () => {
+    it("does not pause the iteration if the run has calls of its own", async () => {
       const parts = [...callParts("a", ["search", "{}"]), ...stream.parts];
       expect((await hear(spec, { parts })).chunks.at(-1)).toMatchObject({ reason: "tool-calls" });
     });
   },
 );
 
-describe("what only specification v4 has", () => {
+describe("aiSdkModel, specification v4: additional parts", () => {
   const spec = specs[2];
   if (spec === undefined) throw new Error("There is no specification v4.");
 
-  it("keeps parts of the service's own kind, files of its reasoning, and citations", async () => {
+  it("keeps custom parts, reasoning files and citations", async () => {
     const citations = [{ source: { type: "source", sourceType: "url", id: "1", url: "https://a.test/" }, citedText: "a" }];
     const parts = [
       { type: "custom", kind: "mock.compaction", providerMetadata: { mock: { encrypted: "x" } } },
@@ -158,7 +158,7 @@ describe("what only specification v4 has", () => {
     ]);
   });
 
-  it("does not take text input of a call for its arguments", async () => {
+  it("does not stream the text input of a call as JSON arguments", async () => {
     const parts = [
       { type: "tool-input-start", id: "a", toolName: "search", inputEncoding: "text" },
       { type: "tool-input-delta", id: "a", delta: "SELECT 1" },
@@ -176,12 +176,12 @@ describe("what only specification v4 has", () => {
     });
   });
 
-  it("hands on signs of life", async () => {
+  it("calls heartbeat for each ping and for the last part", async () => {
     const { model } = spec.create([{ parts: [{ type: "ping" }, { type: "ping" }, spec.finish("stop")] }]);
     let beats = 0;
     const call = { ...createCall(), heartbeat: () => (beats += 1) };
     for await (const chunk of aiSdkModel({ model }).stream(ask("Hi"), call)) expect(chunk.type).toBe("finish");
-    // The last part too, because it reports no tokens.
+    // The last part has no token counts here, so it counts as a heartbeat too.
     expect(beats).toBe(3);
   });
 });

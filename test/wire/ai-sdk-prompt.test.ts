@@ -7,8 +7,8 @@ import { createBench, user } from "./ai-sdk-bench.ts";
 import { specs } from "./ai-sdk-specs.ts";
 import { ask, runIteration } from "./provider-iteration.ts";
 
-describe.each(specs)("a call of specification $version", (spec) => {
-  it("holds the question, the signal, and nothing that was not asked for", async () => {
+describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
+  it("contains only the prompt, the signal and the flag for raw chunks by default", async () => {
     const { send } = createBench(spec);
     expect(await send({})).toEqual({
       prompt: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
@@ -17,7 +17,7 @@ describe.each(specs)("a call of specification $version", (spec) => {
     });
   });
 
-  it("leaves out what is empty", async () => {
+  it("omits empty texts, system prompts and stop sequences", async () => {
     const { send } = createBench(spec);
     const messages = [user([{ type: "text", text: "" }]), user("Hi")];
     const call = await send({ messages, system: "", settings: { stopSequences: [] } });
@@ -25,7 +25,7 @@ describe.each(specs)("a call of specification $version", (spec) => {
     expect(call).not.toHaveProperty("stopSequences");
   });
 
-  it("holds settings, tools and choice", async () => {
+  it("contains the settings, tools and tool choice", async () => {
     const { send } = createBench(spec, { headers: { "x-team": "a" }, providerOptions: { mock: { effort: "low" } } });
     const call = await send({
       system: "Be brief.",
@@ -52,14 +52,17 @@ describe.each(specs)("a call of specification $version", (spec) => {
     });
   });
 
-  it.for(["auto", "required", "none"] as const)("says the choice %s, and no choice without tools", async (toolChoice) => {
-    const { send } = createBench(spec);
-    const tools = [{ name: "search", description: "Searches", inputSchema: {} }];
-    expect(await send({ tools, toolChoice })).toMatchObject({ toolChoice: { type: toolChoice } });
-    expect(await send({ toolChoice })).not.toHaveProperty("toolChoice");
-  });
+  it.for(["auto", "required", "none"] as const)(
+    "contains the tool choice %s, but no tool choice without tools",
+    async (toolChoice) => {
+      const { send } = createBench(spec);
+      const tools = [{ name: "search", description: "Searches", inputSchema: {} }];
+      expect(await send({ tools, toolChoice })).toMatchObject({ toolChoice: { type: toolChoice } });
+      expect(await send({ toolChoice })).not.toHaveProperty("toolChoice");
+    },
+  );
 
-  it("puts extra fields in last, but for the signal", async () => {
+  it("lets extra settings override all fields except the signal and raw chunks", async () => {
     const { send } = createBench(spec, { providerOptions: { mock: { effort: "low" } } });
     const extra = { topK: 4, temperature: 1, providerOptions: { mock: { n: 1 } }, abortSignal: null, includeRawChunks: null };
     expect(await send({ settings: { temperature: 0, extra } })).toMatchObject({
@@ -71,7 +74,7 @@ describe.each(specs)("a call of specification $version", (spec) => {
     });
   });
 
-  it("offers the service's tools in the words of the specification, in place of the run's of the same name", async () => {
+  it("contains provider tools, which replace tools of the run with the same name", async () => {
     const providerTools = { bash: { id: "mock.bash_1", args: { version: 1 } } };
     const { send } = createBench(spec, { providerTools });
     const tools = ["bash", "search"].map((name) => ({ name, description: name, inputSchema: {} }));
@@ -83,7 +86,7 @@ describe.each(specs)("a call of specification $version", (spec) => {
     });
   });
 
-  it("holds files as bytes, data URLs as their bytes, and URLs that the model takes", async () => {
+  it("contains files and data URLs as bytes, and supported URLs as URLs", async () => {
     const { send } = createBench(spec);
     const url = new URL("https://pics.test/A.png");
     const content: UserMessage["content"] = [
@@ -114,13 +117,13 @@ describe.each(specs)("a call of specification $version", (spec) => {
   });
 
   it.for<[what: string, mediaType: string, data: string]>([
-    ["of another place", "image/png", "https://elsewhere.test/a.png?sig=abcdef123456"],
-    ["of another kind of file", "application/pdf", "https://pics.test/a.pdf"],
-    ["of a file on disk", "image/png", "file:///etc/passwd"],
-    ["that is none", "image/png", "https://"],
-    ["with data that cannot be read", "image/png", "data:image/png,%E0%A4%A"],
-    ["without data", "image/png", "data:image/png;base64"],
-  ])("is not made for a URL %s, and says so without it", async ([, mediaType, data]) => {
+    ["a URL on an unsupported host", "image/png", "https://elsewhere.test/a.png?sig=abcdef123456"],
+    ["a URL of an unsupported file type", "application/pdf", "https://pics.test/a.pdf"],
+    ["a URL of a file on disk", "image/png", "file:///etc/passwd"],
+    ["an invalid URL", "image/png", "https://"],
+    ["a data URL that cannot be decoded", "image/png", "data:image/png,%E0%A4%A"],
+    ["a data URL without data", "image/png", "data:image/png;base64"],
+  ])("is refused for %s, without the URL in the error", async ([, mediaType, data]) => {
     const { provider, calls } = createBench(spec);
     const { error } = await runIteration(provider, ask("", { messages: [user([{ type: "image", mediaType, data }])] }));
     expect(error).toMatchObject({ code: "bad-request", retryable: false, message: expect.stringContaining(mediaType) });
@@ -128,7 +131,7 @@ describe.each(specs)("a call of specification $version", (spec) => {
     expect(calls).toEqual([]);
   });
 
-  it("waits for a model that has to ask which URLs it takes", async () => {
+  it("waits until the model has resolved its supported URLs", async () => {
     const supportedUrls = Promise.resolve({ "*": [/^gs:\/\/bucket\//] });
     const { model, calls } = spec.create([{ parts: [spec.finish("stop")] }]);
     const asking = new Proxy(model, {
@@ -139,14 +142,14 @@ describe.each(specs)("a call of specification $version", (spec) => {
     expect(calls).toHaveLength(1);
   });
 
-  it("is not made once the signal has fired", async () => {
+  it("is not sent if the signal has already fired", async () => {
     const { provider, calls } = createBench(spec);
     const { error } = await runIteration(provider, ask("Hi"), { signal: AbortSignal.abort() });
     expect(error).toMatchObject({ code: "network", retryable: false });
     expect(calls).toEqual([]);
   });
 
-  it("converts a message once", async () => {
+  it("reuses a message that was converted for an earlier request", async () => {
     const { send, calls } = createBench(spec);
     const messages: Message[] = [user([{ type: "image", mediaType: "image/png", data: "aW1n" }])];
     await send({ messages });
@@ -156,8 +159,8 @@ describe.each(specs)("a call of specification $version", (spec) => {
   });
 });
 
-describe("the data of a URL in specification v4", () => {
-  it("keeps what parsing would change", async () => {
+describe("aiSdkModel, specification v4: URL of a file", () => {
+  it("keeps the original text of a URL that parsing changes", async () => {
     const spec = specs[2];
     if (spec === undefined) throw new Error("There is no specification v4.");
     const { send } = createBench(spec, {}, { supportedUrls: { "*/*": [/^gs:/g] } });

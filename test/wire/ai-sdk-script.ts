@@ -1,4 +1,4 @@
-// A script in the words of a model of the AI SDK.
+// A script in the format of an AI SDK model.
 
 import { callParts, type Spec, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 import { type Ends, type Scripted, type ScriptedTurn, usual, wordFor } from "./scripted.ts";
@@ -37,10 +37,10 @@ const flat: Ends = {
   unknown: ["other", "weather"],
 };
 
-/** How a specification says each end. */
+/** The finish reasons of a specification for each end. */
 export const endsOf = ({ version }: Spec): Ends => (version === "v2" ? flat : nested);
 
-/** Said by the models of these tests of everything that has to come back. */
+/** The metadata of every part that has to be sent back. */
 const metadataOf = (signature: string): object => ({ providerMetadata: { mock: { signature } } });
 
 function toParts({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly object[] {
@@ -72,7 +72,7 @@ export function toSpecStream(scripted: Scripted, spec: Spec): SpecStream {
   if (end === "silent") return { parts: parts.filter((part) => !("type" in part) || part.type !== "text-end"), ending: end };
   if (end === "dropped") return { parts, ending: "broken" };
   if (end === "broken") return { parts: [...parts, { type: "error", error: { type: "overloaded_error", message: "Busy." } }] };
-  // A package says that a stream has finished, whatever became of it.
+  // A package reports a finish even for a stream that was cut.
   if (end === "lost") return { parts: [...parts, spec.finish(spec.cutOff)] };
   const [reason = "", raw] = wordFor(endsOf(spec), { ...scripted, end }).split(" ");
   return { parts: [...parts, spec.finish(reason, raw === undefined ? { usage } : { raw, usage })] };

@@ -1,4 +1,4 @@
-// The three specifications of AI SDK models, each by the mock of its own release: what a test says once is said in the words of each.
+// The three specifications of AI SDK models, each with the mock of its own release. A test is written once and runs in the format of each.
 
 import { MockLanguageModelV3 } from "ai/test";
 import { MockLanguageModelV2 } from "ai-v5/test";
@@ -30,7 +30,7 @@ export interface SpecModel {
   readonly supportedUrls?: Record<string, RegExp[]>;
 }
 
-/** A model and what it was called with. */
+/** A model and the calls that it received. */
 export interface SpecMock {
   readonly model: AiSdkLanguageModel;
   readonly calls: readonly { readonly abortSignal?: AbortSignal | undefined }[];
@@ -54,7 +54,7 @@ export interface Spec {
   readonly providerToolType: string;
 }
 
-/** A stream that plays a script; a model that is no mock hangs up when its signal fires. */
+/** A stream that plays a script. Like a real model, it fails when its signal fires. */
 function play({ parts, ending = "end" }: SpecStream, signal: AbortSignal | undefined): ReadableStream<never> {
   return new ReadableStream<never>({
     start(controller) {
@@ -63,7 +63,7 @@ function play({ parts, ending = "end" }: SpecStream, signal: AbortSignal | undef
       for (const part of parts) Reflect.apply(controller.enqueue, controller, [part]);
       if (ending === "end") controller.close();
     },
-    // Once all parts are read: an error takes those back that are not.
+    // Only after all parts are read: an error discards unread parts.
     pull(controller) {
       if (ending === "broken") controller.error(new TypeError("terminated"));
     },
@@ -175,7 +175,7 @@ const v4: Spec = {
   ],
 };
 
-/** All of them, oldest first. */
+/** All specifications, oldest first. */
 export const specs: readonly Spec[] = [v2, v3, v4];
 
 /** A text in pieces. */

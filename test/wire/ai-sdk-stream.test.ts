@@ -5,11 +5,11 @@ import type { AiSdkWarning } from "turnwright/ai-sdk";
 import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
 import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 
-describe.each(specs)("a stream of specification $version", (spec) => {
+describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
   const usage = { input: 10, output: 4, cached: 3, reasoning: 1 };
   const done = spec.finish("stop", { raw: "end_turn", usage });
 
-  it("becomes reasoning, text, usage, provider metadata and one finish", async () => {
+  it("yields reasoning, text, usage, provider metadata and one finish chunk", async () => {
     const signed = { mock: { signature: "c2ln" } };
     const parts = [
       { type: "stream-start", warnings: [] },
@@ -44,7 +44,7 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     });
   });
 
-  it("tells calls as they stream, and takes the whole call at its word", async () => {
+  it("yields calls while they stream and reads arguments from the complete call", async () => {
     const parts = [
       ...callParts("a", ["search", '{"q":1}'], { providerMetadata: { mock: { sig: 1 } } }),
       { type: "tool-call", toolCallId: "b", toolName: "search", input: "" },
@@ -77,7 +77,7 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     ]);
   });
 
-  it("keeps calls of one id apart", async () => {
+  it("keeps streamed calls with one id apart", async () => {
     const parts = [...callParts("a", ["search", '{"q":1}']), ...callParts("a", ["search", '{"q":2}']), spec.finish("tool-calls")];
     const { chunks } = await hear(spec, { parts });
     const ready = chunks.filter((chunk) => chunk.type === "call-ready");
@@ -87,14 +87,14 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     ]);
   });
 
-  it("keeps whole calls of one id apart that ask for different things", async () => {
+  it("keeps complete calls with one id apart if tool or arguments differ", async () => {
     const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
     const parts = [whole, { ...whole, input: '{"q":2}' }, { ...whole, toolName: "find" }, spec.finish("tool-calls")];
     const { chunks } = await hear(spec, { parts });
     expect(chunks.filter(({ type }) => type === "call-ready")).toHaveLength(3);
   });
 
-  it("hears a call once that its package tells twice", async () => {
+  it("yields a call once if the package sends it twice", async () => {
     const [start, ...rest] = callParts("a", ["search", '{"q":1}']);
     const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
     const parts = [start, start, ...rest, whole, whole, spec.finish("tool-calls")].filter((part) => part !== undefined);
@@ -109,7 +109,7 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     ]);
   });
 
-  it("declares a call cut off that never came whole", async () => {
+  it("marks a call as truncated if it never completes", async () => {
     const begun = callParts("a", ["search", '{"q":1']).slice(0, 3);
     const heard = await hear(spec, { parts: [...begun, spec.finish("length")] });
     expect(heard.chunks).toContainEqual(
@@ -119,26 +119,26 @@ describe.each(specs)("a stream of specification $version", (spec) => {
   });
 
   it.for<[what: string, stream: SpecStream]>([
-    ["is over without a last part", { parts: textParts(["Hel"]) }],
-    ["was cut, which its package calls a finish", { parts: [...textParts(["Hel"]), spec.finish(spec.cutOff, { usage })] }],
+    ["ends without a last part", { parts: textParts(["Hel"]) }],
+    ["was cut and the package reports a finish", { parts: [...textParts(["Hel"]), spec.finish(spec.cutOff, { usage })] }],
     ["has a last part without a reason", { parts: [...textParts(["Hel"]), { type: "finish" }] }],
     [
-      "was cut after a whole call",
+      "was cut after a complete call",
       { parts: [...textParts(["Hel"]), ...callParts("a", ["search", "{}"]), spec.finish(spec.cutOff)] },
     ],
-  ])("has no finish and no provider metadata where it %s", async ([, stream]) => {
+  ])("yields neither finish nor provider metadata if it %s", async ([, stream]) => {
     const heard = await hear(spec, stream);
     expect(typesOf(heard)).not.toContain("finish");
     expect(typesOf(heard)).not.toContain("provider-metadata");
     expect(heard.chunks[0]).toEqual({ type: "text-delta", text: "Hel" });
   });
 
-  it("counts what a cut stream has used", async () => {
+  it("yields the usage of a cut stream", async () => {
     const { chunks } = await hear(spec, { parts: [spec.finish(spec.cutOff, { usage })] });
     expect(chunks).toMatchObject([{ type: "usage", usage: { totalTokens: 14 } }]);
   });
 
-  it("reads nothing after its last part", async () => {
+  it("ignores parts after the last part", async () => {
     const heard = await hear(spec, { parts: [...textParts(["A"]), done, ...textParts(["B"]), spec.finish("length")] });
     expect(heard.chunks.map((chunk) => ("text" in chunk ? chunk.text : chunk.type))).toEqual([
       "A",
@@ -148,24 +148,24 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     ]);
   });
 
-  it("ends with an error that it carries, and is not read on", async () => {
+  it("ends with an error part and ignores later parts", async () => {
     const error = { type: "error", code: "rate_limit_exceeded", message: "Slow down." };
     const heard = await hear(spec, { parts: [...textParts(["A"]), { type: "error", error }, ...textParts(["B"]), done] });
     expect(heard.chunks).toMatchObject([{ text: "A" }, { type: "error", error: { code: "rate-limit", retryable: true } }]);
     expect(heard.thrown).toBeUndefined();
   });
 
-  it("passes on what breaks it, and keeps what it said before", async () => {
+  it("throws the error that breaks it", async () => {
     const heard = await hear(spec, { parts: textParts(["A"]), ending: "broken" });
     expect(heard.thrown).toBeInstanceOf(TypeError);
   });
 
-  it("sends nothing back of what came before a refusal", async () => {
+  it("yields no provider metadata if it ends with a refusal", async () => {
     const heard = await hear(spec, { parts: [...textParts(["Well"]), spec.finish("content-filter", { raw: "refusal" })] });
     expect(typesOf(heard)).toEqual(["text-delta", "finish"]);
   });
 
-  it("tells what could not be sent as it was, and is not disturbed by who listens", async () => {
+  it("calls onWarning for each valid warning and ignores its exceptions", async () => {
     const warnings = [{ type: "unsupported", feature: "seed" }, { type: "other", message: "Hm." }, "?"];
     const told: AiSdkWarning[] = [];
     const onWarning = (warning: AiSdkWarning): void => {
@@ -177,7 +177,7 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     expect(heard.thrown).toBeUndefined();
   });
 
-  it("keeps keys of the prototype as data", async () => {
+  it("keeps prototype keys as data", async () => {
     const input = '{"__proto__":{"polluted":true},"constructor":1}';
     const metadata: object = JSON.parse('{"__proto__":{"a":1},"mock":{"__proto__":{"b":1}}}');
     const parts = [{ type: "tool-call", toolCallId: "__proto__", toolName: "search", input, providerMetadata: metadata }, done];
@@ -188,7 +188,7 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     expect({}).not.toHaveProperty("polluted");
   });
 
-  it("takes arguments that are nested past any use as text", async () => {
+  it("keeps arguments that are nested too deeply as text", async () => {
     const input = `${'{"a":'.repeat(999)}1${"}".repeat(999)}`;
     const heard = await hear(spec, { parts: [{ type: "tool-call", toolCallId: "a", toolName: "search", input }, done] });
     expect(partsOf(heard)).toMatchObject([{ part: { input: { INVALID_ARGUMENTS: input } } }]);

@@ -1,4 +1,4 @@
-// Turns and results that go back to a model of the AI SDK, in the words of each specification.
+// Assistant messages and tool results that are sent back to an AI SDK model, in the format of each specification.
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, ToolMessage } from "turnwright";
@@ -6,7 +6,7 @@ import { createBench, user } from "./ai-sdk-bench.ts";
 import { answer, call, metadata, part } from "./ai-sdk-message-parts.ts";
 import { specs } from "./ai-sdk-specs.ts";
 
-describe.each(specs)("a turn sent back in specification $version", (spec) => {
+describe.each(specs)("aiSdkModel, specification $version: assistant message sent back", (spec) => {
   const meta = { mock: { itemId: "fc_1", caller: { type: "program" } } };
   const parts = [
     { type: "reasoning", text: "Hm", providerOptions: { mock: { signature: "c2ln" } } },
@@ -29,7 +29,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     ],
   };
 
-  it("is what its model said, in order, and its results carry what was said with their calls", async () => {
+  it("contains its parts in order, and results carry the metadata of their calls", async () => {
     const { send } = createBench(spec);
     expect(await send({ messages: [user("Hi"), turn, results] })).toMatchObject({
       prompt: [
@@ -44,18 +44,18 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
   });
 
   it.for<[what: string, turn: AssistantMessage]>([
-    ["by another service", { ...turn, providerMetadata: metadata("other.chat", "m", ...parts.map(part)) }],
-    ["by another model", { ...turn, providerMetadata: metadata("mock.chat", "n", ...parts.map(part)) }],
+    ["comes from another service", { ...turn, providerMetadata: metadata("other.chat", "m", ...parts.map(part)) }],
+    ["comes from another model", { ...turn, providerMetadata: metadata("mock.chat", "n", ...parts.map(part)) }],
     [
-      "in part by another model",
+      "comes in part from another model",
       {
         ...turn,
         providerMetadata: [...(turn.providerMetadata ?? []), ...(metadata("x", "m", part({ type: "text" })) ?? [])],
       },
     ],
-    ["by nobody who kept it", { ...turn, providerMetadata: undefined }],
+    ["is missing", { ...turn, providerMetadata: undefined }],
     [
-      "with a call that has got another id",
+      "has another id for a call",
       {
         ...turn,
         providerMetadata: metadata(
@@ -65,15 +65,15 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
         ),
       },
     ],
-    ["with another text", { ...turn, providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
+    ["has another text", { ...turn, providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
     [
-      "with another call",
+      "has text in place of the call",
       {
         ...turn,
         providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 2).map(part), part({ type: "text", text: "see." })),
       },
     ],
-  ])("is its text and its calls where it was said %s, also behind what its model said", async ([, message]) => {
+  ])("is rebuilt from text and calls if its provider metadata %s", async ([, message]) => {
     const { send } = createBench(spec);
     await send({ messages: [user("Hi"), turn, results] });
     const { prompt } = Object.assign(
@@ -86,7 +86,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     ]);
   });
 
-  it("is not sent where it is empty", async () => {
+  it("is not sent if it has neither text nor calls", async () => {
     const { send } = createBench(spec);
     const empty: AssistantMessage = { role: "assistant", content: [{ type: "reasoning", text: "Hm" }] };
     expect(await send({ messages: [user("Hi"), empty, user("?")] })).toMatchObject({
@@ -94,7 +94,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     });
   });
 
-  it("has names that services take, and arguments that are objects", async () => {
+  it("has valid tool names, and arguments that are objects", async () => {
     const unfit = `made up!${"x".repeat(80)}`;
     const fit = `made_up_${"x".repeat(56)}`;
     const { send } = createBench(spec);
@@ -113,7 +113,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     });
   });
 
-  it("keeps what the service's own tools did beside it", async () => {
+  it("keeps the calls and results of provider tools", async () => {
     const { send } = createBench(spec);
     const served = [
       { type: "tool-call", toolCallId: "s", toolName: "web_search", input: { q: "x" }, providerExecuted: true },
@@ -130,7 +130,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     });
   });
 
-  it("holds the files that the model made, as far as the specification has a word for them", async () => {
+  it("contains the files of the model that the specification supports", async () => {
     const { send } = createBench(spec);
     const items = [
       part({ type: "file", mediaType: "image/png", data: "aW1n" }),
@@ -159,11 +159,11 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     ["a text", { result: "mild" }, { type: "text", value: "mild" }],
     ["data", { result: [1] }, { type: "json", value: [1] }],
     [
-      "a restart",
+      "a context restart",
       { outcome: "restarted", result: { status: "context_restarted" } },
       { type: "json", value: { status: "context_restarted" } },
     ],
-    ["a failure in words", { outcome: "failed", result: "no" }, { type: "error-text", value: "no" }],
+    ["a failure as text", { outcome: "failed", result: "no" }, { type: "error-text", value: "no" }],
     ["a failure as data", { outcome: "timed-out", result: { status: "x" } }, { type: "error-json", value: { status: "x" } }],
     ["a denial", { outcome: "denied", result: { status: "denied" } }, spec.denial],
     [
@@ -179,7 +179,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
       { type: "content", value: spec.resultContent },
     ],
     [
-      "what it cannot be shown",
+      "media that the model cannot read",
       {
         result: "",
         content: [
@@ -201,7 +201,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
         ],
       },
     ],
-  ])("is answered by %s", async ([, result, expected]) => {
+  ])("is followed by a tool result with %s", async ([, result, expected]) => {
     const { send } = createBench(spec);
     const plain: AssistantMessage = { role: "assistant", content: [call("a")] };
     const message: ToolMessage = { role: "tool", results: [answer("a", result)] };

@@ -1,5 +1,4 @@
-// Whole exchanges with a vendor's mock, through the real SDKs: what is asked, what is answered, what goes out next, and how each of the mock's
-// faults ends.
+// Whole exchanges with a vendor's mock through the real SDKs: requests, answers, and the ending after each of the mock's faults.
 
 import { LLMock } from "@copilotkit/aimock";
 import { defineTool, type LoopResult, runToolLoop } from "turnwright";
@@ -16,7 +15,7 @@ const toolCalls = ["Oslo", "Rome"].map((city) => ({
   arguments: JSON.stringify({ city }),
 }));
 
-/** A mock that asks for both cities, then answers. */
+/** A mock that calls the tool for both cities, then answers. */
 async function startMock(besides: object = {}): Promise<LLMock> {
   const mock = new LLMock({ port: 0, chunkSize: 7, strict: true, logLevel: "silent" });
   onTestFinished(() => mock.stop());
@@ -60,8 +59,8 @@ async function play({ connect, check }: MockedWire, mock: LLMock): Promise<Playe
 const cities = [{ city: "Oslo" }, { city: "Rome" }];
 
 for (const wire of mockedWires) {
-  describe(`a vendor's mock on the wire of ${wire.name}`, () => {
-    it("asks for two calls at once, gets both answers back, and says the text", async () => {
+  describe(`${wire.name} against a vendor's mock server`, () => {
+    it("runs two parallel calls, sends both results and reads the answer", async () => {
       const { result, asked, bodies } = await play(wire, await startMock(wire.besides));
       expect(result).toMatchObject({
         status: "completed",
@@ -83,7 +82,7 @@ for (const wire of mockedWires) {
       [429, "rate-limit"],
       [503, "overloaded"],
       [529, "overloaded"],
-    ])("refuses with status %i, and is well at the next request", async ([status, code]) => {
+    ])("maps status %i to %s and succeeds at the next request", async ([status, code]) => {
       const mock = await startMock(wire.besides);
       mock.nextRequestError(status, { message: "Later." });
       const { provider } = wire.connect(mock.url);
@@ -99,8 +98,8 @@ for (const wire of mockedWires) {
       ["hangs up at once", { chaos: { disconnectRate: 1 } }, "network"],
       ["drops the request", { chaos: { dropRate: 1 } }, "server"],
       ["limits the rate", { chaos: { rateLimitRate: 1 } }, "rate-limit"],
-      ["says what is no stream", { chaos: { malformedRate: 1 } }, "server"],
-    ])("%s: no call runs, and the next run is well", async ([, options, code]) => {
+      ["sends data that is not a stream", { chaos: { malformedRate: 1 } }, "server"],
+    ])("runs no tool if the mock %s, and the next run succeeds", async ([, options, code]) => {
       const mock = await startMock(wire.besides);
       script(mock, wire.besides, options);
       const broken = await play(wire, mock);
@@ -113,7 +112,7 @@ for (const wire of mockedWires) {
   });
 }
 
-it("gets betas beside what Anthropic's SDK sends", async () => {
+it("anthropicMessages: sends betas in addition to the headers of the SDK", async () => {
   const mock = await startMock();
   const { client, headers } = connectAnthropic(mock.url);
   await runIteration(anthropicMessages({ client, model: "claude-opus-4-6", betas: ["a-1", "b-2"] }), ask(question));

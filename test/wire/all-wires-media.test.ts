@@ -1,5 +1,5 @@
 // Images and files on all wires, from users and from tools. A wire sends every part that it can carry.
-// For other parts from a user, the request fails before it is sent. For other parts from a tool, the result says so in words.
+// For other parts from a user, the request fails before it is sent. For other parts from a tool, the result describes them as text.
 
 import {
   createLoopControl,
@@ -29,7 +29,7 @@ interface Played {
   readonly bodies: readonly unknown[];
 }
 
-/** Runs with a tool that returns a part, after a turn of talk. */
+/** Runs the loop over a scripted service, and checks every request. */
 async function play(player: Player, script: readonly Scripted[], options: Partial<LoopOptions>): Promise<Played> {
   const { provider, bodies } = await player.start(script);
   const result = await runToolLoop({ provider: withRetry(provider), messages: [{ role: "user", content: "Look." }], ...options });
@@ -48,7 +48,7 @@ const returning = ({ part }: MediaRow): LoopOptions["tools"] => [
 
 const textsOf = (value: unknown): string => JSON.stringify(value);
 const carries = (body: unknown, { traces }: MediaRow): boolean => traces.some((trace) => textsOf(body).includes(trace));
-/** As a text stands within the text of a body, which may itself be a text within a text. */
+/** Ignores backslashes: the words may be part of a JSON text inside a JSON text. */
 const says = (body: unknown, words: string): boolean => textsOf(body).replaceAll("\\", "").includes(words.replaceAll("\\", ""));
 
 const rowOf = (kind: string): MediaRow => {
@@ -69,8 +69,8 @@ function expectRefusal({ result, bodies }: Played, row: MediaRow, place: string)
   expect(bodies.every((body) => !textsOf(body).includes(secret))).toBe(true);
 }
 
-describe.for(players)("over the wire of $name", (player) => {
-  it.for(mediaRows)("what a user sends: $kind", async (row) => {
+describe.for(players)("provider $name: images and files", (player) => {
+  it.for(mediaRows)("sends or refuses a user's part: $kind", async (row) => {
     const messages = [...greeted, sends(row)];
     const played = await play(player, [answers], { messages });
     if (player.expect(row, "user") === "sent") {
@@ -82,7 +82,7 @@ describe.for(players)("over the wire of $name", (player) => {
     expect([played.bodies, played.result.messages]).toEqual([[], messages]);
   });
 
-  it.for(mediaRows)("what a tool returns: $kind", async (row) => {
+  it.for(mediaRows)("sends or describes a tool's part: $kind", async (row) => {
     const { result, bodies } = await play(player, [asks, answers], { tools: returning(row) });
     expect(result).toMatchObject({ status: "completed", text: "I see." });
     expect(result.functionHistory).toMatchObject([{ outcome: "completed", content: [row.part] }]);
@@ -96,7 +96,7 @@ describe.for(players)("over the wire of $name", (player) => {
     if (!isSent) expect(textsOf(bodies[1])).not.toContain(secret);
   });
 
-  it("refuses what was steered in, behind the results that it comes after", async () => {
+  it("refuses an unsupported part that is steered in after tool results", async () => {
     const control = createLoopControl();
     const row = rowOf("file: URL");
     const steer = (): void => void control.steer(sends(row));
@@ -110,7 +110,7 @@ describe.for(players)("over the wire of $name", (player) => {
     expect(played.result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  it("refuses the same each time, and converts the rest once", async () => {
+  it("refuses an unsupported part every time, and accepts the conversation without it", async () => {
     const row = rowOf("file: URL");
     const { provider, bodies } = await player.start([answers]);
     const messages = [...greeted, sends(row)];
@@ -126,7 +126,7 @@ describe.for(players)("over the wire of $name", (player) => {
 const cannot = players.filter((player) => player.expect(rowOf("audio, https: URL"), "user") === "refused");
 const can = players.find(({ name }) => name === "google");
 
-describe.for(cannot)("what the wire of $name has no form for", (player) => {
+describe.for(cannot)("provider $name: unsupported audio URL", (player) => {
   const row = rowOf("audio, https: URL");
   const messages = [...greeted, sends(row)];
   const startOther = async (): Promise<Awaited<ReturnType<Player["start"]>>> => {
@@ -134,14 +134,14 @@ describe.for(cannot)("what the wire of $name has no form for", (player) => {
     return can.start([answers]);
   };
 
-  it("is sent to the next provider, which has one", async () => {
+  it("is sent by the next provider of withFallback", async () => {
     const first = await player.start([answers]);
     const second = await startOther();
     const { text } = await runToolLoop({ provider: withFallback([first.provider, second.provider]), messages });
     expect([text, first.bodies.length, second.bodies.map((body) => carries(body, row))]).toEqual(["I see.", 0, [true]]);
   });
 
-  it("is sent by the same run, tried again with a provider that has one", async () => {
+  it("is sent if the run is resumed with another provider", async () => {
     const first = await player.start([answers]);
     const refused = await runToolLoop({ provider: first.provider, messages });
     const second = await startOther();
@@ -154,7 +154,7 @@ describe.for(cannot)("what the wire of $name has no form for", (player) => {
     ]);
   });
 
-  it("is sent by a run that goes on from the messages of the refused one", async () => {
+  it("is sent if another provider continues from the refused messages", async () => {
     const first = await player.start([answers]);
     const refused = await runToolLoop({ provider: first.provider, messages });
     const second = await startOther();
@@ -163,8 +163,8 @@ describe.for(cannot)("what the wire of $name has no form for", (player) => {
   });
 });
 
-describe.for(generations)("what the OpenAI package of specification $version has no form for", ({ connect }) => {
-  it.for(["anything else (ZIP), base64", "video as MP4, base64"])("%s: ends the iteration before the request", async (kind) => {
+describe.for(generations)("aiSdkModel over @ai-sdk/openai of $version: unsupported files", ({ connect }) => {
+  it.for(["anything else (ZIP), base64", "video as MP4, base64"])("fail before the request: %s", async (kind) => {
     const row = rowOf(kind);
     const { chat, responses, bodies } = connect("http://127.0.0.1:9/v1");
     for (const model of [chat, responses]) {

@@ -1,4 +1,4 @@
-// The same runs over all wires, with the real SDKs: whatever the service speaks, the loop ends the same way and says the same.
+// The same runs over all wires, with the real SDKs. The loop ends in the same way and with the same text on each.
 
 import {
   contextRestart,
@@ -18,7 +18,7 @@ import { wordsFor } from "./scripted.ts";
 const inputSchema = { type: "object", properties: { city: { type: "string" } } };
 const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
 
-/** Tools that behave as they are named, and what they were asked. */
+/** Tools that behave as they are named, and the arguments of their calls. */
 function createTools(): { readonly tools: readonly Tool[]; readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   const behaviours: { readonly [name: string]: (args: unknown) => unknown } = {
@@ -80,7 +80,7 @@ const rome: ScriptedCall = ["call_rome", "get_weather", '{"city":"Rome"}'];
 const calling = (name: string, args = "{}"): Scripted => ({ calls: [["call_1", name, args]], end: "tools" });
 const mild: Scripted = { text: "Mild.", end: "stop" };
 
-/** How a run is to end; by default in the answer "Mild." */
+/** The expected ending of a run. By default it is completed with the text "Mild." */
 interface Scenario {
   readonly script: readonly Scripted[];
   readonly options?: Partial<LoopOptions>;
@@ -104,7 +104,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 2,
     outcomes: ["get_weather completed", "get_weather completed"],
   },
-  "several iterations under a system text": {
+  "several iterations with a system prompt": {
     script: [{ calls: [oslo], end: "tools" }, { calls: [rome], end: "tools" }, mild],
     options: { system: "Be brief.", modelSettings: { maxOutputTokens: 100, temperature: 0, stopSequences: ["END"], seed: 1 } },
     asked: 2,
@@ -120,7 +120,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 1,
     outcomes: ["fail failed"],
   },
-  "an unknown tool with a name that no service takes": {
+  "an unknown tool with a name that no service accepts": {
     script: [calling("get weather!"), mild],
     outcomes: ["get weather! unknown-tool"],
   },
@@ -139,7 +139,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 1,
     outcomes: ["get_weather completed"],
   },
-  "a greeting of the model's at the begin": {
+  "a greeting by the model at the start": {
     script: [mild],
     options: {
       messages: [
@@ -152,7 +152,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     script: [calling("get_weather", '{"city":'), mild],
     outcomes: ["get_weather malformed"],
   },
-  "arguments that are no object": {
+  "arguments that are not an object": {
     script: [calling("get_weather", "[1]"), mild],
     asked: 1,
     outcomes: ["get_weather completed"],
@@ -162,13 +162,13 @@ const scenarios: { readonly [what: string]: Scenario } = {
     outcomes: ["get_weather truncated", "get_weather truncated"],
   },
   "a text cut by length": { script: [{ text: "Mi", end: "length" }], status: "completed/length", text: "Mi" },
-  "an id that was used before": {
+  "a repeated call id": {
     script: [{ calls: [oslo], end: "tools" }, { calls: [oslo], end: "tools" }, mild],
     asked: 2,
     outcomes: ["get_weather completed", "get_weather completed"],
   },
   "an empty answer": { script: [{ end: "stop" }], status: "empty-response/empty", text: "" },
-  "an unknown stop reason beside a call": {
+  "an unknown stop reason with a call": {
     script: [{ calls: [oslo], end: "unknown" }],
     status: "error/provider-error/finish-unknown",
     text: "",
@@ -186,7 +186,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     text: "",
     output: 0,
   },
-  "the last iteration of several": {
+  "the iteration limit": {
     script: [{ calls: [oslo], end: "tools" }],
     options: { limits: { maxIterations: 1 } },
     status: "timeout/max-iterations",
@@ -194,7 +194,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 1,
     outcomes: ["get_weather completed"],
   },
-  "a final answer after the last iteration": {
+  "a final answer after the iteration limit": {
     script: [{ calls: [oslo], end: "tools" }, mild],
     options: { limits: { maxIterations: 1 }, policies: { finalAnswer: true } },
     status: "timeout/max-iterations",
@@ -204,8 +204,8 @@ const scenarios: { readonly [what: string]: Scenario } = {
   },
 };
 
-describe.for(wires)("a run over the wire of $name", (wire) => {
-  it.for(Object.entries(scenarios))("ends as it must: %s", async ([, scenario]) => {
+describe.for(wires)("runToolLoop over $name", (wire) => {
+  it.for(Object.entries(scenarios))("gives the expected result for %s", async ([, scenario]) => {
     const { script, options, status = "completed/answered", text = "Mild.", asked = 0, outcomes = [] } = scenario;
     const played = await play(wire, script, options);
     expect(toFacts(played)).toEqual({
@@ -223,7 +223,7 @@ describe.for(wires)("a run over the wire of $name", (wire) => {
     ["lost", "stream-ended-early"],
     ["dropped", "network"],
     ["broken", "overloaded"],
-  ])("runs nothing of a stream that was %s, and leaves a transcript that can be sent", async ([end, code]) => {
+  ])("runs no call of a stream that was %s, and leaves messages that can be sent", async ([end, code]) => {
     const { result, asked } = await play(wire, [{ text: "Let me see.", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error: { code } }, text: "Let me see." });
     expect(asked).toEqual([]);
@@ -232,7 +232,7 @@ describe.for(wires)("a run over the wire of $name", (wire) => {
   });
 
   const declining = (["refusal", "content-filter"] as const).filter((end) => wordsFor(wire.ends, end).length > 0);
-  it.for(declining)("ends as a %s, and the transcript can be sent", async (end) => {
+  it.for(declining)("ends as %s and leaves messages that can be sent", async (end) => {
     const { result, asked } = await play(wire, [{ text: "No. ", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: end }, text: expect.stringMatching(/^No\./) });
     expect(asked).toEqual([]);
@@ -240,7 +240,7 @@ describe.for(wires)("a run over the wire of $name", (wire) => {
     expect(next.result.text).toBe("Mild.");
   });
 
-  it("sends what was steered in behind the results", async () => {
+  it("sends a steered message after the tool results", async () => {
     const control = createLoopControl();
     const { result, bodies } = await play(wire, [{ calls: [oslo, rome], end: "tools" }, mild], {
       control,
@@ -255,12 +255,15 @@ describe.for(wires)("a run over the wire of $name", (wire) => {
     expect(sent.lastIndexOf("celsius")).toBeLessThan(sent.indexOf("And Bergen?"));
   });
 
-  it.for(wires.filter(({ name }) => name !== wire.name))("goes on with what the wire of $name has begun", async (other) => {
-    const begun = await play(other, [
-      { text: "One moment.", calls: [["functions.get_weather:0", "look", "{}"]], end: "tools" },
-      mild,
-    ]);
-    const { result } = await play(wire, [mild], { messages: [...begun.result.messages, { role: "user", content: "Go on." }] });
-    expect(result).toMatchObject({ status: "completed", text: "Mild." });
-  });
+  it.for(wires.filter(({ name }) => name !== wire.name))(
+    "continues a conversation that was started over $name",
+    async (other) => {
+      const begun = await play(other, [
+        { text: "One moment.", calls: [["functions.get_weather:0", "look", "{}"]], end: "tools" },
+        mild,
+      ]);
+      const { result } = await play(wire, [mild], { messages: [...begun.result.messages, { role: "user", content: "Go on." }] });
+      expect(result).toMatchObject({ status: "completed", text: "Mild." });
+    },
+  );
 });

@@ -9,5 +9,5 @@ import type { Wire } from "./wire.ts";
 export type { Scripted, ScriptedCall } from "./scripted.ts";
 export type { Wire } from "./wire.ts";
 
-/** All of them. */
+/** All wires. */
 export const wires: readonly Wire[] = [chat, responses, messages, generate];

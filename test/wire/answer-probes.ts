@@ -1,4 +1,4 @@
-// Probes of what comes: calls, reasoning, counts, errors.
+// Probes of responses: calls, reasoning, counts, errors.
 
 import { defineTool, runToolLoop } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -182,5 +182,5 @@ const errors: ProbeGroup = {
   ],
 };
 
-/** All of them. */
+/** All probes of responses. */
 export const answerProbes: readonly ProbeGroup[] = [calls, reasoning, counts, errors];

@@ -1,9 +1,9 @@
-// The real Anthropic SDK, pointed at a local server, with everything that leaves it kept.
+// The real Anthropic SDK, pointed at a local server. Every request is recorded.
 
 import Anthropic from "@anthropic-ai/sdk";
 import { createWireFetch } from "./wire-fetch.ts";
 
-/** A client and what it has sent. */
+/** A client and its requests. */
 export interface AnthropicWireClient {
   readonly client: Anthropic;
   /** The bodies of all requests, parsed, in order; retries included. */
@@ -13,7 +13,7 @@ export interface AnthropicWireClient {
 
 /** How a client behaves in a test. */
 export interface AnthropicWireOptions {
-  /** Cuts what comes back into pieces of this many bytes, wherever that falls. Default: as it comes. */
+  /** Cuts responses into pieces of this many bytes. Default: as they arrive. */
   readonly pieceBytes?: number;
 }
 

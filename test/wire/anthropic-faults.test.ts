@@ -28,7 +28,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
     const frames = [start(), text(0, "Zoë 😀 日本\u2028"), call(1, ["toolu_a", "f", '{"ö":"😀"}']), stop("tool_use")];
     const said: Iteration = {
       ...nothing,
@@ -49,17 +49,17 @@ describe("anthropicMessages over a real connection", () => {
       { frames: [start(), text(0, "Hel"), ending("end_turn")] },
       { text: "Hel", usage: spent(2) },
     ],
-    // An event ends with a blank line, so that a marker without one has not come.
+    // An event ends with a blank line. A marker without one has not arrived.
     [
       "an end marker without its blank line",
       { frames: [start(), text(0, "Hel"), stop("end_turn").trimEnd()] },
       { text: "Hel", usage: spent(2) },
     ],
     ["an end marker without a stop reason", { frames: [start(), text(0, "Hel"), marker] }, { text: "Hel", usage: spent(1) }],
-    ["an early end after a whole call", { frames: [start(), oneCall] }, { usage: spent(1) }],
+    ["an early end after a complete call", { frames: [start(), oneCall] }, { usage: spent(1) }],
     ["an empty body", { frames: [] }, {}],
     [
-      "a page with status 200",
+      "an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
       { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
@@ -68,11 +68,11 @@ describe("anthropicMessages over a real connection", () => {
       json(200, { error: { message: "no" } }),
       { error: expect.objectContaining({ message: "no" }) },
     ],
-  ])("has no finish and no call for %s", async ([, reply, iteration]) => {
+  ])("reports neither a finish reason nor a call after %s", async ([, reply, iteration]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
-  it("has no finish where a whole call was told and the end marker is missing", async () => {
+  it("reports no finish reason if the end marker is missing after a complete call", async () => {
     expect(await read({ frames: [start(), oneCall, ending("tool_use")] })).toEqual({
       ...nothing,
       calls: [whole],
@@ -87,7 +87,7 @@ describe("anthropicMessages over a real connection", () => {
       { code: "network", retryable: true, message: "terminated" },
     ],
     [
-      "an overloaded service in the middle",
+      "an overload in the middle",
       {
         frames: [start(), text(0, "Hel"), event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })],
       },
@@ -99,16 +99,16 @@ describe("anthropicMessages over a real connection", () => {
       { code: "rate-limit", retryable: true },
     ],
     [
-      "a broken service in the middle",
+      "a server error in the middle",
       { frames: [start(), text(0, "Hel"), event({ type: "error", error: { type: "api_error", message: "It broke." } })] },
       { code: "server", retryable: true },
     ],
     [
-      "an event that is no JSON",
+      "an event that is not JSON",
       { frames: [start(), text(0, "Hel"), "event: content_block_delta\ndata: {oops\n\n"] },
       { code: "server", retryable: true },
     ],
-  ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
+  ])("keeps the text and reports the error after %s", async ([, reply, error]) => {
     const iteration = await read(reply);
     expect(iteration).toEqual({ ...nothing, text: "Hel", usage: spent(1), error: iteration.error });
     expect(iteration.error).toMatchObject(error);
@@ -141,13 +141,13 @@ describe("anthropicMessages over a real connection", () => {
     [429, ["rate_limit_error", "Slow."], { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
     [500, ["api_error", "Internal server error"], {}, { code: "server", retryable: true }],
     [529, ["overloaded_error", "Overloaded"], { "x-should-retry": "true" }, { code: "overloaded", retryable: true }],
-  ])("has one error for status %i: %j", async ([status, [type, message], headers, error]) => {
+  ])("reports one error for status %i: %j", async ([status, [type, message], headers, error]) => {
     const iteration = await read(json(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
   });
 
-  it("shows of a proxy's page no more than its title", async () => {
+  it("shows only the title of a proxy's HTML page", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
     const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
     expect(iteration.error).toMatchObject({
@@ -157,7 +157,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it("has a network error where nobody listens", async () => {
+  it("reports a network error if the server is down", async () => {
     const { server, provider } = await connect({});
     await server.close();
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
@@ -173,7 +173,7 @@ describe("anthropicMessages over a real connection", () => {
     ["model_context_window_exceeded", "context-full", { problem: "truncated" }],
     ["refusal", "refusal", { problem: "truncated" }],
     ["weather", "unknown", { problem: "truncated" }],
-  ])("reads a whole call at the stop reason %s as %s", async ([reason, finish, problem]) => {
+  ])("maps stop reason %s after a complete call to %s", async ([reason, finish, problem]) => {
     expect(await read({ frames: [start(), oneCall, stop(reason)] })).toEqual({
       ...nothing,
       calls: [{ ...whole, ...problem }],
@@ -182,12 +182,12 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it("marks arguments that are cut by length as truncated, and not the call before them", async () => {
+  it("marks a call that is cut by length as truncated, but not the call before it", async () => {
     const frames = [start(), oneCall, call(1, ["toolu_b", "f", '{"n":']), stop("max_tokens")];
     expect((await read({ frames })).calls).toEqual([whole, { id: "toolu_b", name: "f", args: {}, problem: "truncated" }]);
   });
 
-  it("counts an answer as complete whose connection is dropped after the end marker", async () => {
+  it("accepts an answer whose connection drops after the end marker", async () => {
     expect(await read({ frames: [start(), text(0, "Hello"), stop("end_turn")], ending: "drop" })).toEqual({
       ...nothing,
       text: "Hello",
@@ -196,7 +196,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it("ends when its signal fires while the server is silent, and hangs up", async () => {
+  it("ends and closes the connection if the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [start(), text(0, "Hel")], ending: "stall" });
     const controller = new AbortController();
     const onChunk: (chunk: { readonly type: string }) => void = ({ type }) => {
@@ -207,7 +207,7 @@ describe("anthropicMessages over a real connection", () => {
     await server.left;
   });
 
-  it("ends when its signal fires before the server has answered", async () => {
+  it("reports a network error if the signal has already fired", async () => {
     const { provider } = await connect({ ending: "stall" });
     const controller = new AbortController();
     controller.abort();
@@ -215,7 +215,7 @@ describe("anthropicMessages over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("hangs up when its reader leaves", async () => {
+  it("closes the connection when the reader leaves the stream", async () => {
     const { server, provider } = await connect({ frames: [start(), text(0, "Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
     await server.left;

@@ -4,14 +4,14 @@
 export const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** The begin of a message. */
+/** The start of a message. */
 export const start = (usage: object = { input_tokens: 3, output_tokens: 1 }): string =>
   event({
     type: "message_start",
     message: { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage },
   });
 
-/** A block: its begin, its deltas, its end. */
+/** A block: its start, its deltas, its end. */
 export const block = (index: number, content: object, ...deltas: readonly object[]): string =>
   [
     event({ type: "content_block_start", index, content_block: content }),
@@ -41,12 +41,12 @@ export const call = (index: number, [id, name, args]: readonly [id: string, name
     { type: "input_json_delta", partial_json: args.slice(args.length >> 1) },
   );
 
-/** Why the model stopped, without the end marker. */
+/** The stop reason, without the end marker. */
 export const ending = (reason: string, rest: object = {}): string =>
   event({ type: "message_delta", delta: { stop_reason: reason, stop_sequence: null, ...rest }, usage: { output_tokens: 2 } });
 
 /** The end marker. */
 export const marker: string = event({ type: "message_stop" });
 
-/** Why the model stopped, and the end marker. */
+/** The stop reason and the end marker. */
 export const stop = (reason: string, rest: object = {}): string => ending(reason, rest) + marker;

@@ -1,5 +1,5 @@
-// Whole runs over a real connection and through the real SDK: what goes back to the service, block by block, and that every request
-// that leaves may be sent.
+// Whole runs over a real connection and through the real SDK: the blocks that are sent back to the service. Every request is checked against
+// the rules of the API.
 
 import { defineTool, memoryJournal, runToolLoop, type LoopOptions, type LoopResult } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
@@ -17,7 +17,7 @@ interface Body {
 interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** The provider, for a run that goes on. */
+  /** Starts another run over the same client. */
   readonly again: (options: Partial<LoopOptions>) => Promise<LoopResult>;
 }
 
@@ -28,7 +28,7 @@ const weather = defineTool({
   execute: () => ({ celsius: 3 }),
 });
 
-/** Runs the loop against a server that gives the replies, and checks every request that left. */
+/** Runs the loop against a server that gives the replies, and checks every request. */
 async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},
@@ -70,7 +70,7 @@ const search = block(
 const searched = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "Oslo" } };
 const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ type: "web_search_result", url: "u" }] };
 
-describe("a run over anthropicMessages", () => {
+describe("runToolLoop over anthropicMessages", () => {
   it("sends thinking, unknown blocks and calls back exactly as they came, in order", async () => {
     const frames = [
       start(),
@@ -119,7 +119,7 @@ describe("a run over anthropicMessages", () => {
     expect(bodies[0]?.thinking).toEqual({ type: "enabled", budget_tokens: 1_024 });
   });
 
-  it("sends a paused turn back unchanged as the last message, and joins its continuations", async () => {
+  it("sends a paused message back unchanged as the last one, and joins its continuations", async () => {
     const paused: RawReply = { frames: [start(), text(1, "Let me look. "), search, stop("pause_turn")] };
     const resumed: RawReply = { frames: [start(), block(0, found), text(1, "It is mild."), stop("end_turn")] };
     const { result, bodies, again } = await play([paused, resumed, answer], { contextItems: ["It is noon."] });
@@ -138,7 +138,7 @@ describe("a run over anthropicMessages", () => {
     });
   });
 
-  it("leaves a call of a server's tool out once its turn is over without a result", async () => {
+  it("omits a server tool's call from a finished message if it has no result", async () => {
     const paused: RawReply = { frames: [start(), search, text(1, "Let me look."), stop("pause_turn")] };
     const { result, bodies, again } = await play([paused, paused, answer], { limits: { maxPauses: 1 } });
     expect(result.reason).toMatchObject({ kind: "max-pauses" });
@@ -147,14 +147,14 @@ describe("a run over anthropicMessages", () => {
     expect(turn?.content.map(({ type }) => type)).toEqual(["text", "text"]);
   });
 
-  it("never runs what the server runs", async () => {
+  it("does not run tools that the server runs itself", async () => {
     const mcp = block(0, { type: "mcp_tool_use", id: "mcptoolu_1", name: "get_weather", server_name: "s", input: {} });
     const told = block(1, { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [] });
     const { result } = await play([{ frames: [start(), mcp, told, text(2, "Mild."), stop("end_turn")] }]);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", toolCallsExecuted: 0, functionHistory: [] });
   });
 
-  it("uses the container of the transcript again, also in a run that goes on", async () => {
+  it("reuses the container of earlier messages, even in another run", async () => {
     const delta = { container: { id: "container_1", expires_at: "2999-01-01T00:00:00Z" } };
     const first: RawReply = { frames: [start(), asksAt(0), stop("tool_use", delta)] };
     const journal = memoryJournal();
@@ -164,7 +164,7 @@ describe("a run over anthropicMessages", () => {
     expect(bodies.map(({ container }) => container)).toEqual([undefined, "container_1", "container_1"]);
   });
 
-  it("answers a call that was cut off by length, and sends what there was of it as an object", async () => {
+  it("answers a call cut by length, and sends its partial arguments inside an object", async () => {
     const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", '{"city":"Os']), stop("max_tokens")] };
     const { result, bodies } = await play([cut, answer]);
     expect(result).toMatchObject({ text: "Mild.", functionHistory: [{ outcome: "truncated" }], toolCallsExecuted: 0 });
@@ -174,7 +174,7 @@ describe("a run over anthropicMessages", () => {
     ]);
   });
 
-  it("gives a call whose id was used before an id of its own, in the turn and in the result", async () => {
+  it("gives a call with a used id a new one in the message and the result", async () => {
     const turn: RawReply = { frames: [start(), thinking(0, "Hm.", "s"), asksAt(1), stop("tool_use")] };
     const { bodies } = await play([turn, turn, answer]);
     const id = "call_i1_0";
@@ -184,7 +184,7 @@ describe("a run over anthropicMessages", () => {
     ]);
   });
 
-  it("does not send a refused turn back as it was, nor run its calls", async () => {
+  it("sends a refused message back without thinking, and does not run its calls", async () => {
     const details = { stop_details: { type: "refusal", category: "cyber", explanation: "Not this." } };
     const refused: RawReply = {
       frames: [start(), thinking(0, "Hm.", "s"), text(1, "Sure"), asksAt(2), stop("refusal", details)],
@@ -200,10 +200,10 @@ describe("a run over anthropicMessages", () => {
   });
 
   it.for<[what: string, args: string, input: object]>([
-    ["whole, as they were", '{"city":"Oslo"}', { city: "Oslo" }],
-    ["cut too, as none", '{"city":"Os', {}],
-    ["no object, as none", "[1]", {}],
-  ])("tells the model of a call whose stream was cut: its arguments, which are %s", async ([, args, input]) => {
+    ["its complete arguments", '{"city":"Oslo"}', { city: "Oslo" }],
+    ["an empty object for cut arguments", '{"city":"Os', {}],
+    ["an empty object for arguments that are a list", "[1]", {}],
+  ])("sends a call of a cut stream back with %s", async ([, args, input]) => {
     const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", args])] };
     const { result, bodies, again } = await play([cut, answer]);
     expect([result.status, result.toolCallsExecuted]).toEqual(["error", 0]);
@@ -211,7 +211,7 @@ describe("a run over anthropicMessages", () => {
     expect(bodies[1]?.messages[1]).toEqual({ role: "assistant", content: [{ ...asked, input }] });
   });
 
-  it("keeps every byte of what went before, but for the marks of the cache", async () => {
+  it("repeats every byte of the earlier requests except the cache marks", async () => {
     const turn = (iteration: number): RawReply => {
       const calls = Array.from({ length: 12 }, (_, index) => asksAt(index, `toolu_${iteration}_${index}`));
       return { frames: [start(), ...calls, stop("tool_use")] };

@@ -1,4 +1,4 @@
-// Chunks of the Chat Completions wire, and what the reader makes of them.
+// Chunks of the Chat Completions wire, and the reader's output for them.
 
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { createChatReader } from "../../src/openai/chat-chunks.ts";

@@ -1,4 +1,4 @@
-// A script in the words of Chat Completions.
+// A script in the format of Chat Completions.
 
 import { openaiChat } from "turnwright/openai";
 import { connectOpenAI } from "./openai-client.ts";
@@ -35,7 +35,7 @@ function toCalls(calls: readonly ScriptedCall[]): readonly string[] {
   return [...begins, ...half(0), ...half(1)];
 }
 
-/** As OpenRouter has it: the words apart from what only the service can read. */
+/** As OpenRouter sends it: the text and the encrypted reasoning in separate fields. */
 function toThought([text, data]: readonly [string, string]): string {
   return delta({ reasoning_content: text, reasoning_details: [{ type: "reasoning.encrypted", data }] });
 }

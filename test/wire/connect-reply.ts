@@ -5,7 +5,7 @@ import type { Provider } from "turnwright";
 import type { Iteration } from "./provider-iteration.ts";
 import { type RawReply, type RawServer, startRawServer } from "./raw-sse-server.ts";
 
-/** A stream that said nothing. */
+/** The iteration of an empty stream. */
 export const nothing: Iteration = {
   text: "",
   reasoning: "",

@@ -1,4 +1,4 @@
-// Calls whose arguments a service leaves out, over every adapter: nothing, or `null`, stands for `{}`.
+// Calls without arguments, over every adapter: nothing and `null` are read as `{}`.
 
 import { defineTool, runToolLoop } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -7,8 +7,8 @@ import { adapters } from "./adapters.ts";
 
 const text = "Good.";
 
-describe.for(adapters)("$name", ({ open }) => {
-  it.for([["null"], [" null "], [""]])("runs a tool without required parameters for the arguments %j", async ([args = ""]) => {
+describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))("%s: empty arguments", ([, { open }]) => {
+  it.for([["null"], [" null "], [""]])("run a tool without required parameters if they are %j", async ([args = ""]) => {
     const asked: unknown[] = [];
     const tool = defineTool({
       name: "look",
@@ -26,11 +26,11 @@ describe.for(adapters)("$name", ({ open }) => {
     onTestFinished(close);
     const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
     expect([result.text, asked]).toEqual([text, [{}]]);
-    // Services refuse arguments in the history that are no object.
+    // Services refuse arguments in the history that are not an object.
     expect(JSON.stringify(bodies[1])).not.toMatch(/INVALID|"(?:args|arguments|input)":"?\s*null/);
   });
 
-  it.for([["null"], [""]])("refuses the arguments %j for a tool that requires one", async ([args = ""]) => {
+  it.for([["null"], [""]])("give invalid-input for a tool with a required parameter if they are %j", async ([args = ""]) => {
     const tool = defineTool({
       name: "look",
       description: "Looks",

@@ -48,7 +48,7 @@ const reasoned: RawReply = {
   ],
 };
 
-/** Runs with a tool that may be called any number of times, and counts how often it was. */
+/** Runs with a tool that counts its calls. */
 async function run(...providers: readonly Provider[]): Promise<LoopResult & { readonly ran: number }> {
   let ran = 0;
   const tools = [defineTool({ name: "work", description: "", inputSchema: { type: "object" }, execute: () => (ran += 1) })];
@@ -59,8 +59,8 @@ async function run(...providers: readonly Provider[]): Promise<LoopResult & { re
 const says = (body: unknown, ...words: readonly string[]): readonly boolean[] =>
   words.map((word) => JSON.stringify(body).includes(word));
 
-describe("provider metadata", () => {
-  it("go back to their own service, and not to the other one, whoever answers in between", async () => {
+describe("withFallback: provider metadata", () => {
+  it("is sent only to the service that wrote it, even if another answers in between", async () => {
     const a = await anthropic("claude", thought("sig-1", "t1"), busy, thought("sig-2", "t2"), busy);
     const o = await openai(reasoned, { frames: [delta({ content: "Done." }), delta({}, { finish_reason: "stop" }) + done] });
     const { text: said, ran, streamResults } = await run(a.provider, o.provider);
@@ -79,9 +79,9 @@ describe("provider metadata", () => {
   });
 
   it.for<[what: string, model: string, kept: boolean]>([
-    ["go back verbatim where another key serves the same model", "claude", true],
-    ["are left out for another model of the same service", "claude-small", false],
-  ])("%s", async ([, model, kept]) => {
+    ["sent back verbatim if another key serves the same model", "claude", true],
+    ["left out for another model of the same service", "claude-small", false],
+  ])("is %s", async ([, model, kept]) => {
     const first = await anthropic("claude", thought("sig-1", "t1"), busy);
     const second = await anthropic(model, answered);
     const { text: said, ran } = await run(first.provider, second.provider);
@@ -93,13 +93,13 @@ describe("provider metadata", () => {
   });
 });
 
-describe.for(wires)("over the $name wire", (wire) => {
+describe.for(wires)("withRetry over $name", (wire) => {
   it.for<[what: string, failure: Parameters<typeof wire.toReply>[0]]>([
     ["a refused request", { status: 503, message: "Busy." }],
-    ["a stream that is lost", { end: "lost" }],
-    ["a connection that drops", { end: "dropped" }],
+    ["a lost stream", { end: "lost" }],
+    ["a dropped connection", { end: "dropped" }],
     ["an error in the stream", { end: "broken" }],
-  ])("%s is tried again", async ([, failure]) => {
+  ])("retries after %s", async ([, failure]) => {
     const url = await serve([wire.toReply(failure), wire.toReply({ text: "Hi.", end: "stop" })]);
     const { provider, bodies } = wire.connect(url);
     const result = await runToolLoop({
@@ -110,7 +110,7 @@ describe.for(wires)("over the $name wire", (wire) => {
     expect(bodies[1]).toEqual(bodies[0]);
   });
 
-  it("a wrong key is not", async () => {
+  it("does not retry after a wrong key", async () => {
     const { provider, bodies } = wire.connect(await serve([wire.toReply({ status: 401, message: "Who are you?" })]));
     const { error } = await runToolLoop({ provider: withRetry(provider), messages: [{ role: "user", content: "Go." }] });
     expect([error?.code, bodies.length]).toEqual(["auth", 1]);

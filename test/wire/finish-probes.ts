@@ -1,4 +1,4 @@
-// Probes of why a stream ended: by which words of the service each reason is known.
+// Probes of finish reasons: the words of the service for each reason.
 
 import { defineTool, type FinishReason } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -8,7 +8,7 @@ import { type End, listEnds, type ScriptedCall, type ScriptedTurn } from "./scri
 const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
 const calls: readonly ScriptedCall[] = [["call_1", "look", "{}"]];
 
-/** Every reason, and what it is the reason of. */
+/** Every finish reason and its meaning. */
 const reasons: { readonly [Reason in FinishReason]: string } = {
   stop: "The model is done",
   "tool-calls": "The model calls tools",
@@ -53,7 +53,7 @@ async function play(
 
 const listened = new WeakMap<Adapter, Promise<Known>>();
 
-/** A word alone stands for those that the service's own word is added to. */
+/** Prints a single word in place of all words that add the service's own word to it. */
 function toCell(words: ReadonlySet<string> | undefined): string {
   if (words === undefined) return no;
   return [...words]
@@ -74,7 +74,7 @@ function probeOf(reason: string, what: string): Probe {
   };
 }
 
-/** All of them. */
+/** All probes of finish reasons. */
 export const finishProbes: readonly ProbeGroup[] = [
   {
     title: "Finish reasons",

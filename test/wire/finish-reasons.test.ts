@@ -1,4 +1,4 @@
-// Every way in which a stream can end, over every adapter: what the provider makes of it, and what the loop does then.
+// Every way in which a stream can end, over every adapter: the finish reason of the provider, and the ending of the run.
 
 import { defineTool, type LoopResult, runToolLoop } from "turnwright";
 import { describe, expect, it } from "vitest";
@@ -28,7 +28,7 @@ function summaryOf({ status, reason, messages }: LoopResult, requests: number): 
   return [...new Set(results.map(({ outcome }) => outcome)), `${status} ${code}`, requests].join(", ");
 }
 
-/** Returns the finish reason of the provider for a turn, and the ending of a run with that turn. */
+/** Returns the finish reason of the provider for a message, and the ending of a run with that message. */
 async function play({ open }: Adapter, turn: ScriptedTurn): Promise<readonly [finish: string | undefined, ending: string]> {
   const { provider, bodies, close } = await open([turn, turn, answer]);
   const { finish, error } = await runIteration(provider, ask("Go.", { tools: [note] }));
@@ -41,7 +41,7 @@ function expectationOf({ finish, finishWithCalls, ...endings }: FinishRow, conte
   return [content === "calls" ? (finishWithCalls ?? finish) : finish, endings[content]];
 }
 
-/** Every word of a service for every end. */
+/** Each word of a service for each end. */
 function cellsOf({ ends }: Adapter): readonly (readonly [end: End, word: string, reads: End, withCalls: End])[] {
   return listEnds(ends).flatMap(({ end, words }) =>
     words.map((said) => {
@@ -52,8 +52,8 @@ function cellsOf({ ends }: Adapter): readonly (readonly [end: End, word: string,
 }
 
 for (const adapter of adapters) {
-  describe(adapter.name, () => {
-    it.for(cellsOf(adapter))('reads %s, said as "%s", as %s, and beside calls as %s', async ([end, word, reads, withCalls]) => {
+  describe(`${adapter.name}: finish reasons`, () => {
+    it.for(cellsOf(adapter))('reads %s, sent as "%s", as %s, and with calls as %s', async ([end, word, reads, withCalls]) => {
       const read = (content: Content): ReturnType<typeof play> => play(adapter, { ...contents[content], end, word });
       expect({ text: await read("text"), nothing: await read("nothing"), calls: await read("calls") }).toEqual({
         text: expectationOf(finishRows[reads], "text"),

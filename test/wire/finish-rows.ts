@@ -29,10 +29,10 @@ const declined = (kind: "refusal" | "content-filter"): FinishRow => ({
   calls: `not-run, completed ${kind}, 1`,
 });
 const cut = { text: "completed length, 1", nothing: "error no-output, 1", calls: "truncated, completed answered, 2" };
-// The next response says that it is done, but its turn still holds the calls of the first response.
+// The next response is final, but its message still contains the calls of the first response.
 const goesOn = { text: "completed answered, 2", nothing: "completed answered, 2", calls: "not-run, error finish-unknown, 2" };
 
-/** Every one of them. */
+/** The row of each end. */
 export const finishRows: { readonly [Name in End]: FinishRow } = {
   stop: {
     finish: "stop",

@@ -1,4 +1,4 @@
-// That the contract check lets valid requests through, and finds each violation.
+// The contract check accepts valid requests and reports each violation.
 
 import { expect, it } from "vitest";
 import { checkGenerateContract } from "./generate-contract.ts";
@@ -21,7 +21,7 @@ it.for<[what: string, valid: object]>([
   ["a question", body([user()])],
   ["a system text", body([user()], { systemInstruction: { parts: [text("Be brief.")] } })],
   [
-    "answered calls, and text and media after them",
+    "answered calls followed by text and media",
     body([
       user(),
       model(text("x"), call({ id: "a" }), call({}, {})),
@@ -30,14 +30,14 @@ it.for<[what: string, valid: object]>([
   ],
   ["a signed blank text", body([user(), model({ text: "", thoughtSignature: "s" })])],
   [
-    "a step whose signature stands on another part",
+    "a step that is signed on another part",
     body([user(), model(call({}, {}), { text: "", thoughtSignature: "s" }), user(answer())]),
   ],
   [
-    "what the service did",
+    "parts that the service executed",
     body([user(), model({ toolCall: {} }, { toolResponse: {} }, { executableCode: {} }, { text: "x", thought: true })]),
   ],
-  ["an address", body([user({ fileData: { mimeType: "video/mp4", fileUri: "gs://a" } })])],
+  ["a file URI", body([user({ fileData: { mimeType: "video/mp4", fileUri: "gs://a" } })])],
   [
     "tools",
     body([user()], {
@@ -45,21 +45,21 @@ it.for<[what: string, valid: object]>([
       ...choosing({ mode: "ANY", allowedFunctionNames: ["f"] }),
     }),
   ],
-])("the contract allows %s", ([, valid]) => {
+])("checkGenerateContract: accepts %s", ([, valid]) => {
   expect(checkGenerateContract(valid)).toEqual([]);
 });
 
 it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
-  ["no body", null, ["the body is no object"]],
-  ["no contents", body([]), ["there are no contents"]],
+  ["a missing body", null, ["the body is no object"]],
+  ["missing contents", body([]), ["there are no contents"]],
   ["a blank system text", body([user()], { systemInstruction: { parts: [text(" ")] } }), ["the system text is blank"]],
-  ["a content that is none", body(["x"]), ["content 0: is not of the user", "content 0: has no parts"]],
-  ["a turn at the begin", body([model(text("x"))]), ["content 0: is not of the user"]],
+  ["a content that is not an object", body(["x"]), ["content 0: is not of the user", "content 0: has no parts"]],
+  ["a model content at the start", body([model(text("x"))]), ["content 0: is not of the user"]],
   ["two contents of one role", body([user(), user()]), ["content 1: is not of the model"]],
-  ["no parts", body([{ role: "user", parts: [] }]), ["content 0: has no parts"]],
-  ["a part of nothing", body([user({})]), ["content 0: has a part of nothing"]],
+  ["a content without parts", body([{ role: "user", parts: [] }]), ["content 0: has no parts"]],
+  ["an empty part", body([user({})]), ["content 0: has a part of nothing"]],
   [
-    "a part of two things",
+    "a part with two kinds of data",
     body([user({ text: "x", inlineData: { mimeType: "a/b", data: "A" } })]),
     ["content 0: has a part of text and inlineData"],
   ],
@@ -78,12 +78,12 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ],
   ["a call without its answer", body([user(), model(call()), user()]), ["content 2: has 0 answers to 1 calls"]],
   [
-    "an answer too many",
+    "one answer too many",
     body([user(), model(call()), user(answer(), answer())]),
     ["content 2: has 2 answers to 1 calls", "content 2: answers undefined as f"],
   ],
   [
-    "an answer behind text",
+    "an answer after text",
     body([user(), model(call()), user(text("x"), answer())]),
     ["content 2: has answers behind other parts"],
   ],
@@ -99,7 +99,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["content 2: has an answer that is no object"],
   ],
   [
-    "a bad name",
+    "a call with an invalid name",
     body([user(), model(call({ name: "a b" })), user(answer({ name: "a b" }))]),
     ['content 1: calls a function of the name "a b"'],
   ],
@@ -110,28 +110,28 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ],
   ["a call in pieces", body([user(), model(call({ willContinue: true })), user(answer())]), ["content 1: has a call in pieces"]],
   ["an unsigned step", body([user(), model(call({}, {})), user(answer())]), ["content 1: has a step that is not signed"]],
-  ["a choice without tools", body([user()], choosing({ mode: "ANY" })), ["there is a tool choice and no tool"]],
-  ["a tool with a bad name", body([user()], { tools: [declared("1")] }), ["there is a tool of the name 1"]],
-  ["two tools of one name", body([user()], { tools: [declared("f", "f")] }), ["there are two tools of one name"]],
+  ["a tool choice without tools", body([user()], choosing({ mode: "ANY" })), ["there is a tool choice and no tool"]],
+  ["a tool with an invalid name", body([user()], { tools: [declared("1")] }), ["there is a tool of the name 1"]],
+  ["two tools with one name", body([user()], { tools: [declared("f", "f")] }), ["there are two tools of one name"]],
   [
     "a tool without a schema",
     body([user()], { tools: [{ functionDeclarations: [{ name: "f" }] }] }),
     ["there is a tool without a schema"],
   ],
   [
-    "names beside a mode",
+    "function names in mode AUTO",
     body([user()], { tools: [declared("f")], ...choosing({ mode: "AUTO", allowedFunctionNames: ["f"] }) }),
     ["names of functions stand beside the mode AUTO"],
   ],
   [
-    "a choice that is not offered",
+    "a choice of a tool that is not offered",
     body([user()], { tools: [declared("f")], ...choosing({ mode: "ANY", allowedFunctionNames: ["g"] }) }),
     ['the chosen tool "g" is not offered'],
   ],
-])("the contract refuses %s", ([, invalid, violations]) => {
+])("checkGenerateContract: reports %s", ([, invalid, violations]) => {
   expect(checkGenerateContract(invalid)).toEqual(violations);
 });
 
-it("the contract asks for no signature where there is none", () => {
+it("checkGenerateContract: requires no signature if signed is false", () => {
   expect(checkGenerateContract(body([user(), model(call({}, {})), user(answer())]), { signed: false })).toEqual([]);
 });

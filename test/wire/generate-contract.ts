@@ -1,6 +1,6 @@
 // Rules for the body of every generateContent request, whatever happened in the run before it.
 
-/** The parts of a body that are looked at. */
+/** The parts of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -25,7 +25,7 @@ const modelParts = new Set([
 
 /**
  * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Roles alternate, and the user
- * begins. Each part holds one thing. The answers to the calls of a turn begin the next content, one for each, in order, with the same names
+ * begins. Each part holds one thing. The answers to the calls of a message start the next content, one for each, in order, with the same names
  * and ids. A part is empty only if it has a signature.
  */
 export function checkGenerateContract(body: unknown, { signed = true }: ContractRules = {}): readonly string[] {
@@ -41,7 +41,7 @@ export function checkGenerateContract(body: unknown, { signed = true }: Contract
 
 /** The state of the walk over the contents. */
 interface Walk {
-  /** Calls of the turn before that wait for their answer. */
+  /** Calls of the previous message that wait for their answer. */
   open: readonly Fields[];
   readonly signed: boolean;
   readonly report: (problem: string) => void;

@@ -1,4 +1,4 @@
-// A script in the words of Gemini's generateContentStream.
+// A script in the format of Gemini's generateContentStream.
 
 import { googleGenerateContent } from "turnwright/google";
 import { checkGenerateContract } from "./generate-contract.ts";
@@ -36,7 +36,7 @@ const ends: Ends = {
   broken: ["an error"],
 };
 
-/** Arguments come as an object on this wire; what is no JSON comes as a call in pieces that do not fit, or that ends too early. */
+/** Arguments are an object on this wire. Invalid JSON is played as a call in pieces that do not fit or that end too early. */
 function toCall([id, name, args]: ScriptedCall): string {
   try {
     const whole: unknown = args === "" ? undefined : JSON.parse(args);

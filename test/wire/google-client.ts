@@ -1,9 +1,9 @@
-// The real Google SDK, pointed at a local server, with every request body that leaves it kept.
+// The real Google SDK, pointed at a local server. Every request body is recorded.
 
 import { GoogleGenAI, type HttpRetryOptions } from "@google/genai";
 import { createWireFetch } from "./wire-fetch.ts";
 
-/** A client and what it has sent. */
+/** A client and its requests. */
 export interface GoogleWireClient {
   readonly client: GoogleGenAI;
   /** The bodies of all requests, parsed, in order. */
@@ -12,11 +12,11 @@ export interface GoogleWireClient {
 
 /** How a client behaves in a test. */
 export interface GoogleWireOptions {
-  /** Cuts what comes back into pieces of this many bytes, wherever that falls. Default: as it comes. */
+  /** Cuts responses into pieces of this many bytes. Default: as they arrive. */
   readonly pieceBytes?: number;
   /** True for Vertex AI. Default false. */
   readonly vertexai?: boolean;
-  /** How often the SDK repeats a request by itself. Default: it does not. */
+  /** The SDK's own retries. Default: none. */
   readonly retryOptions?: HttpRetryOptions | undefined;
 }
 

@@ -1,12 +1,12 @@
-// The parts that go back to Gemini, over a real connection and through the real SDK.
+// The parts that are sent back to Gemini, over a real connection and through the real SDK.
 
 import { describe, expect, it } from "vitest";
 import { callPart, counts, says, stop, text } from "./google-frames.ts";
 import { answer, call, image, oslo, output, placeholder, play, question } from "./google-run.ts";
 import type { RawReply } from "./raw-sse-server.ts";
 
-describe("what a run over googleGenerateContent sends back", () => {
-  it("sends every part back as it came, each signature on its own", async () => {
+describe("googleGenerateContent: history in the next request", () => {
+  it("contains every part as it came, with its own signature", async () => {
     const search = {
       toolCall: { id: "s", toolType: "GOOGLE_SEARCH_WEB", args: { queries: ["Oslo"] } },
       thoughtSignature: "sig-0",
@@ -51,7 +51,7 @@ describe("what a run over googleGenerateContent sends back", () => {
     ]);
   });
 
-  it("answers calls without ids in their order, and gives them none", async () => {
+  it("answers calls without ids in their order and without ids", async () => {
     const frames = [says({ ...call(), thoughtSignature: "sig" }, callPart("", "look", {}), call()), stop()];
     const { result, bodies } = await play([{ frames }, answer], {}, { generation: 2 });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
@@ -64,7 +64,7 @@ describe("what a run over googleGenerateContent sends back", () => {
     ]);
   });
 
-  it("answers a call under the id that came, also where the transcript holds that id already", async () => {
+  it("answers a call under its original id, even if the history already has that id", async () => {
     const turn: RawReply = { frames: [says({ ...call("a/1"), thoughtSignature: "sig" }), stop()] };
     const { bodies } = await play([turn, turn, answer]);
     expect(bodies[2]?.contents.slice(1)).toEqual([
@@ -75,7 +75,7 @@ describe("what a run over googleGenerateContent sends back", () => {
     ]);
   });
 
-  it("answers two calls of one turn under one id without it", async () => {
+  it("omits an id that two calls of one message share", async () => {
     const other = { name: "get_weather", args: { city: "Rome" } };
     const calls = says({ ...call("a"), thoughtSignature: "sig" }, { functionCall: { id: "a", ...other } });
     const { bodies } = await play([{ frames: [calls, stop()] }, answer]);
@@ -89,7 +89,7 @@ describe("what a run over googleGenerateContent sends back", () => {
     ["gemini-3-flash-preview", { ...call(), thoughtSignature: placeholder }],
     ["gemini-flash-latest", { ...call(), thoughtSignature: placeholder }],
     ["gemini-2.5-flash", call()],
-  ])("sends only text and calls to another model: %s", async ([model, first]) => {
+  ])("contains only text and calls for another model, %s", async ([model, first]) => {
     const frames = [
       says({ text: "Hm.", thought: true }, { text: "One moment." }),
       says({ ...call("a"), thoughtSignature: "sig" }, call("b")),
@@ -105,12 +105,12 @@ describe("what a run over googleGenerateContent sends back", () => {
     ]);
   });
 
-  it("signs a step that its own model left unsigned", async () => {
+  it("contains a placeholder signature for a step that the model left unsigned", async () => {
     const { bodies } = await play([{ frames: [says(call("a")), stop()] }, answer]);
     expect(bodies[1]?.contents[1]?.parts).toEqual([{ ...call("a"), thoughtSignature: placeholder }]);
   });
 
-  it("does not send signatures to another route", async () => {
+  it("contains no signatures of the Gemini API after a switch to Vertex AI", async () => {
     const frames = [says({ ...call("a"), thoughtSignature: "sig" }), stop()];
     const { result } = await play([{ frames }, answer]);
     const { bodies } = await play([answer], { messages: result.messages }, { vertexai: true });
@@ -143,13 +143,13 @@ describe("what a run over googleGenerateContent sends back", () => {
         { inlineData: { mimeType: "audio/wav", data: "UklGRg==" } },
       ],
     ],
-  ])("hands over what a tool returned as %s takes it", async ([model, parts]) => {
+  ])("contains a tool's media in the form that %s accepts", async ([model, parts]) => {
     const frames = [says({ ...callPart("", "look", {}), thoughtSignature: "sig" }, call()), stop()];
     const { bodies } = await play([{ frames }, answer], {}, { model });
     expect(bodies[1]?.contents[2]).toEqual({ role: "user", parts });
   });
 
-  it("says which answers are errors", async () => {
+  it("marks a failed tool result as an error", async () => {
     const frames = [says({ ...callPart("a", "get_wether", oslo), thoughtSignature: "sig" }), stop()];
     const { bodies } = await play([{ frames }, answer]);
     expect(bodies[1]?.contents[2]?.parts).toEqual([
@@ -163,7 +163,7 @@ describe("what a run over googleGenerateContent sends back", () => {
     ]);
   });
 
-  it("keeps every byte of what went before", async () => {
+  it("repeats every byte of the earlier requests", async () => {
     const turn = (iteration: number): RawReply => ({
       frames: [
         says({ ...call(`${iteration}-a`), thoughtSignature: `sig-${iteration}` }, call(`${iteration}-b`)),

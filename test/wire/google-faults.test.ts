@@ -19,7 +19,7 @@ async function read(reply: RawReply, options: GoogleWireOptions = {}): Promise<I
 }
 
 describe("googleGenerateContent over a real connection", () => {
-  it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本\u2028"), says(callPart("a", "f", { ö: "😀" })), stop()];
     const said: Iteration = {
       ...nothing,
@@ -34,19 +34,19 @@ describe("googleGenerateContent over a real connection", () => {
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
     ["a clean early end", { frames: [text("Hel")] }, { text: "Hel" }],
-    ["an early end behind the counts", { frames: [text("Hel"), stop("")] }, { text: "Hel", usage: spent }],
+    ["an early end after the counts", { frames: [text("Hel"), stop("")] }, { text: "Hel", usage: spent }],
     ["an early end within a call", { frames: [piece({ name: "f", willContinue: true })] }, {}],
     ["an empty body", { frames: [] }, {}],
     [
-      "a page with status 200",
+      "an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
       { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
-  ])("has no finish for %s", async ([, reply, iteration]) => {
+  ])("reports no finish reason after %s", async ([, reply, iteration]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
-  it("has no finish for an early end behind a whole call", async () => {
+  it("reports a complete call but no finish reason after an early end", async () => {
     expect(await read({ frames: [oneCall] })).toEqual({ ...nothing, calls: [whole] });
   });
 
@@ -57,7 +57,7 @@ describe("googleGenerateContent over a real connection", () => {
       { code: "network", retryable: true, message: "terminated" },
     ],
     [
-      "an overloaded service in the middle",
+      "an overload in the middle",
       { frames: [text("Hel"), chunk({ error: { code: 503, message: "Overloaded.", status: "UNAVAILABLE" } })] },
       { code: "overloaded", retryable: true, message: "Overloaded.", status: 503 },
     ],
@@ -71,7 +71,7 @@ describe("googleGenerateContent over a real connection", () => {
       },
       { code: "rate-limit", retryable: true, message: "Slow.", retryAfterMs: 7_000 },
     ],
-    ["a chunk that is no JSON", { frames: [text("Hel"), "data: {oops\r\n\r\n"] }, { code: "server", retryable: true }],
+    ["a chunk that is not JSON", { frames: [text("Hel"), "data: {oops\r\n\r\n"] }, { code: "server", retryable: true }],
     // The SDK reports an error if no blank line follows the last event, even if that event is complete.
     [
       "an end within a chunk",
@@ -79,16 +79,16 @@ describe("googleGenerateContent over a real connection", () => {
       { code: "network", retryable: true, message: "Incomplete JSON segment at the end" },
     ],
     ["a last chunk without its blank line", { frames: [text("Hel"), stop().trimEnd()] }, { code: "network", retryable: true }],
-  ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
+  ])("keeps the text and reports the error after %s", async ([, reply, error]) => {
     const iteration = await read(reply);
     expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
     expect(iteration.error).toMatchObject(error);
   });
 
   it.for<[what: string, frames: readonly string[], ending: RawReply["ending"]]>([
-    ["is dropped", [], "drop"],
-    ["brings half a chunk", ["data: {"], "end"],
-  ])("does not count an answer as complete whose connection %s after the finish reason", async ([, frames, ending]) => {
+    ["drops", [], "drop"],
+    ["ends with half a chunk", ["data: {"], "end"],
+  ])("reports a network error if the connection %s after the finish reason", async ([, frames, ending]) => {
     const iteration = await read({ frames: [text("Hello"), stop(), ...frames], ending: ending ?? "end" });
     expect(iteration).toEqual({ ...nothing, text: "Hello", usage: spent, error: iteration.error });
     expect(iteration.error).toMatchObject({ code: "network", retryable: true });
@@ -103,19 +103,23 @@ describe("googleGenerateContent over a real connection", () => {
   const result = says({ codeExecutionResult: { outcome: "OUTCOME_OK", output: "142" } });
 
   it.for<[what: string, frames: readonly string[], line: string]>([
-    ["with its code", [codeWithReason], "Hel"],
-    ["with the result of its code", [codeWithReason, result], "Hel"],
-    ["within the text after it", [codeWithReason, result, text("lo")], "Hello"],
-    ["with code that comes after a finish reason", [stop(), code], "Hel"],
-    ["with a result that comes after a finish reason", [stop(), code, result, text("lo")], "Hello"],
-  ])("has no finish if a stream ends %s", async ([, frames, line]) => {
+    ["with code", [codeWithReason], "Hel"],
+    ["with the result of code", [codeWithReason, result], "Hel"],
+    ["within the text after a result", [codeWithReason, result, text("lo")], "Hello"],
+    ["with code after a finish reason", [stop(), code], "Hel"],
+    ["with a result and text after a finish reason", [stop(), code, result, text("lo")], "Hello"],
+  ])("reports no finish reason if the stream ends %s", async ([, frames, line]) => {
     const { text: said, finish, error } = await read({ frames: [text("Hel"), code, result, ...frames] });
     expect([said, finish, error]).toEqual([line, undefined, undefined]);
   });
 
   it.for<[what: string, frames: readonly string[], finish: string]>([
     ["after several rounds of code", [codeWithReason, result, text("lo"), stop()], "stop"],
-    ["in the chunk of a result", [code, says({ codeExecutionResult: { output: "" } }, { text: "lo" }), stop()], "stop"],
+    [
+      "after a chunk with a result and text",
+      [code, says({ codeExecutionResult: { output: "" } }, { text: "lo" }), stop()],
+      "stop",
+    ],
     [
       "in a chunk that holds the whole answer",
       [
@@ -127,9 +131,9 @@ describe("googleGenerateContent over a real connection", () => {
       ],
       "stop",
     ],
-    ["in a text after code whose result was left out", [codeWithReason, text("lo"), stop()], "stop"],
-    ["at the limit of tokens, in code", [text("lo"), code, stop("MAX_TOKENS")], "length"],
-  ])("takes a finish reason for the end %s", async ([, frames, end]) => {
+    ["after text that follows code without a result", [codeWithReason, text("lo"), stop()], "stop"],
+    ["for the token limit within code", [text("lo"), code, stop("MAX_TOKENS")], "length"],
+  ])("accepts a finish reason %s", async ([, frames, end]) => {
     const { text: said, finish, error } = await read({ frames: [text("Hel"), ...frames] });
     expect([said, finish, error]).toEqual(["Hello", end, undefined]);
   });
@@ -167,13 +171,13 @@ describe("googleGenerateContent over a real connection", () => {
     ],
     [500, { message: "Internal.", status: "INTERNAL" }, { code: "server", retryable: true }],
     [503, { message: "The model is overloaded.", status: "UNAVAILABLE" }, { code: "overloaded", retryable: true }],
-  ])("has one error for status %i: %j", async ([status, said, error]) => {
+  ])("reports one error for status %i: %j", async ([status, said, error]) => {
     const iteration = await read(json(status, { error: { code: status, ...said } }));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
   });
 
-  it("shows of a proxy's page no more than its title", async () => {
+  it("shows only the title of a proxy's HTML page", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
     const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
     expect(iteration.error).toMatchObject({
@@ -183,7 +187,7 @@ describe("googleGenerateContent over a real connection", () => {
     });
   });
 
-  it("has a network error where nobody listens", async () => {
+  it("reports a network error if the server is down", async () => {
     const { server, provider } = await connect({});
     await server.close();
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
@@ -198,11 +202,11 @@ describe("googleGenerateContent over a real connection", () => {
     ["CONTINUATION", "length"],
     ["FINISH_REASON_UNSPECIFIED", "unknown"],
     ["WEATHER", "unknown"],
-  ])("reads a whole call at the finish reason %s as %s", async ([reason, finish]) => {
+  ])("maps finish reason %s after a complete call to %s", async ([reason, finish]) => {
     expect(await read({ frames: [oneCall, stop(reason)] })).toEqual({ ...nothing, calls: [whole], usage: spent, finish });
   });
 
-  it("ends when its signal fires while the server is silent, and hangs up", async () => {
+  it("ends and closes the connection if the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     const controller = new AbortController();
     const onChunk: (read: { readonly type: string }) => void = ({ type }) => {
@@ -214,7 +218,7 @@ describe("googleGenerateContent over a real connection", () => {
     await server.left;
   });
 
-  it("ends when its signal fires before the server has answered", async () => {
+  it("reports a network error if the signal has already fired", async () => {
     const { provider } = await connect({ ending: "stall" });
     const controller = new AbortController();
     controller.abort();
@@ -222,14 +226,14 @@ describe("googleGenerateContent over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  // The SDK lets go of the connection without closing it.
-  it("hangs up when its reader leaves", async () => {
+  // The SDK itself abandons the connection without closing it.
+  it("closes the connection when the reader leaves the stream", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
     await server.left;
   });
 
-  it("hangs up after a chunk that cannot be read", async () => {
+  it("closes the connection after a chunk that cannot be read", async () => {
     const { server, provider } = await connect({ frames: ["data: {oops\r\n\r\n"], ending: "stall" });
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "server" });
     await server.left;

@@ -3,7 +3,7 @@
 /** One event, as the service frames it. */
 export const chunk = (fields: object): string => `data: ${JSON.stringify(fields)}\r\n\r\n`;
 
-/** Parts of the model's turn. */
+/** Parts of the model's content. */
 export const says = (...parts: readonly object[]): string =>
   chunk({ candidates: [{ content: { role: "model", parts }, index: 0 }] });
 
@@ -15,7 +15,7 @@ export const callPart = (id: string, name: string, args: unknown): object => ({
   functionCall: { ...(id === "" ? {} : { id }), name, args },
 });
 
-/** Token counts, of which `thoughts` are beside the candidates. */
+/** Token counts. `thoughts` are counted in addition to the candidates. */
 export const counts = (prompt: number, candidates: number, thoughts = 0): object => ({
   promptTokenCount: prompt,
   candidatesTokenCount: candidates,
@@ -23,7 +23,7 @@ export const counts = (prompt: number, candidates: number, thoughts = 0): object
   totalTokenCount: prompt + candidates + thoughts,
 });
 
-/** Why the model stopped, with the last counts: 3 in, 2 out. */
+/** The finish reason with the last counts: 3 in, 2 out. */
 export const stop = (finishReason = "STOP", rest: object = {}, usageMetadata: object = counts(3, 2)): string =>
   chunk({ candidates: [{ finishReason, index: 0, ...rest }], usageMetadata });
 

@@ -1,12 +1,12 @@
-// Whole runs of Gemini over a real connection and through the real SDK: what is asked, and what becomes of each kind of answer.
+// Whole runs of Gemini over a real connection and through the real SDK: the requests, and the result of each kind of answer.
 
 import { describe, expect, it } from "vitest";
 import { chunk, piece, says, stop, text } from "./google-frames.ts";
 import { answer, call, inputSchema, oslo, play, question } from "./google-run.ts";
 import type { RawReply } from "./raw-sse-server.ts";
 
-describe("a run over googleGenerateContent", () => {
-  it("goes on with an answer that reached the limit of a request, and joins its continuations", async () => {
+describe("runToolLoop over googleGenerateContent", () => {
+  it("continues an answer that reached the request limit, and joins the continuations", async () => {
     const cut: RawReply = {
       frames: [
         chunk({ candidates: [{ content: { parts: [{ text: "It is " }] }, continuationToken: "checkpoint" }] }),
@@ -22,13 +22,13 @@ describe("a run over googleGenerateContent", () => {
     expect(bodies[2]?.contents[1]?.parts).toEqual([{ text: "It is " }, { text: "mild." }, { text: "", thoughtSignature: "sig" }]);
   });
 
-  it("stops to go on at the limit of resends", async () => {
+  it("ends with max-pauses after the allowed number of continuations", async () => {
     const cut: RawReply = { frames: [text("a"), stop("CONTINUATION", { continuationToken: "t" })] };
     const { result, bodies } = await play([cut, cut, cut], { limits: { maxPauses: 1 } });
     expect([result.reason.kind, result.text, bodies.length]).toEqual(["max-pauses", "aa", 2]);
   });
 
-  it("puts calls together whose arguments are streamed, and sends them back whole", async () => {
+  it("joins the streamed arguments of calls, and sends the calls back complete", async () => {
     const frames = [
       piece({ name: "get_weather", willContinue: true }, { thoughtSignature: "sig" }),
       piece({ partialArgs: [{ jsonPath: "$.city", stringValue: "Os", willContinue: true }], willContinue: true }),
@@ -44,10 +44,10 @@ describe("a run over googleGenerateContent", () => {
   });
 
   it.for<[what: string, frames: readonly string[]]>([
-    ["says nothing of it", [stop("MALFORMED_FUNCTION_CALL", { finishMessage: "Malformed function call: f(" })]],
-    ["has said something before", [text("One moment."), stop("MALFORMED_FUNCTION_CALL")]],
-    ["was offered no tool", [stop("UNEXPECTED_TOOL_CALL")]],
-  ])("asks again after a malformed call where the model %s", async ([, frames]) => {
+    ["writes no text", [stop("MALFORMED_FUNCTION_CALL", { finishMessage: "Malformed function call: f(" })]],
+    ["writes text before it", [text("One moment."), stop("MALFORMED_FUNCTION_CALL")]],
+    ["ends with UNEXPECTED_TOOL_CALL", [stop("UNEXPECTED_TOOL_CALL")]],
+  ])("sends another request after a malformed call if the model %s", async ([, frames]) => {
     const { result, bodies } = await play([{ frames }, answer]);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", iterations: 2 });
     expect(JSON.stringify(bodies[1]?.contents.at(-1)?.parts.at(-1))).toContain("Your last tool call was malformed");
@@ -56,7 +56,7 @@ describe("a run over googleGenerateContent", () => {
   it.for<[what: string, frames: readonly string[], said: string]>([
     ["a blocked prompt", [chunk({ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 3 } })], ""],
     ["a filtered answer", [text("Sure"), says({ ...call("a"), thoughtSignature: "sig" }), stop("PROHIBITED_CONTENT")], "Sure"],
-  ])("ends with %s, runs nothing and goes on afterwards", async ([, frames, said]) => {
+  ])("ends as content-filter after %s, runs no tool and can be continued", async ([, frames, said]) => {
     const { result, bodies, again } = await play([{ frames }, answer]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: "content-filter" }, text: said, toolCallsExecuted: 0 });
     expect(result.usage.inputTokens).toBe(3);
@@ -64,7 +64,7 @@ describe("a run over googleGenerateContent", () => {
     expect(JSON.stringify(bodies[1])).not.toContain('"sig"');
   });
 
-  it("asks for what the options and the settings say", async () => {
+  it("sends the options and model settings in the request", async () => {
     const { bodies } = await play(
       [answer],
       {

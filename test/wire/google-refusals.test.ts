@@ -1,4 +1,4 @@
-// Error responses and the facts outside their body: headers, and a status that `Response` does not accept.
+// Error responses with facts outside their body: headers, and a status that `Response` does not accept.
 
 import { googleGenerateContent } from "turnwright/google";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -7,7 +7,7 @@ import { stop, text } from "./google-frames.ts";
 import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import { json, type RawReply, startRawServer } from "./raw-sse-server.ts";
 
-/** Asks a server that gives these replies. */
+/** Connects to a server that gives these replies. Returns a function that sends one request. */
 async function connect(
   replies: readonly RawReply[],
   retryOptions?: GoogleWireOptions["retryOptions"],
@@ -18,7 +18,7 @@ async function connect(
   return () => runIteration(provider, ask("hi"));
 }
 
-describe("googleGenerateContent", () => {
+describe("googleGenerateContent: error responses", () => {
   it.for<[status: number, headers: { readonly [name: string]: string }, body: string, error: object]>([
     [429, { "retry-after": "3600" }, "{}", { code: "rate-limit", status: 429, retryAfterMs: 3_600_000 }],
     [503, { "Retry-After-Ms": "900" }, "Busy.", { code: "overloaded", retryAfterMs: 900, message: "Busy." }],
@@ -32,14 +32,14 @@ describe("googleGenerateContent", () => {
       { code: "auth", retryable: false, message: "Invalid API key" },
     ],
     [999, { "retry-after": "7" }, "Slow down.", { message: "Slow down.", retryAfterMs: 7_000 }],
-  ])("keeps what the answer with status %i and the headers %j says", async ([status, headers, body, error]) => {
+  ])("keep the facts of status %i with the headers %j", async ([status, headers, body, error]) => {
     for (const retryOptions of [undefined, { attempts: 1 }]) {
       const read = await connect([{ status, headers, frames: status === 304 ? [] : [body] }], retryOptions);
       expect((await read()).error).toMatchObject(error);
     }
   });
 
-  it("says of a request that the SDK has repeated what the last answer said", async () => {
+  it("take the facts from the last answer if the SDK repeats the request", async () => {
     const replies = [json(503, {}, { "retry-after": "3600" }), json(429, {}), { frames: [text("Hi."), stop()] }];
     const read = await connect(replies, { attempts: 2, initialDelay: 0.001, maxDelay: 0.001 });
     const { error } = await read();

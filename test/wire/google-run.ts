@@ -1,4 +1,4 @@
-// Whole runs of Gemini over a real connection and through the real SDK, in which every request that leaves may be sent.
+// Whole runs of Gemini over a real connection and through the real SDK. Every request is checked against the rules of the API.
 
 import { defineTool, runToolLoop, toolResult, type JsonSchema, type LoopOptions, type LoopResult } from "turnwright";
 import { googleGenerateContent, type GoogleGenerateContentOptions } from "turnwright/google";
@@ -8,17 +8,17 @@ import { connectGoogle } from "./google-client.ts";
 import { callPart, stop, text } from "./google-frames.ts";
 import { startRawServer, type RawReply } from "./raw-sse-server.ts";
 
-/** A request body, as far as tests look at it. */
+/** The parts of a request body that tests read. */
 interface Body {
   readonly contents: readonly { readonly role: string; readonly parts: readonly { readonly [field: string]: unknown }[] }[];
   readonly [field: string]: unknown;
 }
 
-/** A run and what it sent. */
+/** A run and its requests. */
 export interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** The provider, for a run that goes on. */
+  /** Starts another run over the same client. */
   readonly again: (options: Partial<LoopOptions>) => Promise<LoopResult>;
 }
 
@@ -28,7 +28,7 @@ export const image: { readonly type: "image"; readonly mediaType: string; readon
   mediaType: "image/png",
   data: "iVBORw0KGgo=",
 };
-/** Of both tools. */
+/** The input schema of both tools. */
 export const inputSchema: JsonSchema = { type: "object", properties: { city: { type: "string" } } };
 const weather = defineTool({
   name: "get_weather",
@@ -48,7 +48,7 @@ const look = defineTool({
     }),
 });
 
-/** Runs the loop against a server that gives the replies, and checks every request that left. */
+/** Runs the loop against a server that gives the replies, and checks every request. */
 export async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},

@@ -1,4 +1,4 @@
-// Streams over a real connection that are left while the service is silent, and those that the service never closes.
+// Streams over a real connection that the reader leaves while the service is silent, and streams that the service never closes.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "turnwright";
@@ -13,8 +13,8 @@ async function readAll(chunks: AsyncIterator<ModelChunk>): Promise<readonly stri
   return types;
 }
 
-describe.for(wires)("a stream over the wire of $name", (wire) => {
-  it("ends when it is left while the service is silent, and hangs up", async () => {
+describe.for(wires)("provider $name: stream that its reader leaves", (wire) => {
+  it("ends and closes the connection while the service is silent", async () => {
     const reply = { ...wire.toReply({ text: "Hel", end: "lost" }), ending: "stall" } as const;
     const { server, provider } = await connectReply(reply, (url) => wire.connect(url).provider);
     const chunks = provider.stream(ask("hi"), createCall())[Symbol.asyncIterator]();
@@ -28,7 +28,7 @@ describe.for(wires)("a stream over the wire of $name", (wire) => {
 
 const withLastEvent = wires.filter(({ name }) => name === "anthropic" || name === "openai-responses");
 
-it.for(withLastEvent)("an answer over the wire of $name is complete with its last event", async (wire) => {
+it.for(withLastEvent)("provider $name: completes an answer with its last event if the connection stays open", async (wire) => {
   const reply = { ...wire.toReply({ text: "Hel", end: "stop" }), ending: "stall" } as const;
   const { server, provider } = await connectReply(reply, (url) => wire.connect(url).provider);
   const clock = createTestClock();

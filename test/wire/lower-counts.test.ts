@@ -1,4 +1,4 @@
-// Token counts of one stream that go down again, as gateways send them whose last event has no counts of its own.
+// Token counts that go down within one stream, as sent by gateways whose last event has no counts.
 
 import { expect, it } from "vitest";
 import type { Provider, Usage } from "turnwright";
@@ -40,7 +40,7 @@ const google = (...counts: readonly Event[]): Provider => {
 
 it.for<[what: string, provider: Provider, usage: Usage]>([
   [
-    "Chat, back to 0",
+    "openaiChat: counts that return to 0",
     chat(
       { prompt_tokens: 100, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 40 } },
       { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, prompt_tokens_details: { cached_tokens: 0 } },
@@ -48,12 +48,12 @@ it.for<[what: string, provider: Provider, usage: Usage]>([
     { inputTokens: 100, outputTokens: 50, totalTokens: 150, cachedInputTokens: 40 },
   ],
   [
-    "Chat, one up and one down",
+    "openaiChat: input counts that fall while output counts rise",
     chat({ prompt_tokens: 100, completion_tokens: 1 }, { prompt_tokens: 0, completion_tokens: 50 }),
     { inputTokens: 100, outputTokens: 50, totalTokens: 150 },
   ],
   [
-    "Messages, back to 0",
+    "anthropicMessages: counts that return to 0",
     messages(
       { input_tokens: 60, cache_read_input_tokens: 40, output_tokens: 1 },
       { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 },
@@ -61,18 +61,18 @@ it.for<[what: string, provider: Provider, usage: Usage]>([
     { inputTokens: 100, outputTokens: 1, totalTokens: 101, cachedInputTokens: 40 },
   ],
   [
-    "Messages, whose input is split later",
+    "anthropicMessages: input counts that are split later",
     messages({ input_tokens: 100, output_tokens: 1 }, { input_tokens: 20, cache_read_input_tokens: 80, output_tokens: 9 }),
     { inputTokens: 100, outputTokens: 9, totalTokens: 109, cachedInputTokens: 80 },
   ],
   [
-    "Google, back to 0",
+    "googleGenerateContent: counts that return to 0",
     google(
       { promptTokenCount: 100, candidatesTokenCount: 50, thoughtsTokenCount: 5, totalTokenCount: 155 },
       { promptTokenCount: 0, candidatesTokenCount: 0, thoughtsTokenCount: 0, totalTokenCount: 0 },
     ),
     { inputTokens: 100, outputTokens: 55, totalTokens: 155, reasoningTokens: 5 },
   ],
-])("counts never go down: %s", async ([, provider, usage]) => {
+])("%s do not lower the usage", async ([, provider, usage]) => {
   expect((await runIteration(provider, ask("hi"))).usage).toEqual(usage);
 });

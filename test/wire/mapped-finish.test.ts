@@ -1,4 +1,4 @@
-// The option `finishReasons`, over every adapter: the caller says what a word of the vendor means.
+// The option `finishReasons`, over every adapter: the caller maps the vendor's words to finish reasons.
 
 import { type FinishReason, isLoopError, runToolLoop } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -6,7 +6,7 @@ import { type Adapter, specAdapters, vendorAdapters } from "./adapters.ts";
 import { ask, runIteration } from "./provider-iteration.ts";
 import type { ScriptedTurn } from "./scripted.ts";
 
-/** In v3 and v4 the word of the service follows one of the AI SDK. */
+/** In v3 and v4, a word of the AI SDK comes before the word of the service. */
 const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; readonly word: string } => ({
   end: "unknown",
   word: variant === "v3" || variant === "v4" ? `other ${word}` : word,
@@ -14,7 +14,7 @@ const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; rea
 
 const calls: ScriptedTurn["calls"] = [["call_1", "look", "{}"]];
 
-describe.for([...vendorAdapters, ...specAdapters])("$name", (adapter) => {
+describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (adapter) => {
   const open = async (turn: ScriptedTurn, finishReasons: unknown): ReturnType<Adapter["open"]> => {
     const opened = await adapter.open([turn], { options: { finishReasons } });
     onTestFinished(opened.close);
@@ -26,7 +26,7 @@ describe.for([...vendorAdapters, ...specAdapters])("$name", (adapter) => {
     ["FUNCTION_CALL", "stop", "stop", "tool-calls whole"],
     ["constructor", "error", "error", "error"],
     ["__proto__", "content-filter", "content-filter", "content-filter"],
-  ])("reads %s as %s", async ([word, reason, plain, withCalls]) => {
+  ])("maps %s to %s", async ([word, reason, plain, withCalls]) => {
     const hear = async (turn: Omit<ScriptedTurn, "end">): Promise<string> => {
       const { provider } = await open({ ...turn, ...say(adapter, word) }, Object.fromEntries([[word, reason]]));
       const { finish, calls: read, error } = await runIteration(provider, ask("Go."));
@@ -36,7 +36,7 @@ describe.for([...vendorAdapters, ...specAdapters])("$name", (adapter) => {
     expect(await hear({ text: "So.", calls })).toContain(withCalls);
   });
 
-  it("names a word that nobody has mapped, and the option that does it", async () => {
+  it("is named in the error for an unmapped word", async () => {
     const { provider } = await open({ text: "So.", ...say(adapter, "toString") }, undefined);
     const { error } = await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }] });
     expect(error).toMatchObject({ code: "finish-unknown", message: expect.stringMatching(/"toString".*"finishReasons"/) });
@@ -48,7 +48,7 @@ describe.for([...vendorAdapters, ...specAdapters])("$name", (adapter) => {
     [{ STOP: "done" }],
     [{ STOP: "constructor" }],
     [{ STOP: undefined }],
-  ])("refuses %j at once", async ([given]) => {
+  ])("throws invalid-option for %j", async ([given]) => {
     const thrown: unknown = await open({ end: "stop" }, given).catch((error: unknown) => error);
     expect(isLoopError(thrown, "invalid-option")).toBe(true);
     expect(String(thrown)).toContain('"finishReasons"');

@@ -2,19 +2,19 @@
 
 import type { ContentPart } from "turnwright";
 
-/** Everything that speaks to models; `ai-sdk` is a model that takes images and PDFs at https: URLs. */
+/** All wires. `ai-sdk` is a model that accepts images and PDFs at https: URLs. */
 export const mediaWires = ["openai", "openai-responses", "anthropic", "google", "ai-sdk"] as const;
 
-/** One of them. */
+/** One wire. */
 export type MediaWire = (typeof mediaWires)[number];
 
 /** The sender of the part. */
 export type MediaSender = "user" | "tool";
 
-/** `sent`: it leaves. `refused`: the iteration ends before a request. `told`: the model reads in the result that it cannot be shown. */
+/** `sent`: it is in the request. `refused`: the iteration ends before a request. `told`: the result describes it to the model as text. */
 export type MediaOutcome = "sent" | "refused" | "told";
 
-/** One kind. */
+/** One kind of part. */
 export interface MediaRow {
   readonly kind: string;
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
@@ -25,7 +25,7 @@ export interface MediaRow {
   readonly sentOn: readonly MediaWire[];
 }
 
-/** Stands in every URL that holds a secret, and in data that cannot be read. */
+/** A text in every URL with a secret, and in data that cannot be read. */
 export const secret = "hunter2";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -64,7 +64,7 @@ const about = `- *sent*: the service gets it.
 
 The probes use PNG images, WAV sounds, MP4 videos and plain texts. [Other types](guides/providers.md#images-and-files) may give other results.`;
 
-/** All of them. */
+/** All probes of images and files. */
 export const mediaProbes: readonly ProbeGroup[] = [
   { title: "Media from the user", about, probes: probesOf(fromUser) },
   { title: "Media from tools", about: "The same for the `content` of results.", probes: probesOf(fromTool) },

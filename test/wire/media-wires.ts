@@ -1,4 +1,4 @@
-// Every wire with images and files on it: those over real SDKs and servers, and models of the AI SDK in each of its specifications.
+// Every wire for images and files: those over real SDKs and servers, and AI SDK models of each specification.
 
 import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -9,7 +9,7 @@ import type { MediaOutcome, MediaRow, MediaSender, MediaWire } from "./media-cel
 import { outcomeOf } from "./media-cells.ts";
 import { startRawServer } from "./raw-sse-server.ts";
 
-/** A provider, and what left through it. */
+/** A provider and its requests. */
 interface Started {
   readonly provider: Provider;
   readonly bodies: readonly unknown[];
@@ -64,10 +64,10 @@ const overModels: readonly Player[] = specs.map((spec) => ({
     return { provider: aiSdkModel({ model }), bodies: calls };
   },
   check: () => [],
-  // Results have no word for URLs there.
+  // Results of v2 cannot contain URLs.
   expect: (row, from) =>
     spec.version === "v2" && from === "tool" && row.kind.endsWith("https: URL") ? "told" : outcomeOf(row, aiSdk, from),
 }));
 
-/** All of them. */
+/** All wires. */
 export const players: readonly Player[] = [...overServers, ...overModels];

@@ -1,4 +1,4 @@
-// That the contract check lets valid requests through, and finds each violation.
+// The contract check accepts valid requests and reports each violation.
 
 import { expect, it } from "vitest";
 import { checkMessagesContract } from "./messages-contract.ts";
@@ -26,32 +26,32 @@ const mark = { cache_control: { type: "ephemeral" } };
 it.for<[what: string, valid: object]>([
   ["a question", body([user()])],
   ["a system text", body([user()], { system: "Be brief." })],
-  ["a marked system text", body([user()], { system: [{ ...text("Be brief."), ...mark }] })],
-  ["answered calls, and text after them", body([user(), turn(call("a"), call("b")), user(result("a"), result("b"), text("x"))])],
+  ["a system text with a cache mark", body([user()], { system: [{ ...text("Be brief."), ...mark }] })],
+  ["answered calls followed by text", body([user(), turn(call("a"), call("b")), user(result("a"), result("b"), text("x"))])],
   ["signed thinking", body([user(), turn({ type: "thinking", thinking: "", signature: "s" }, call("a")), user(result("a"))])],
-  ["a paused turn at the end", body([user(), turn(text("x"), search)])],
-  ["a call of a server's tool with its result", body([user(), turn(search, found), user()])],
-  ["a call of a server's tool that goes on after results", body([user(), turn(search, call("a")), user(result("a"))])],
+  ["a paused message at the end", body([user(), turn(text("x"), search)])],
+  ["a server tool's call with its result", body([user(), turn(search, found), user()])],
+  ["a server tool's call that continues after results", body([user(), turn(search, call("a")), user(result("a"))])],
   [
     "tools",
     body([user()], { tools: [tool("f"), { type: "web_search_1", name: "g" }], tool_choice: { type: "tool", name: "g" } }),
   ],
-])("the contract allows %s", ([, valid]) => {
+])("checkMessagesContract: accepts %s", ([, valid]) => {
   expect(checkMessagesContract(valid)).toEqual([]);
 });
 
 it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
-  ["no body", null, ["the body is no object"]],
-  ["no model", body([user()], { model: "" }), ["there is no model"]],
-  ["no max_tokens", body([user()], { max_tokens: undefined }), ["there is no max_tokens"]],
-  ["no stream", body([user()], { stream: false }), ["it does not stream"]],
-  ["no messages", body([]), ["there are no messages"]],
-  ["a message that is none", body(["x"]), ["message 0: is no object"]],
-  ["a turn at the begin", body([turn(text("x"))]), ["message 0: is of the assistant, not of the user"]],
+  ["a missing body", null, ["the body is no object"]],
+  ["a missing model", body([user()], { model: "" }), ["there is no model"]],
+  ["a missing max_tokens", body([user()], { max_tokens: undefined }), ["there is no max_tokens"]],
+  ["a request that does not stream", body([user()], { stream: false }), ["it does not stream"]],
+  ["missing messages", body([]), ["there are no messages"]],
+  ["a message that is not an object", body(["x"]), ["message 0: is no object"]],
+  ["an assistant message at the start", body([turn(text("x"))]), ["message 0: is of the assistant, not of the user"]],
   ["two messages of one role", body([user(), user()]), ["message 1: is of the user, not of the assistant"]],
   ["a message without content", body([{ role: "user", content: [] }]), ["message 0: has no content"]],
   ["content as a string", body([{ role: "user", content: "hi" }]), ["message 0: has no content"]],
-  ["a block that is none", body([user("x", text("y"))]), ["message 0: has a block that is none"]],
+  ["a block that is not an object", body([user("x", text("y"))]), ["message 0: has a block that is none"]],
   ["a blank text", body([user(text(" "))]), ["message 0: has a blank text"]],
   ["an unknown block of the user", body([user({ type: "video" })]), ["message 0: has a block of type video"]],
   [
@@ -59,7 +59,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user(), turn(call("a")), user(text("x"), result("a"))]),
     ["message 2: has results behind other content"],
   ],
-  ["an answer to nothing", body([user(result("a"))]), ["message 0: answers no open call: a"]],
+  ["an answer without a call", body([user(result("a"))]), ["message 0: answers no open call: a"]],
   [
     "a call that is answered twice",
     body([user(), turn(call("a")), user(result("a"), result("a"))]),
@@ -72,7 +72,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ],
   ["a call that is not answered", body([user(), turn(call("a")), user()]), ["message 2: does not answer a"]],
   [
-    "an error without words",
+    "an error without text",
     body([user(), turn(call("a")), user(result("a", { content: undefined, is_error: true }))]),
     ["message 2: has an error without words"],
   ],
@@ -86,39 +86,43 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user(), turn(call("a")), user(result("a", { content: [text("")] }))]),
     ["message 2: has a blank text"],
   ],
-  ["a result in a turn", body([user(), turn(result("a"))]), ["message 1: has a result"]],
+  ["a result in an assistant message", body([user(), turn(result("a"))]), ["message 1: has a result"]],
   [
     "thinking without a signature",
     body([user(), turn({ type: "thinking", thinking: "x", signature: "" }, text("y"))]),
     ["message 1: has thinking without a signature"],
   ],
   [
-    "a turn that ends in thinking",
+    "an assistant message that ends in thinking",
     body([user(), turn({ type: "redacted_thinking", data: "x" })]),
     ["message 1: ends in thinking"],
   ],
   [
-    "a call of a server's tool without its result",
+    "a server tool's call without its result",
     body([user(), turn(text("x"), search), user()]),
     ["message 1: has a call of a server's tool without its result"],
   ],
-  ["a bad id", body([user(), turn(call("a.b")), user(result("a.b"))]), ['message 1: has a call of the id "a.b"']],
-  ["one id twice", body([user(), turn(call("a"), call("a")), user(result("a"))]), ["message 1: has a second call a"]],
   [
-    "a bad name",
+    "a call with an invalid id",
+    body([user(), turn(call("a.b")), user(result("a.b"))]),
+    ['message 1: has a call of the id "a.b"'],
+  ],
+  ["a repeated id", body([user(), turn(call("a"), call("a")), user(result("a"))]), ["message 1: has a second call a"]],
+  [
+    "a call with an invalid tool name",
     body([user(), turn(call("a", { name: "f g" })), user(result("a"))]),
     ['message 1: calls a tool of the name "f g"'],
   ],
   [
-    "an input that is no object",
+    "an input that is not an object",
     body([user(), turn(call("a", { input: [] })), user(result("a"))]),
     ["message 1: has an input of call a that is no object"],
   ],
   ["a blank system text", body([user()], { system: " " }), ["the system text is blank"]],
-  ["a choice without tools", body([user()], { tool_choice: { type: "none" } }), ["there is a tool choice and no tool"]],
+  ["a tool choice without tools", body([user()], { tool_choice: { type: "none" } }), ["there is a tool choice and no tool"]],
   ["an empty list of tools", body([user()], { tools: [] }), ["the list of tools is empty"]],
-  ["a tool with a bad name", body([user()], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
-  ["two tools of one name", body([user()], { tools: [tool("f"), tool("f")] }), ['there are two tools of the name "f"']],
+  ["a tool with an invalid name", body([user()], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
+  ["two tools with one name", body([user()], { tools: [tool("f"), tool("f")] }), ['there are two tools of the name "f"']],
   ["a tool without a schema", body([user()], { tools: [{ name: "f" }] }), ['the tool "f" has no schema']],
   [
     "a choice of a tool that is not offered",
@@ -126,15 +130,15 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ['the chosen tool "g" is not offered'],
   ],
   [
-    "five marks",
+    "five cache marks",
     body([user(...Array.from({ length: 5 }, () => ({ ...text("x"), ...mark })))]),
     ["there are 5 marks for the cache"],
   ],
   [
-    "a budget as large as the answer",
+    "a thinking budget as large as max_tokens",
     body([user()], { thinking: { type: "enabled", budget_tokens: 9 } }),
     ["thinking may use all tokens of the answer"],
   ],
-])("the contract finds %s", ([, invalid, violations]) => {
+])("checkMessagesContract: reports %s", ([, invalid, violations]) => {
   expect(checkMessagesContract(invalid)).toEqual(violations);
 });

@@ -1,6 +1,6 @@
 // Rules for the body of every Messages request, whatever happened in the run before it.
 
-/** The parts of a body that are looked at. */
+/** The parts of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -11,7 +11,7 @@ const userTypes = new Set(["text", "image", "document", "tool_result"]);
 /**
  * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Roles alternate, and the user
  * begins. Each call is answered exactly once, at the beginning of the next message. No text is blank, and thinking is signed. A call of a
- * server tool has its result, or ends a paused turn. There are at most 4 cache marks.
+ * server tool has its result, or ends a paused message. There are at most 4 cache marks.
  */
 export function checkMessagesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -28,7 +28,7 @@ export function checkMessagesContract(body: unknown): readonly string[] {
 
 /** The state of the walk over the messages. */
 interface Walk {
-  /** Calls of the turn before that wait for their answer. */
+  /** Calls of the previous message that wait for their answer. */
   open: readonly string[];
   readonly ids: Set<string>;
   readonly isLast: () => boolean;

@@ -1,4 +1,4 @@
-// Events of the Messages wire, and what the reader makes of them.
+// Events of the Messages wire, and the reader's output for them.
 
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { createMessagesReader } from "../../src/anthropic/messages-events.ts";

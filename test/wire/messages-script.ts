@@ -1,4 +1,4 @@
-// A script in the words of Anthropic Messages.
+// A script in the format of Anthropic Messages.
 
 import { anthropicMessages } from "turnwright/anthropic";
 import { connectAnthropic } from "./anthropic-client.ts";

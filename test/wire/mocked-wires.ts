@@ -1,4 +1,4 @@
-// The wires that a vendor's mock speaks, with what has to be known of it on each.
+// The wires that a vendor's mock supports, with the expected facts of each.
 
 import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -14,7 +14,7 @@ import type { Wire } from "./wire.ts";
 /** One wire. */
 export interface MockedWire {
   readonly name: string;
-  /** Extra fields for the mock's turn with calls. */
+  /** Extra fields for the mock's message with calls. */
   readonly besides: object;
   /** The reasoning text that is read from the mock. */
   readonly reasoning: string;
@@ -130,15 +130,15 @@ const packages: readonly MockedWire[] = packageWires.map(({ name, api, connect }
   }),
 );
 
-/** All of them. */
+/** All wires. */
 export const mockedWires: readonly MockedWire[] = [
   vendorWire(chat, "/v1", { second: chatBody }),
   vendorWire(responses, "/v1", { second: responsesBody }),
   vendorWire(messages, "", { second: messagesBody }),
   vendorWire(generate, "", {
-    // By itself the mock says FUNCTION_CALL, which the service never does.
+    // By default the mock sends FUNCTION_CALL, which the service never does.
     besides: { finishReason: "stop" },
-    // The SDK keeps no headers, and the mock has the delay nowhere else.
+    // The SDK drops the headers, and the mock sends the delay only there.
     retryAfterMs: undefined,
     second: generateBody,
     connect: (mockUrl) => generate.connect(mockUrl, { options: { model: "gemini-2.5-flash" } }),

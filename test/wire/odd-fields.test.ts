@@ -1,4 +1,4 @@
-// Fields that a later piece adds to a part, under names that every object has: the part goes back as it came.
+// Fields that a later event adds to a part, under names that every object has. The part is sent back as it came.
 
 import { expect, it } from "vitest";
 import type { Json, Provider } from "turnwright";
@@ -36,10 +36,16 @@ const generate = (): AsyncGenerator<unknown> =>
   );
 
 it.for<[name: string, provider: Provider]>([
-  ["Chat", openaiChat({ client: { chat: { completions: { create: async () => chat() } } }, model: "m" })],
-  ["Messages", anthropicMessages({ client: { messages: { create: async () => messages() } }, model: "m", maxTokens: 5 })],
-  ["Google", googleGenerateContent({ client: { models: { generateContentStream: async () => generate() } }, model: "m" })],
-])("a part of %s keeps them", async ([, provider]) => {
+  ["openaiChat", openaiChat({ client: { chat: { completions: { create: async () => chat() } } }, model: "m" })],
+  [
+    "anthropicMessages",
+    anthropicMessages({ client: { messages: { create: async () => messages() } }, model: "m", maxTokens: 5 }),
+  ],
+  [
+    "googleGenerateContent",
+    googleGenerateContent({ client: { models: { generateContentStream: async () => generate() } }, model: "m" }),
+  ],
+])("%s: keeps fields named __proto__, constructor and toString in provider metadata", async ([, provider]) => {
   const providerMetadata: Json[] = [];
   await runIteration(provider, ask("hi"), {
     onChunk: (chunk) => {

@@ -28,7 +28,7 @@ describe("openaiChat over a real connection", () => {
     expect(await read({ frames: [text("Hello"), finish("stop"), done] })).toEqual({ ...nothing, text: "Hello", finish: "stop" });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本"), text("\u2028"), call('{"ö":"😀"}'), finish("tool_calls"), done];
     expect(await read({ frames }, { pieceBytes })).toEqual({
       ...nothing,
@@ -40,12 +40,12 @@ describe("openaiChat over a real connection", () => {
 
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
     ["a clean early end", { frames: [text("Hel")] }, { text: "Hel" }],
-    ["a clean early end with the marker", { frames: [text("Hel"), done] }, { text: "Hel" }],
+    ["a clean early end with the end marker", { frames: [text("Hel"), done] }, { text: "Hel" }],
     ["an early end in the middle of a call", { frames: [call('{"n":')] }, {}],
-    ["an early end after a whole call", { frames: [call('{"n":1}')] }, {}],
+    ["an early end after a complete call", { frames: [call('{"n":1}')] }, {}],
     ["an empty body", { frames: [] }, {}],
     [
-      "a page with status 200",
+      "an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
       { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
@@ -54,7 +54,7 @@ describe("openaiChat over a real connection", () => {
       json(200, { error: { message: "no" } }),
       { error: expect.objectContaining({ message: "no" }) },
     ],
-  ])("has no finish and no call for %s", async ([, reply, iteration]) => {
+  ])("reports neither a finish reason nor a call after %s", async ([, reply, iteration]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
@@ -70,17 +70,17 @@ describe("openaiChat over a real connection", () => {
       { code: "server", retryable: true, message: "It broke." },
     ],
     [
-      "an overloaded server in the middle",
+      "an overload in the middle",
       { frames: [text("Hel"), sse({ error: { message: "Busy.", code: 529 } })] },
       { code: "overloaded", retryable: true, status: 529 },
     ],
     [
-      "an error as an event of its own",
+      "an error that is sent as a separate event",
       { frames: [text("Hel"), 'event: error\ndata: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}\n\n'] },
       { code: "rate-limit", retryable: true },
     ],
-    ["a chunk that is no JSON", { frames: [text("Hel"), sse("{oops")] }, { code: "server", retryable: true }],
-  ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
+    ["a chunk that is not JSON", { frames: [text("Hel"), sse("{oops")] }, { code: "server", retryable: true }],
+  ])("keeps the text and reports the error after %s", async ([, reply, error]) => {
     const iteration = await read(reply);
     expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
     expect(iteration.error).toMatchObject(error);
@@ -103,13 +103,13 @@ describe("openaiChat over a real connection", () => {
     [429, { message: "No more.", code: "insufficient_quota" }, {}, { code: "rate-limit", retryable: false }],
     [500, { message: "It broke." }, {}, { code: "server", retryable: true }],
     [529, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
-  ])("has one error for status %i", async ([status, body, headers, error]) => {
+  ])("reports one error for status %i: %j", async ([status, body, headers, error]) => {
     const iteration = await read(json(status, { error: body }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
   });
 
-  it("shows of a proxy's page no more than its title", async () => {
+  it("shows only the title of a proxy's HTML page", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
     const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
     expect(iteration.error).toMatchObject({
@@ -119,13 +119,13 @@ describe("openaiChat over a real connection", () => {
     });
   });
 
-  it("has a network error where nobody listens", async () => {
+  it("reports a network error if the server is down", async () => {
     const { server, provider } = await connect({});
     await server.close();
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
   });
 
-  it("marks arguments that are cut by length as truncated", async () => {
+  it("marks a call that is cut by length as truncated", async () => {
     expect(await read({ frames: [call('{"n":'), finish("length"), done] })).toEqual({
       ...nothing,
       calls: [{ id: "a", name: "f", args: {}, problem: "truncated" }],
@@ -133,7 +133,7 @@ describe("openaiChat over a real connection", () => {
     });
   });
 
-  it("counts an answer as complete whose connection is dropped after the finish reason", async () => {
+  it("accepts an answer whose connection drops after the finish reason", async () => {
     expect(await read({ frames: [text("Hello"), finish("stop")], ending: "drop" })).toEqual({
       ...nothing,
       text: "Hello",
@@ -141,7 +141,7 @@ describe("openaiChat over a real connection", () => {
     });
   });
 
-  it("ends when its signal fires while the server is silent, and hangs up", async () => {
+  it("ends and closes the connection if the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     const controller = new AbortController();
     const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
@@ -149,7 +149,7 @@ describe("openaiChat over a real connection", () => {
     await server.left;
   });
 
-  it("ends when its signal fires before the server has answered", async () => {
+  it("reports a network error if the signal has already fired", async () => {
     const { provider } = await connect({ ending: "stall" });
     const controller = new AbortController();
     controller.abort();
@@ -157,7 +157,7 @@ describe("openaiChat over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("hangs up when its reader leaves", async () => {
+  it("closes the connection when the reader leaves the stream", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     for await (const chunk of provider.stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "Hel" });

@@ -1,4 +1,4 @@
-// Whole runs over a real connection and through the real SDK: how each fault ends, and that every request that leaves may be sent.
+// Whole runs over a real connection and through the real SDK, with each fault. Every request is checked against the rules of the API.
 
 import { LLMock } from "@copilotkit/aimock";
 import { createLoopControl, defineTool, type LoopOptions, type LoopResult, runToolLoop, type Tool } from "turnwright";
@@ -19,7 +19,7 @@ const call = (id: string, args: string, index = 0): string =>
   });
 const answer: RawReply = { frames: [text("Mild."), finish("stop"), done] };
 
-/** A tool that notes the cities it was asked for. */
+/** A tool that records the arguments of its calls. */
 function createWeather(): { readonly tool: Tool; readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   const inputSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
@@ -41,7 +41,7 @@ interface Played {
   readonly asked: readonly unknown[];
 }
 
-/** Runs the loop against a server at `baseURL`, and checks every request that left. */
+/** Runs the loop against a server at `baseURL`, and checks every request. */
 async function play(baseURL: string, more: Partial<LoopOptions> = {}): Promise<Played> {
   const { client, bodies } = connectOpenAI(baseURL);
   const { tool, asked } = createWeather();
@@ -57,8 +57,8 @@ async function serve(...replies: readonly RawReply[]): Promise<RawServer> {
   return server;
 }
 
-describe("a run over openaiChat", () => {
-  it("runs two calls at once and gets its answer (vendor's mock)", async () => {
+describe("runToolLoop over openaiChat", () => {
+  it("runs two parallel calls and gets an answer from a vendor's mock server", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 7, strict: true });
     onTestFinished(() => mock.stop());
     const cities = ["Oslo", "Rome"].map((city) => ({
@@ -90,10 +90,10 @@ describe("a run over openaiChat", () => {
     ["an overloaded server", json(529, { error: { message: "Busy." } }), { code: "overloaded" }, ""],
     ["a refused key", json(401, { error: { message: "No." } }), { code: "auth" }, ""],
     ["a clean early end", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
-    ["an early end after a whole call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
+    ["an early end after a complete call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
     ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
     [
-      "a connection dropped after a whole call",
+      "a connection dropped after a complete call",
       { frames: [call("a", '{"city":"Oslo"}')], ending: "drop" },
       { code: "network" },
       "",
@@ -105,12 +105,12 @@ describe("a run over openaiChat", () => {
       "Hel",
     ],
     [
-      "a page with status 200",
+      "an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html>\n\n"] },
       { code: "server", retryable: false },
       "",
     ],
-  ])("ends as one error for %s, keeps what was said and runs nothing", async ([, reply, error, said]) => {
+  ])("ends with one error after %s, keeps the text and runs no tool", async ([, reply, error, said]) => {
     const { result, asked, bodies } = await play((await serve(reply)).url);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error }, text: said });
     expect([asked.length, bodies.length]).toEqual([0, 1]);
@@ -118,7 +118,7 @@ describe("a run over openaiChat", () => {
     expect(next.result.text).toBe("Mild.");
   });
 
-  it("leaves a transcript that can be sent again when a later iteration fails", async () => {
+  it("leaves messages that can be sent again if a later iteration fails", async () => {
     const server = await serve(
       { frames: [call("a", '{"city":"Oslo"}'), finish("tool_calls"), done] },
       { frames: [text("It is")] },
@@ -132,28 +132,28 @@ describe("a run over openaiChat", () => {
 
   it.for<[what: string, turn: RawReply, outcome: string]>([
     ["cut by length", { frames: [call("a", '{"city":'), finish("length"), done] }, "truncated"],
-    ["whole, in a reply cut by length", { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] }, "truncated"],
+    ["complete in a cut message", { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] }, "truncated"],
     ["malformed", { frames: [call("a", '{"city":'), finish("tool_calls"), done] }, "malformed"],
-  ])("does not run a call whose arguments are %s, and asks again", async ([, turn, outcome]) => {
+  ])("does not run a call whose arguments are %s, and sends another request", async ([, turn, outcome]) => {
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(result).toMatchObject({ status: "completed", text: "Mild.", functionHistory: [{ outcome }] });
     expect(asked).toEqual([]);
   });
 
-  it("sends arguments that are no object back as one", async () => {
+  it("sends arguments that are not an object back inside an object", async () => {
     const { bodies } = await play((await serve({ frames: [call("a", "7"), finish("tool_calls"), done] }, answer)).url);
     const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":7}' } }] };
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);
   });
 
-  it("runs calls that end with stop, and gives calls of one id ids of their own", async () => {
+  it("runs calls that share one id in a message that ends with stop", async () => {
     const turn: RawReply = { frames: [call("a", '{"city":"Oslo"}', 0), call("a", '{"city":"Rome"}', 1), finish("stop"), done] };
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
     expect(result.status).toBe("completed");
   });
 
-  it("does not run a call beside a refusal", async () => {
+  it("does not run a call in a refused message", async () => {
     const refusal = sse({ choices: [{ index: 0, delta: { refusal: "I can't." } }] });
     const { result, asked } = await play(
       (await serve({ frames: [refusal, call("a", '{"city":"Oslo"}'), finish("stop"), done] })).url,
@@ -162,7 +162,7 @@ describe("a run over openaiChat", () => {
     expect(asked).toEqual([]);
   });
 
-  it("ends as a timeout when the server falls silent, and hangs up", async () => {
+  it("ends as a timeout and closes the connection when the server falls silent", async () => {
     const server = await serve({ frames: [text("Hel")], ending: "stall" });
     const clock = createTestClock();
     const { client } = connectOpenAI(server.url);
@@ -193,7 +193,7 @@ describe("a run over openaiChat", () => {
     await server.left;
   });
 
-  it("ends at once when it is killed while the server is silent, and hangs up", async () => {
+  it("ends and closes the connection when it is killed while the server is silent", async () => {
     const server = await serve({ frames: [text("Hel")], ending: "stall" });
     const control = createLoopControl();
     const { client } = connectOpenAI(server.url);

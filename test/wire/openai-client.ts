@@ -1,9 +1,9 @@
-// The real openai SDK, pointed at a local server, with every request body that leaves it kept.
+// The real openai SDK, pointed at a local server. Every request body is recorded.
 
 import OpenAI from "openai";
 import { createWireFetch } from "./wire-fetch.ts";
 
-/** A client and what it has sent. */
+/** A client and its requests. */
 export interface WireClient {
   readonly client: OpenAI;
   /** The bodies of all requests, parsed, in order; retries included. */
@@ -12,7 +12,7 @@ export interface WireClient {
 
 /** How a client behaves in a test. */
 export interface WireClientOptions {
-  /** Cuts what comes back into pieces of this many bytes, wherever that falls. Default: as it comes. */
+  /** Cuts responses into pieces of this many bytes. Default: as they arrive. */
   readonly pieceBytes?: number;
   /** Default 0: the SDK's own retries wait in real time. */
   readonly maxRetries?: number;

@@ -43,7 +43,7 @@ describe("openaiResponses over a real connection", () => {
     });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
     const items = [message("Zoë 😀 日本\u2028"), call(["a", "f", '{"ö":"😀"}']), customCall(["b", "g", "ö 😀"])];
     const iteration: Iteration = {
       ...nothing,
@@ -63,14 +63,14 @@ describe("openaiResponses over a real connection", () => {
   it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
     ["a clean early end", { frames: [created, said] }, { text: "Hel" }],
     ["an early end after a whole item", { frames: [created, wholeItem(message("Hel"))] }, { text: "Hel" }],
-    ["an early end with a marker of another wire", { frames: [created, said, sse("[DONE]")] }, { text: "Hel" }],
-    // An event ends with a blank line, so that a last one without it has not come.
-    ["a last event without its end", { frames: [created, said, ended("completed").trimEnd()] }, { text: "Hel" }],
+    ["an early end with a [DONE] marker", { frames: [created, said, sse("[DONE]")] }, { text: "Hel" }],
+    // An event ends with a blank line. A last event without one has not arrived.
+    ["a last event without its blank line", { frames: [created, said, ended("completed").trimEnd()] }, { text: "Hel" }],
     ["an early end in the middle of a call", { frames: [created, openItem(oneCall)] }, {}],
-    ["an early end after a whole call", { frames: [created, wholeItem(oneCall)] }, {}],
+    ["an early end after a complete call", { frames: [created, wholeItem(oneCall)] }, {}],
     ["an empty body", { frames: [] }, {}],
     [
-      "a page with status 200",
+      "an HTML page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
       { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
@@ -79,7 +79,7 @@ describe("openaiResponses over a real connection", () => {
       json(200, { error: { message: "no" } }),
       { error: expect.objectContaining({ message: "no" }) },
     ],
-  ])("has no finish and no call for %s", async ([, reply, iteration]) => {
+  ])("reports neither a finish reason nor a call after %s", async ([, reply, iteration]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
@@ -101,7 +101,7 @@ describe("openaiResponses over a real connection", () => {
       { code: "rate-limit", retryable: true, message: "Slow." },
     ],
     [
-      "an error with its fields inside",
+      "an error with nested fields",
       {
         frames: [
           said,
@@ -110,14 +110,14 @@ describe("openaiResponses over a real connection", () => {
       },
       { code: "rate-limit", retryable: false },
     ],
-    ["an error that says nothing", { frames: [said, event({ type: "error" })] }, { code: "server" }],
-    ["an event that is no JSON", { frames: [said, sse("{oops")] }, { code: "server", retryable: true }],
+    ["an error without fields", { frames: [said, event({ type: "error" })] }, { code: "server" }],
+    ["an event that is not JSON", { frames: [said, sse("{oops")] }, { code: "server", retryable: true }],
     [
       "a cancelled response",
       { frames: [said, event({ type: "response.cancelled", response: { status: "cancelled" } })] },
       { code: "server", retryable: false, message: "The response was cancelled." },
     ],
-  ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
+  ])("keeps the text and reports the error after %s", async ([, reply, error]) => {
     const iteration = await read(reply);
     expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
     expect(iteration.error).toMatchObject(error);
@@ -144,7 +144,7 @@ describe("openaiResponses over a real connection", () => {
     [404, { message: "Item with id 'rs_1' not found." }, {}, { code: "bad-request", retryable: false }],
     [429, { message: "Slow." }, { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
     [503, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
-  ])("has one error for status %i", async ([status, body, headers, error]) => {
+  ])("reports one error for status %i: %j", async ([status, body, headers, error]) => {
     const iteration = await read(json(status, { error: body }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
@@ -153,9 +153,9 @@ describe("openaiResponses over a real connection", () => {
   it.for<[what: string, frames: readonly string[], iteration: Partial<Iteration>]>([
     ["is open", [openItem(oneCall), cutOff("max_output_tokens")], {}],
     ["seems finished", [wholeItem(oneCall), cutOff("max_output_tokens", [oneCall])], {}],
-    ["stands only at the end", [cutOff("max_output_tokens", [oneCall])], {}],
-    ["stands behind a text", [wholeItem(message("Hel")), wholeItem(oneCall, 1), cutOff("max_output_tokens")], { text: "Hel" }],
-  ])("marks a call of a response that was cut off as truncated where it %s", async ([, frames, iteration]) => {
+    ["appears only in the last event", [cutOff("max_output_tokens", [oneCall])], {}],
+    ["comes after a text", [wholeItem(message("Hel")), wholeItem(oneCall, 1), cutOff("max_output_tokens")], { text: "Hel" }],
+  ])("marks a call of a cut-off response as truncated if it %s", async ([, frames, iteration]) => {
     const calls = [{ ...asked, problem: "truncated" as const }];
     expect(await read({ frames: [created, ...frames] })).toEqual({ ...nothing, ...iteration, calls, usage, finish: "length" });
   });
@@ -169,13 +169,13 @@ describe("openaiResponses over a real connection", () => {
         ended("completed"),
       ],
     ],
-    ["their list at the end", [ended("completed", { output: [message("Hello"), oneCall] })]],
-    ["pieces", [openItem(message("Hello")), openItem(oneCall, 1), ended("completed")]],
+    ["the list of items at the end", [ended("completed", { output: [message("Hello"), oneCall] })]],
+    ["deltas", [openItem(message("Hello")), openItem(oneCall, 1), ended("completed")]],
   ])("reads a server that sends only %s", async ([, frames]) => {
     expect(await read({ frames })).toEqual({ ...nothing, text: "Hello", calls: [asked], usage, finish: "tool-calls" });
   });
 
-  it("counts an answer as complete whose connection is dropped after its last event", async () => {
+  it("accepts an answer whose connection drops after the last event", async () => {
     expect(await read({ frames: respond(message("Hello")), ending: "drop" })).toEqual({
       ...nothing,
       text: "Hello",
@@ -184,7 +184,7 @@ describe("openaiResponses over a real connection", () => {
     });
   });
 
-  it("ends when its signal fires while the server is silent, and hangs up", async () => {
+  it("ends and closes the connection if the signal fires while the server is silent", async () => {
     const { server, provider } = await connect({ frames: [said], ending: "stall" });
     const controller = new AbortController();
     const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
@@ -193,7 +193,7 @@ describe("openaiResponses over a real connection", () => {
     await server.left;
   });
 
-  it("ends when its signal fires before the server has answered", async () => {
+  it("reports a network error if the signal has already fired", async () => {
     const { provider } = await connect({ ending: "stall" });
     const controller = new AbortController();
     controller.abort();
@@ -201,7 +201,7 @@ describe("openaiResponses over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("hangs up when its reader leaves", async () => {
+  it("closes the connection when the reader leaves the stream", async () => {
     const { server, provider } = await connect({ frames: [said], ending: "stall" });
     for await (const chunk of provider.stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "H" });

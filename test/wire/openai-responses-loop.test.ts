@@ -1,5 +1,5 @@
-// Whole runs over a real connection and through the real SDK: what goes back to the service, item by item, and that every request that
-// leaves may be sent.
+// Whole runs over a real connection and through the real SDK: the items that are sent back to the service. Every request is checked against
+// the rules of the API.
 
 import { defineTool, runToolLoop, toolResult, type LoopOptions, type LoopResult } from "turnwright";
 import { openaiResponses, type OpenAIResponsesOptions } from "turnwright/openai";
@@ -28,7 +28,7 @@ interface Body {
 interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** Goes on with another run. */
+  /** Starts another run over the same client. */
   readonly again: (options: Partial<LoopOptions>, settings?: Partial<OpenAIResponsesOptions>) => Promise<LoopResult>;
 }
 
@@ -49,7 +49,7 @@ const sql = defineTool({
   },
 });
 
-/** Runs the loop against a server that gives the replies, and checks every request that left. */
+/** Runs the loop against a server that gives the replies, and checks every request. */
 async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},
@@ -98,8 +98,8 @@ const said = (text: string, phase: string): object => ({
   content: [{ type: "output_text", text, annotations: [] }],
 });
 
-describe("a run over openaiResponses", () => {
-  it("sends each item back in its order: reasoning, commentary, what the service did, and calls", async () => {
+describe("runToolLoop over openaiResponses", () => {
+  it("sends reasoning, commentary, service items and calls back in their order", async () => {
     const search = { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "Oslo" } };
     const first = reply(
       reasoning("Hm.", "x1"),
@@ -131,7 +131,7 @@ describe("a run over openaiResponses", () => {
     expect(bodies[2]?.tools).toEqual(bodies[0]?.tools);
   });
 
-  it("keeps every byte of what went before", async () => {
+  it("repeats every byte of the earlier requests", async () => {
     const replies = [0, 1, 2].map((iteration) =>
       reply(reasoning("", `x${iteration}`), call([`call_${iteration}`, "get_weather", '{ "city": "Oslo" }'])),
     );
@@ -144,7 +144,7 @@ describe("a run over openaiResponses", () => {
     }
   });
 
-  it("sends stored items with their ids, as long as the service keeps them", async () => {
+  it("sends the ids of items only if store is true", async () => {
     const { result, bodies, again } = await play(
       [reply(reasoning("", "x", { encrypted_content: null }), asks), answer, answer],
       {},
@@ -158,7 +158,7 @@ describe("a run over openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 3)).toEqual([question, asked, answered]);
   });
 
-  it("runs a custom tool on its text, and answers in kind", async () => {
+  it("runs a custom tool with its text input and sends a custom output", async () => {
     const query = 'SELECT "x"\nFROM t';
     const { result, bodies, again } = await play(
       [reply(reasoning("", "x"), customCall(["call_a", "run_sql", query])), answer, answer],
@@ -176,7 +176,7 @@ describe("a run over openaiResponses", () => {
       { type: "custom_tool_call_output", call_id: "call_a", output: [{ type: "input_text", text: "1 row" }, image] },
     ];
     expect(bodies[1]?.input).toEqual([question, thought("x"), ...items]);
-    // To another model, without what only the first can read.
+    // Another model gets no reasoning, which only the first one can read.
     await again({ messages: [...result.messages, { role: "user", content: "Go on." }] }, { model: "n" });
     expect(bodies[2]?.input).toEqual([
       question,
@@ -186,14 +186,14 @@ describe("a run over openaiResponses", () => {
     ]);
   });
 
-  it("goes on from a transcript that was stored as JSON with all that the first run had", async () => {
+  it("continues from messages stored as JSON without losing reasoning", async () => {
     const { result, bodies, again } = await play([reply(reasoning("", "x"), asks), answer, answer]);
     const saved: LoopResult["messages"] = JSON.parse(JSON.stringify(result.messages));
     await again({ messages: [...saved, { role: "user", content: "Again." }] });
     expect(bodies[2]?.input.slice(0, 4)).toEqual([question, thought("x"), asked, answered]);
   });
 
-  it("gives a call whose id was used before a new one, and writes its turn anew", async () => {
+  it("gives a call with a used id a new one and rebuilds its message", async () => {
     const turn = reply(reasoning("", "x"), asks);
     const { bodies } = await play([turn, turn, answer]);
     const id = "call_i1_0";
@@ -207,7 +207,7 @@ describe("a run over openaiResponses", () => {
     ]);
   });
 
-  it("does not run what a response that was cut off asks for, and asks again without the pieces", async () => {
+  it("does not run calls of a cut-off response, and omits its reasoning afterwards", async () => {
     const { result, bodies } = await play([
       {
         frames: [
@@ -230,13 +230,13 @@ describe("a run over openaiResponses", () => {
     ]);
   });
 
-  it("tells the model of arguments that are no JSON, in words that every server can read", async () => {
+  it("sends malformed arguments back inside valid JSON", async () => {
     const { result, bodies } = await play([reply(call(["call_a", "get_weather", '{"city":'])), answer]);
     expect(result.functionHistory).toMatchObject([{ outcome: "malformed" }]);
     expect(bodies[1]?.input[1]).toEqual({ ...asked, arguments: '{"INVALID_JSON":"{\\"city\\":"}' });
   });
 
-  it("ends as a refusal, and the transcript can be sent", async () => {
+  it("ends as a refusal and leaves messages that can be sent", async () => {
     const { result, bodies, again } = await play([reply(refusal("Not this."), asks), answer]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: "refusal" }, text: "Not this.", toolCallsExecuted: 0 });
     await again({ messages: [...result.messages, { role: "user", content: "Then what?" }] });
@@ -247,7 +247,7 @@ describe("a run over openaiResponses", () => {
     });
   });
 
-  it("tells commentary and answer apart by a blank line", async () => {
+  it("separates commentary and answer with a blank line", async () => {
     const { result } = await play([reply(message("I look.", { phase: "commentary", id: "msg_0" }), mild)]);
     expect(result.text).toBe("I look.\n\nMild.");
   });

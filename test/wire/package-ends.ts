@@ -9,7 +9,7 @@ import type { End, Ends, Misread } from "./scripted.ts";
 
 type Version = AiSdkLanguageModel["specificationVersion"];
 
-/** Words of servers other than OpenAI: "unknown" in v2, which is what a cut stream is there; "other" and the word itself after it. */
+/** Words of servers other than OpenAI. In v2 they become "unknown", like a cut stream. Later they become "other" with the word itself. */
 function strangers(version: Version, words: readonly string[]): readonly Misread[] {
   const reads: End = version === "v2" ? "lost" : "unknown";
   return words.map((word) => ({ word, reads, because: "the package knows OpenAI's own words only" }));

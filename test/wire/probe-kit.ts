@@ -23,7 +23,7 @@ export interface ProbeGroup {
 /** Nothing was found. */
 export const no = "–";
 
-/** All that one iteration did. */
+/** The requests and chunks of one iteration. */
 export interface Probed {
   readonly iteration: Iteration;
   readonly chunks: readonly ModelChunk[];

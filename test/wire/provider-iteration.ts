@@ -30,7 +30,7 @@ export function ask(question: string, rest: Partial<ModelRequest> = {}): ModelRe
   return { messages: [{ role: "user", content: question }], tools: [], iteration: 0, ...rest };
 }
 
-/** A call as the provider told it. */
+/** A call as the provider reported it. */
 export interface IterationCall {
   readonly id: string | undefined;
   readonly name: string;
@@ -38,7 +38,7 @@ export interface IterationCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
-/** All that one stream said. */
+/** The content of one stream. */
 export interface Iteration {
   readonly text: string;
   readonly reasoning: string;

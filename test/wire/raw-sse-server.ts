@@ -1,4 +1,4 @@
-// A server that says exactly what a test wants on the wire, for what no mock of a vendor can do: a clean early end, an error in
+// A server that sends exactly the given bytes, for cases that no vendor's mock covers: a clean early end, an error in
 // the middle, a dropped connection, a body that is not what it claims to be.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -21,7 +21,7 @@ export interface RawServer {
   readonly url: string;
   /** The parsed bodies of all requests, in order. */
   readonly bodies: readonly unknown[];
-  /** Resolves when the client has left a stalled answer. */
+  /** Resolves when the client has closed the connection of a stalled answer. */
   readonly left: Promise<void>;
   close(): Promise<void>;
 }

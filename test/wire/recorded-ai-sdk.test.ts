@@ -1,4 +1,4 @@
-// Recorded streams of all wires, through real packages of the AI SDK: they say what they say through the SDKs of the vendors, cut anywhere.
+// Recorded streams of all wires through real packages of the AI SDK, cut anywhere. Each gives the same iteration as the vendor's own SDK.
 
 import { describe, expect, it } from "vitest";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -46,7 +46,7 @@ function factsOf({ text, calls, usage, finish, error }: Iteration) {
   };
 }
 
-/** The last events of a stream; what follows them in a file is another one. */
+/** The last events of a stream. Events after them in a file belong to another stream. */
 const ends = /^(?:response\.(?:completed|incomplete|failed)|message_stop)$/;
 
 function toBody(api: PackageWire["api"], name: string): string {
@@ -63,8 +63,8 @@ function toBody(api: PackageWire["api"], name: string): string {
 
 for (const { name, api, version, connect } of packageWires) {
   const { folder, wire } = wires[api];
-  describe.for(listRecorded(folder))(`the recorded stream %s over ${name}`, (recorded) => {
-    it.for([7, 61, 997])("says the same in pieces of %i bytes", async (pieceBytes) => {
+  describe.for(listRecorded(folder))(`aiSdkModel over ${name}: recorded stream %s`, (recorded) => {
+    it.for([7, 61, 997])("reads the same facts as the vendor's SDK in pieces of %i bytes", async (pieceBytes) => {
       const body = toBody(api, recorded);
       const { iteration: ofVendor } = await readBody(body, (url) => wire.connect(url).provider);
       const { iteration } = await readBody(body, (url) => aiSdkModel({ model: connect(url, pieceBytes).model }));
@@ -74,7 +74,7 @@ for (const { name, api, version, connect } of packageWires) {
   });
 }
 
-it("is there on each wire, where the recorded streams are", () => {
+it("recorded streams: every folder that exists holds at least one stream", () => {
   const counts = Object.values(wires).map(({ folder }) => hasRecorded(folder) === listRecorded(folder).length > 0);
   expect(counts).toEqual([true, true, true, true]);
 });

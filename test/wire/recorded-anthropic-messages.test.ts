@@ -134,7 +134,7 @@ const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBod
 const kindOf = (item: Json): unknown => Object(item).content_block?.type ?? Object.keys(Object(item))[0];
 
 if (hasRecorded("anthropic-messages")) {
-  describe.for(recorded)("the recorded stream $name $message", { timeout: 30_000 }, (stream) => {
+  describe.for(recorded)("anthropicMessages: recorded stream %$, $name", { timeout: 30_000 }, (stream) => {
     const { calls, usage, finish, refusal = "", providerMetadata } = stream;
     const events = readEvents(stream);
     const body = events.map(event).join("");
@@ -148,9 +148,9 @@ if (hasRecorded("anthropic-messages")) {
       error: undefined,
     };
 
-    // Single bytes only of the short ones: tens of thousands of them take seconds.
+    // Single bytes only for the short streams: tens of thousands of pieces take seconds.
     it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [7, 61, 997, 65_537])(
-      "says the same in pieces of %i bytes",
+      "reads the same iteration in pieces of %i bytes",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
@@ -158,16 +158,16 @@ if (hasRecorded("anthropic-messages")) {
       },
     );
 
-    it("says the same with CRLF, cut between the two", async () => {
+    it("reads the same iteration with CRLF line ends that are cut in two", async () => {
       expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
-    it("says the same with a comment before it", async () => {
+    it("reads the same iteration after a leading comment", async () => {
       expect((await readPieces(`: a comment\n\n${body}`, 61)).iteration).toEqual(iteration);
     });
   });
 } else {
-  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+  it("anthropicMessages: the recorded streams are absent from this checkout", () => {
     expect(hasRecorded("anthropic-messages")).toBe(false);
   });
 }

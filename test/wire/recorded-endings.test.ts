@@ -35,13 +35,13 @@ async function read(name: string, events: readonly string[]): Promise<Iteration>
 }
 
 if (hasStreams) {
-  describe("a recorded stream", () => {
+  describe("anthropicMessages and googleGenerateContent: recorded streams", () => {
     it.for<[name: string, finish: string, text: string]>([
       ["google/two-terminal-1", "stop", "The second number is 63."],
       ["google/two-terminal-2", "stop", "42 et 142."],
       ["google/two-terminal-3", "stop", "(the sum of its digits) is 63."],
       ["google/code-execution-rounds", "stop", "The second number is 142."],
-    ])("%s is complete with its last event, and with none before", { timeout: 30_000 }, async ([name, finish, text]) => {
+    ])("%s finishes with its last event and not before", { timeout: 30_000 }, async ([name, finish, text]) => {
       const events = readEvents(name);
       const whole = await read(name, events);
       expect([whole.finish, whole.error, whole.text.endsWith(text)]).toEqual([finish, undefined, true]);
@@ -54,18 +54,18 @@ if (hasStreams) {
     it.for<[name: string, inputTokens: number, outputTokens: number]>([
       ["anthropic/compaction-usage", 60_997, 3_341],
       ["anthropic/compaction-usage-cache", 55_377, 91],
-    ])("%s counts what the compaction used", async ([name, inputTokens, outputTokens]) => {
+    ])("%s includes the compaction in its usage", async ([name, inputTokens, outputTokens]) => {
       const { usage, finish } = await read(name, readEvents(name));
       expect([usage, finish]).toMatchObject([{ inputTokens, outputTokens }, "stop"]);
     });
 
-    it("of a gateway that says [DONE] at the end is complete", async () => {
+    it("anthropic/gateway-done-after-message-stop finishes despite the [DONE] at its end", async () => {
       const name = "anthropic/gateway-done-after-message-stop";
       const { finish, error } = await read(name, readEvents(name));
       expect([finish, error]).toEqual(["length", undefined]);
     });
 
-    it("of two messages ends as an error that may be retried, without a call", async () => {
+    it("anthropic/spliced-message-start ends with a retryable error and without a call", async () => {
       const name = "anthropic/spliced-message-start";
       const { reasoning, calls, finish, error } = await read(name, readEvents(name));
       expect([reasoning, calls, finish]).toEqual(["I will call the tool.", [], undefined]);
@@ -73,7 +73,7 @@ if (hasStreams) {
     });
   });
 } else {
-  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+  it("anthropicMessages and googleGenerateContent: the recorded streams are absent from this checkout", () => {
     expect(hasStreams).toBe(false);
   });
 }

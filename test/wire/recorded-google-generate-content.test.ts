@@ -88,43 +88,49 @@ const kindOf = (item: Json): string => {
 };
 
 if (hasRecorded("google-generate-content")) {
-  describe.for(recorded)("the recorded stream $name", { timeout: 30_000 }, ({ name, vertexai = false, ...facts }) => {
-    const events = readRecorded("google-generate-content", name).map((line): object => JSON.parse(line));
-    const body = events.map(chunk).join("");
-    const signatures =
-      events
-        .map((event) => JSON.stringify(event))
-        .join("")
-        .match(/"thoughtSignature":"[^"]+"/g) ?? [];
+  describe.for(recorded)(
+    "googleGenerateContent: recorded stream $name",
+    { timeout: 30_000 },
+    ({ name, vertexai = false, ...facts }) => {
+      const events = readRecorded("google-generate-content", name).map((line): object => JSON.parse(line));
+      const body = events.map(chunk).join("");
+      const signatures =
+        events
+          .map((event) => JSON.stringify(event))
+          .join("")
+          .match(/"thoughtSignature":"[^"]+"/g) ?? [];
 
-    async function check(sent: string, pieceBytes: number): Promise<void> {
-      const connect = (url: string): ReturnType<typeof connectGoogle> => connectGoogle(url, { pieceBytes, vertexai });
-      const { iteration, providerMetadata } = await readBody(sent, (url) =>
-        googleGenerateContent({ client: connect(url).client, model: "m" }),
+      async function check(sent: string, pieceBytes: number): Promise<void> {
+        const connect = (url: string): ReturnType<typeof connectGoogle> => connectGoogle(url, { pieceBytes, vertexai });
+        const { iteration, providerMetadata } = await readBody(sent, (url) =>
+          googleGenerateContent({ client: connect(url).client, model: "m" }),
+        );
+        const { calls, usage, finish } = facts;
+        const said: Iteration = {
+          text: joinTexts(events, false),
+          reasoning: joinTexts(events, true),
+          refusal: "",
+          calls,
+          usage,
+          finish,
+          error: undefined,
+        };
+        expect(iteration).toEqual(said);
+        expect(providerMetadata.map(kindOf)).toEqual(facts.providerMetadata);
+        expect(JSON.stringify(providerMetadata).match(/"thoughtSignature":"[^"]+"/g) ?? []).toEqual(signatures);
+      }
+
+      it.for([1, 3, 7, 61, 997, 65_537])("reads the same iteration in pieces of %i bytes", (pieceBytes) =>
+        check(body, pieceBytes),
       );
-      const { calls, usage, finish } = facts;
-      const said: Iteration = {
-        text: joinTexts(events, false),
-        reasoning: joinTexts(events, true),
-        refusal: "",
-        calls,
-        usage,
-        finish,
-        error: undefined,
-      };
-      expect(iteration).toEqual(said);
-      expect(providerMetadata.map(kindOf)).toEqual(facts.providerMetadata);
-      expect(JSON.stringify(providerMetadata).match(/"thoughtSignature":"[^"]+"/g) ?? []).toEqual(signatures);
-    }
 
-    it.for([1, 3, 7, 61, 997, 65_537])("says the same in pieces of %i bytes", (pieceBytes) => check(body, pieceBytes));
+      it("reads the same iteration with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
 
-    it("says the same with LF alone", () => check(body.replaceAll("\r\n", "\n"), 7));
-
-    it("says the same with a comment before it", () => check(`: a comment\r\n\r\n${body}`, 61));
-  });
+      it("reads the same iteration after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
+    },
+  );
 } else {
-  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+  it("googleGenerateContent: the recorded streams are absent from this checkout", () => {
     expect(hasRecorded("google-generate-content")).toBe(false);
   });
 }

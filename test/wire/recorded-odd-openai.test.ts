@@ -1,4 +1,4 @@
-// Recorded streams of servers that speak OpenAI's wires in ways of their own, through the real SDK: what is read of each, and what goes back.
+// Recorded streams of servers that deviate from OpenAI's wires, through the real SDK: how each is read and sent back.
 
 import { defineTool, type LoopResult, runToolLoop } from "turnwright";
 import { openaiChat, openaiResponses } from "turnwright/openai";
@@ -22,7 +22,7 @@ const answer: RawReply = {
 interface Played {
   readonly result: LoopResult;
   readonly asked: readonly unknown[];
-  /** The recorded turn as it goes back with the next question. */
+  /** The recorded assistant message as it is sent back with the next question. */
   readonly echo: { readonly [field: string]: unknown };
 }
 
@@ -43,7 +43,7 @@ async function play(body: string): Promise<Played> {
   return { result, asked, echo: Object(Object(bodies.at(-1)).messages?.[1]) };
 }
 
-/** The last signature that says something, read without the adapter. */
+/** The last signature that is not empty, read without the adapter. */
 function lastSignature(body: string): unknown {
   const chunks = body.split("\n").flatMap((line) => (line.startsWith("data: {") ? [Object(JSON.parse(line.slice(6)))] : []));
   const details = chunks.flatMap(({ choices }) => Object(choices?.[0]).delta?.reasoning_details ?? []);
@@ -54,12 +54,12 @@ const chat = readOdd("chat");
 const responses = readOdd("responses");
 
 if (chat.size === 0) {
-  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+  it("openaiChat and openaiResponses: the recorded odd streams are absent from this checkout", () => {
     expect(responses.size).toBe(0);
   });
 } else {
-  describe.for([...chat])("the recorded stream %s", ([, body]) => {
-    it("is a complete answer with valid counts, a known cost, and calls that run", async () => {
+  describe.for([...chat])("openaiChat: recorded stream %s", ([, body]) => {
+    it("gives a complete answer with valid counts, a known cost and calls that run", async () => {
       const { result, asked, echo } = await play(body);
       expect(result).toMatchObject({ status: "completed", error: undefined });
       const calls = result.functionHistory;
@@ -74,7 +74,7 @@ if (chat.size === 0) {
       if (signature !== undefined) expect(echo.reasoning_details).toMatchObject([{ signature }]);
     });
 
-    it("is none when it is cut within its text or its calls", async () => {
+    it("gives stream-ended-early if it is cut within its text or calls", async () => {
       const frames = body.split("\n\n");
       const { result } = await play(`${frames.slice(0, 2).join("\n\n")}\n\n`);
       expect(result.error?.code ?? result.status).toBe("stream-ended-early");
@@ -82,8 +82,8 @@ if (chat.size === 0) {
   });
 }
 
-describe.for([...responses])("the recorded response %s", ([, body]) => {
-  it("has each text once, and goes back as it came", async () => {
+describe.for([...responses])("openaiResponses: recorded response %s", ([, body]) => {
+  it("reads each text once and sends the same items back", async () => {
     const server = await startRawServer([{ frames: [body] }, { frames: [body] }]);
     onTestFinished(() => server.close());
     const { client, bodies } = connectOpenAI(server.url);

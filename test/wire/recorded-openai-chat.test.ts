@@ -76,30 +76,30 @@ async function readIteration(body: string, pieceBytes: number): Promise<Iteratio
 }
 
 if (hasRecorded("openai-chat")) {
-  describe.for(recorded)("the recorded stream $name", { timeout: 30_000 }, ({ name, ...said }) => {
+  describe.for(recorded)("openaiChat: recorded stream $name", { timeout: 30_000 }, ({ name, ...said }) => {
     const lines = readRecorded("openai-chat", name);
     const body = [...lines.map(sse), done].join("");
     const texts = { text: joinField(lines, "content"), reasoning: joinField(lines, "reasoning_content"), refusal: "" };
     const expected: Iteration = { ...texts, ...said, error: undefined };
 
-    // Single bytes only of the short ones: a hundred thousand of them take seconds.
+    // Single bytes only for the short streams: a hundred thousand pieces take seconds.
     it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [3, 7, 61, 997, 65_537])(
-      "says the same in pieces of %i bytes",
+      "reads the same iteration in pieces of %i bytes",
       async (pieceBytes) => {
         expect(await readIteration(body, pieceBytes)).toEqual(expected);
       },
     );
 
-    it("says the same with CRLF, cut between the two", async () => {
+    it("reads the same iteration with CRLF line ends that are cut in two", async () => {
       expect(await readIteration(body.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
     });
 
-    it("says the same with a comment before it and no blank line after it", async () => {
+    it("reads the same iteration with a leading comment and no final blank line", async () => {
       expect(await readIteration(`: a comment\n\n${body.trimEnd()}`, 61)).toEqual(expected);
     });
   });
 } else {
-  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+  it("openaiChat: the recorded streams are absent from this checkout", () => {
     expect(hasRecorded("openai-chat")).toBe(false);
   });
 }

@@ -107,7 +107,7 @@ function readEvents({ name, response = 0 }: Pick<Recorded, "name" | "response">)
   return events.slice(starts[response], starts[response + 1]);
 }
 
-/** The words of all items of a kind, read without the adapter: those of different items, and of different thoughts, stand apart. */
+/** The texts of all items of a kind, read without the adapter. A blank line separates different items and different thoughts. */
 function readWords(events: readonly WireEvent[], itemType: string, field: "content" | "summary"): string {
   const items = events.flatMap(({ type, item }) => (type === "response.output_item.done" ? [Object(item)] : []));
   const words = (parts: readonly { readonly text?: string }[] = []): string =>
@@ -123,7 +123,7 @@ const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBod
 const kindOf = (item: Json): unknown => Object(item).output_item?.type;
 
 if (hasRecorded("openai-responses")) {
-  describe.for(recorded)("the recorded stream $name $response", { timeout: 30_000 }, (stream) => {
+  describe.for(recorded)("openaiResponses: recorded stream %$, $name", { timeout: 30_000 }, (stream) => {
     const { name, calls = [], usage, finish, providerMetadata } = stream;
     const events = readEvents(stream);
     const body = events.map(event).join("");
@@ -138,9 +138,9 @@ if (hasRecorded("openai-responses")) {
       error: isError ? expect.objectContaining({ code: "rate-limit", retryable: false }) : undefined,
     };
 
-    // Single bytes only of the short ones: tens of thousands of them take seconds.
+    // Single bytes only for the short streams: tens of thousands of pieces take seconds.
     it.for(body.length < 13_000 ? [1, 3, 7, 61, 997, 65_537] : [7, 61, 997, 65_537])(
-      "says the same in pieces of %i bytes",
+      "reads the same iteration in pieces of %i bytes",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
@@ -148,28 +148,28 @@ if (hasRecorded("openai-responses")) {
       },
     );
 
-    it("says the same with CRLF, cut between the two", async () => {
+    it("reads the same iteration with CRLF line ends that are cut in two", async () => {
       expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
-    it("says the same with a comment before it", async () => {
+    it("reads the same iteration after a leading comment", async () => {
       expect((await readPieces(`: a comment\n\n${body}`, 61)).iteration).toEqual(iteration);
     });
 
     it.for<[left: string, isLeft: (event: WireEvent) => boolean]>([
-      ["the pieces", ({ type }) => !type.endsWith(".delta")],
-      ["the finished items", ({ type }) => type !== "response.output_item.done"],
-      ["all but the finished items and the end", ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type)],
-      ["all but the end", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
-    ])("says the same without %s", async ([, isLeft]) => {
+      ["events other than deltas", ({ type }) => !type.endsWith(".delta")],
+      ["events other than finished items", ({ type }) => type !== "response.output_item.done"],
+      ["finished items and the last event", ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type)],
+      ["the last event alone", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
+    ])("reads the same iteration from %s", async ([, isLeft]) => {
       const few = await readPieces(events.filter(isLeft).map(event).join(""), 997);
       expect(few.iteration).toEqual(iteration);
       expect(few.providerMetadata.map(kindOf)).toEqual(providerMetadata);
     });
   });
 
-  describe("a recorded run", () => {
-    it("is asked again as it was answered, with all its reasoning, and ends in its answer", async () => {
+  describe("runToolLoop over openaiResponses: recorded run", () => {
+    it("sends reasoning and calls back in order and ends with the recorded answer", async () => {
       const replies = [0, 1, 2, 3].map((response) => ({ frames: readEvents({ name: azure, response }).map(event) }));
       const server = await startRawServer(replies);
       onTestFinished(() => server.close());
@@ -190,7 +190,7 @@ if (hasRecorded("openai-responses")) {
       expect(result).toMatchObject({ status: "completed", text: "The final result is **570**.", iterations: 4 });
       expect(asked).toHaveLength(3);
       expect(bodies.map(checkResponsesContract)).toEqual([[], [], [], []]);
-      // The encrypted content of the begun item, of the finished one and of the list at the end are three different texts.
+      // The started item, the finished item and the list at the end have three different encrypted contents.
       const finished = readEvents({ name: azure }).find(({ type }) => type === "response.output_item.done");
       const input: readonly { readonly [field: string]: unknown }[] = Object(bodies[3]).input;
       expect(input.map(({ type, role }) => type ?? role)).toEqual([
@@ -203,7 +203,7 @@ if (hasRecorded("openai-responses")) {
     });
   });
 } else {
-  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+  it("openaiResponses: the recorded streams are absent from this checkout", () => {
     expect(hasRecorded("openai-responses")).toBe(false);
   });
 }

@@ -1,4 +1,4 @@
-// Streams recorded from real providers. They lie beside the project, and a checkout may not have them.
+// Streams recorded from real providers. They are stored outside of the repository, and a checkout may not have them.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,7 @@ export function readOdd(wire: string): ReadonlyMap<string, string> {
   return new Map(readdirSync(folder).map((file) => [file.replace(/\.sse$/, ""), readFileSync(`${folder}${file}`, "utf8")]));
 }
 
-/** Reads a body through a provider. Returns the iteration, and the provider metadata that goes back. */
+/** Reads a body through a provider. Returns the iteration, and the provider metadata that is sent back. */
 export async function readBody(
   body: string,
   connect: (url: string) => Provider,

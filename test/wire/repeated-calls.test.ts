@@ -1,4 +1,4 @@
-// A call that a service or a gateway sends twice in one stream: it runs once, and goes back once.
+// A call that a service or a gateway sends twice in one stream runs once and is sent back once.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type Provider, runToolLoop } from "turnwright";
@@ -13,7 +13,7 @@ async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
   yield* events;
 }
 
-/** Runs one iteration over a stream. Returns the arguments of each execution, and how often the call goes back to the service. */
+/** Runs one iteration over a stream. Returns the arguments of each execution, and how often the call is sent back to the service. */
 async function run(provider: Provider): Promise<{ readonly ran: readonly unknown[]; readonly kept: number }> {
   const ran: unknown[] = [];
   const pay = defineTool({
@@ -100,53 +100,53 @@ const sdkEnd: Event = { type: "finish", finishReason: "tool-calls", usage: { inp
 const one = '{"n":1,"m":2}';
 const spaced = '{ "m": 2, "n": 1 }';
 
-describe("a call that comes twice runs once", () => {
+describe("a call that is sent twice", () => {
   it.for<[what: string, provider: Provider]>([
-    ["Google: in two chunks", google([candidate([part({ n: 1 }, "a")]), candidate([part({ n: 1 }, "a")], "STOP")])],
+    ["Google in two chunks", google([candidate([part({ n: 1 }, "a")]), candidate([part({ n: 1 }, "a")], "STOP")])],
     [
-      "Google: in chunks that repeat all before them",
+      "Google in chunks that repeat all earlier parts",
       google([candidate([{ text: "x" }, part({ n: 1 }, "a")]), candidate([{ text: "x" }, part({ n: 1 }, "a")], "STOP")]),
     ],
     [
-      "Google: with its keys in another order",
+      "Google with its keys in another order",
       google([candidate([part({ n: 1, m: 2 }, "a"), part({ m: 2, n: 1 }, "a")], "STOP")]),
     ],
-    ["Google: in pieces", google([...inPieces(1), ...inPieces(1), candidate([], "STOP")])],
-    ["Google: in pieces, then whole", google([...inPieces(1), candidate([part({ n: 1 }, "a")], "STOP")])],
-    ["Messages: under one index", anthropic([...block(0, one), ...block(0, one), ...blockEnd])],
-    ["Messages: under two indexes", anthropic([...block(0, one), ...block(1, spaced), ...blockEnd])],
-    ["Chat: with other spaces", chat([chatCall(0, one), chatCall(0, spaced), chatEnd])],
-    ["Chat: at another index", chat([chatCall(0, one), chatCall(1, spaced), chatEnd])],
+    ["Google in pieces", google([...inPieces(1), ...inPieces(1), candidate([], "STOP")])],
+    ["Google in pieces and then whole", google([...inPieces(1), candidate([part({ n: 1 }, "a")], "STOP")])],
+    ["Messages under one index", anthropic([...block(0, one), ...block(0, one), ...blockEnd])],
+    ["Messages under two indexes", anthropic([...block(0, one), ...block(1, spaced), ...blockEnd])],
+    ["Chat with different spaces", chat([chatCall(0, one), chatCall(0, spaced), chatEnd])],
+    ["Chat at another index", chat([chatCall(0, one), chatCall(1, spaced), chatEnd])],
     [
-      "Chat: in pieces at another index",
+      "Chat in pieces at another index",
       chat([chatCall(0, one), chatCall(1, ""), chatPiece(1, one.slice(0, 5)), chatPiece(1, one.slice(5)), chatEnd]),
     ],
-    ["Responses: with other spaces", responses([item(0, one), item(1, spaced), itemEnd])],
-    ["AI SDK: with other spaces", sdk([sdkCall(one), sdkCall(spaced), sdkEnd])],
-    ["AI SDK: in pieces", sdk([...input(one), sdkCall(one), ...input(one), sdkCall(one), sdkEnd])],
-  ])("%s", async ([what, provider]) => {
+    ["Responses with different spaces", responses([item(0, one), item(1, spaced), itemEnd])],
+    ["AI SDK with different spaces", sdk([sdkCall(one), sdkCall(spaced), sdkEnd])],
+    ["AI SDK in pieces", sdk([...input(one), sdkCall(one), ...input(one), sdkCall(one), sdkEnd])],
+  ])("runs once when it comes from %s", async ([what, provider]) => {
     const { ran, kept } = await run(provider);
     expect(ran).toHaveLength(1);
-    // Chat keeps no calls of its own.
+    // Chat keeps no provider metadata for calls.
     expect(kept).toBe(what.startsWith("Chat") ? 0 : 1);
   });
 });
 
-describe("calls that differ run each", () => {
+describe("different calls in one stream", () => {
   it.for<[what: string, provider: Provider]>([
-    ["Google: without ids", google([candidate([part({ n: 1 })]), candidate([part({ n: 1 })], "STOP")])],
-    ["Google: other arguments under one id", google([candidate([part({ n: 1 }, "a"), part({ n: 2 }, "a")], "STOP")])],
-    ["Google: in pieces, other arguments under one id", google([...inPieces(1), ...inPieces(2), candidate([], "STOP")])],
-    ["Messages: other arguments under one id", anthropic([...block(0, '{"n":1}'), ...block(1, '{"n":2}'), ...blockEnd])],
-    ["Messages: other ids", anthropic([...block(0, one), ...block(1, one, "b"), ...blockEnd])],
-    ["Chat: other arguments under one id", chat([chatCall(0, '{"n":1}'), chatCall(1, '{"n":2}'), chatEnd])],
-    ["AI SDK: other arguments under one id", sdk([...input("{}"), sdkCall("{}"), ...input(one), sdkCall(one), sdkEnd])],
-  ])("%s", async ([, provider]) => {
+    ["Google without ids", google([candidate([part({ n: 1 })]), candidate([part({ n: 1 })], "STOP")])],
+    ["Google with different arguments under one id", google([candidate([part({ n: 1 }, "a"), part({ n: 2 }, "a")], "STOP")])],
+    ["Google in pieces with different arguments under one id", google([...inPieces(1), ...inPieces(2), candidate([], "STOP")])],
+    ["Messages with different arguments under one id", anthropic([...block(0, '{"n":1}'), ...block(1, '{"n":2}'), ...blockEnd])],
+    ["Messages under different ids", anthropic([...block(0, one), ...block(1, one, "b"), ...blockEnd])],
+    ["Chat with different arguments under one id", chat([chatCall(0, '{"n":1}'), chatCall(1, '{"n":2}'), chatEnd])],
+    ["AI SDK with different arguments under one id", sdk([...input("{}"), sdkCall("{}"), ...input(one), sdkCall(one), sdkEnd])],
+  ])("run separately when they come from %s", async ([, provider]) => {
     expect((await run(provider)).ran).toHaveLength(2);
   });
 });
 
-it("of Gemini's candidates without an index only the first is the answer", async () => {
+it("googleGenerateContent: reads only the first of several candidates without an index", async () => {
   const second = { content: { role: "model", parts: [part({ n: 2 }, "b")] }, finishReason: "STOP" };
   const events = [{ candidates: [{ content: { role: "model", parts: [part({ n: 1 }, "a")] } }, second] }, candidate([], "STOP")];
   expect((await run(google(events))).ran).toEqual([{ n: 1 }]);

@@ -1,4 +1,4 @@
-// Probes of what leaves: settings, choices of tools, options.
+// Probes of requests: settings, tool choices, options.
 
 import type { Json, ModelSettings, ToolChoice, ToolDefinition } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -101,7 +101,7 @@ const choices: ProbeGroup = {
   ],
 };
 
-/** An option that is there, with what it adds to a request; or is not. */
+/** Returns a probe for an option: its effect on a request, or a no if the adapter does not have it. */
 function option(title: string, toOptions: (given: Given) => readonly object[], word: RegExp): Probe {
   return {
     title,
@@ -140,5 +140,5 @@ const options: ProbeGroup = {
   ],
 };
 
-/** All of them. */
+/** All probes of requests. */
 export const requestProbes: readonly ProbeGroup[] = [settings, choices, options];

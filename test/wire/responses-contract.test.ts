@@ -1,4 +1,4 @@
-// That the contract check lets valid requests through, and finds each violation.
+// The contract check accepts valid requests and reports each violation.
 
 import { expect, it } from "vitest";
 import { checkResponsesContract } from "./responses-contract.ts";
@@ -27,7 +27,7 @@ const body = (input: readonly unknown[], rest: object = {}): object => ({ model:
 it.for<[what: string, valid: object]>([
   ["a question", body([user])],
   [
-    "parts",
+    "text and image parts",
     body([
       {
         role: "user",
@@ -43,8 +43,11 @@ it.for<[what: string, valid: object]>([
     body([user, thought, call("a"), call("b"), output("b"), output("a", [{ type: "input_text", text: "ok" }]), user]),
   ],
   ["a custom call", body([user, thought, custom("a"), customOutput("a")])],
-  ["an answer", body([user, thought, { type: "web_search_call" }, thought, said(), user, { role: "assistant", content: "a" }])],
-  ["open reasoning", body([{ type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Hm" }] }, said()])],
+  [
+    "an answer after reasoning and a web search",
+    body([user, thought, { type: "web_search_call" }, thought, said(), user, { role: "assistant", content: "a" }]),
+  ],
+  ["readable reasoning", body([{ type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Hm" }] }, said()])],
   ["stored items", body([{ type: "reasoning", id: "r", summary: [] }, said({ id: "m" })], { store: true })],
   [
     "tools",
@@ -53,23 +56,23 @@ it.for<[what: string, valid: object]>([
       tool_choice: { type: "custom", name: "g" },
     }),
   ],
-  ["a choice of any tool", body([user], { tools: [tool("f")], tool_choice: "required" })],
-])("the contract allows %s", ([, valid]) => {
+  ["the required choice of any tool", body([user], { tools: [tool("f")], tool_choice: "required" })],
+])("checkResponsesContract: accepts %s", ([, valid]) => {
   expect(checkResponsesContract(valid)).toEqual([]);
 });
 
 it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
-  ["no body", null, ["the body is no object"]],
-  ["no model", { input: [user], store: false }, ["there is no model"]],
-  ["no word on storing", { model: "m", input: [user] }, ["it is not said whether to store"]],
-  ["no input", body([]), ["there is no input"]],
-  ["an item that is none", body(["x"]), ["item 0: is no object"]],
+  ["a missing body", null, ["the body is no object"]],
+  ["a missing model", { input: [user], store: false }, ["there is no model"]],
+  ["a missing store flag", { model: "m", input: [user] }, ["it is not said whether to store"]],
+  ["missing input", body([]), ["there is no input"]],
+  ["an item that is not an object", body(["x"]), ["item 0: is no object"]],
   ["an unknown role", body([{ role: "tool", content: "x" }]), ["item 0: has the unknown role tool"]],
   ["an empty message", body([{ role: "user", content: [] }]), ["item 0: has no content"]],
-  ["an empty turn", body([{ role: "assistant", content: "" }]), ["item 0: has no content"]],
+  ["an empty assistant message", body([{ role: "assistant", content: "" }]), ["item 0: has no content"]],
   ["an unknown part", body([{ role: "user", content: [{ type: "text" }] }]), ["item 0: has an unknown part"]],
-  ["a user's part in a turn", body([said({ content: [{ type: "input_text" }] })]), ["item 0: has an unknown part"]],
-  ["an id of what is not stored", body([said({ id: "m" })]), ['item 0: has the id "m", which nobody knows']],
+  ["a user's part in an assistant message", body([said({ content: [{ type: "input_text" }] })]), ["item 0: has an unknown part"]],
+  ["an id of a message that is not stored", body([said({ id: "m" })]), ['item 0: has the id "m", which nobody knows']],
   [
     "an id of a call that is not stored",
     body([call("a", { id: "fc" }), output("a")]),
@@ -82,7 +85,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     ["item 0: has a status, which only the service writes"],
   ],
   [
-    "reasoning that cannot be read",
+    "reasoning that the service cannot read",
     body([{ type: "reasoning", summary: [], encrypted_content: null }, said()]),
     ["item 0: is reasoning that cannot be read"],
   ],
@@ -95,10 +98,14 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ],
   ["a call without an id", body([call("")]), ['item 0: has a call with the id ""']],
   ["a call with a long id", body([call("x".repeat(65))]), [`item 0: has a call with the id "${"x".repeat(65)}"`]],
-  ["one id twice", body([call("a"), output("a"), call("a"), output("a")]), ["item 2: has a second call a"]],
-  ["a bad tool name", body([call("a", { name: "a.b" }), output("a")]), ['item 0: calls a tool of the name "a.b"']],
+  ["a repeated id", body([call("a"), output("a"), call("a"), output("a")]), ["item 2: has a second call a"]],
   [
-    "arguments that are no object",
+    "a call with an invalid tool name",
+    body([call("a", { name: "a.b" }), output("a")]),
+    ['item 0: calls a tool of the name "a.b"'],
+  ],
+  [
+    "arguments that are not an object",
     body([call("a", { arguments: "[1]" }), output("a")]),
     ["item 0: has arguments of call a that are no JSON object as text"],
   ],
@@ -112,25 +119,25 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([{ ...custom("a"), input: undefined }, customOutput("a")]),
     ["item 0: has no input of call a"],
   ],
-  ["an open call", body([call("a"), call("b"), output("a")]), ["the end: not answered: b"]],
+  ["an unanswered call", body([call("a"), call("b"), output("a")]), ["the end: not answered: b"]],
   ["a question before the answer", body([call("a"), user, output("a")]), ["item 1: comes before the answer to a"]],
   ["a call that is answered twice", body([call("a"), output("a"), output("a")]), ["item 2: answers no open call: a"]],
-  ["an answer of another kind", body([custom("a"), output("a")]), ["item 1: answers a as function_call_output"]],
+  ["an answer of the wrong kind", body([custom("a"), output("a")]), ["item 1: answers a as function_call_output"]],
   ["an answer without output", body([call("a"), output("a", null)]), ["item 1: has no content"]],
   ["an answer with an unknown part", body([call("a"), output("a", [{ type: "text" }])]), ["item 1: has an unknown part"]],
-  ["a choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
+  ["a tool choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
   ["an empty list of tools", body([user], { tools: [] }), ["the list of tools is empty"]],
-  ["a tool that is none", body([user], { tools: ["x"] }), ["there is a tool that is none"]],
+  ["a tool that is not an object", body([user], { tools: ["x"] }), ["there is a tool that is none"]],
   ["a tool without a type", body([user], { tools: [{ name: "f" }] }), ["there is a tool without a type"]],
-  ["a tool with a bad name", body([user], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
+  ["a tool with an invalid name", body([user], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
   [
-    "two tools of one name",
+    "two tools with one name",
     body([user], { tools: [tool("f"), { type: "custom", name: "f" }] }),
     ['there are two tools of the name "f"'],
   ],
   ["a tool without a schema", body([user], { tools: [tool("f", { parameters: null })] }), ['the tool "f" has no schema']],
   [
-    "a tool that is read as strict",
+    "a tool without a strict flag",
     body([user], { tools: [tool("f", { strict: undefined })] }),
     ['the tool "f" would be read as strict'],
   ],
@@ -139,6 +146,6 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user], { tools: [tool("f")], tool_choice: { type: "custom", name: "f" } }),
     ['the chosen tool "f" is not offered so'],
   ],
-])("the contract finds %s", ([, invalid, violations]) => {
+])("checkResponsesContract: reports %s", ([, invalid, violations]) => {
   expect(checkResponsesContract(invalid)).toEqual(violations);
 });

@@ -1,6 +1,6 @@
 // Rules for the body of every Responses request, whatever happened in the run before it.
 
-/** The parts of a body that are looked at. */
+/** The parts of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -133,7 +133,7 @@ function checkTools({ tools, tool_choice: choice }: Fields): readonly string[] {
 function checkTool(tool: unknown, kinds: Map<unknown, unknown>): readonly string[] {
   if (!isFields(tool)) return ["there is a tool that is none"];
   const { type, name, parameters, strict } = tool;
-  // A tool of the service's own has a kind, and no name.
+  // A provider tool has a type and no name.
   if (type !== "function" && type !== "custom") return typeof type === "string" ? [] : ["there is a tool without a type"];
   const shown = JSON.stringify(name);
   const violations: string[] = [];

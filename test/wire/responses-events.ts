@@ -1,4 +1,4 @@
-// Events of the Responses wire, and what the reader makes of them.
+// Events of the Responses wire, and the reader's output for them.
 
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { createResponsesReader } from "../../src/openai/responses-events.ts";

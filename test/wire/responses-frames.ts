@@ -21,7 +21,7 @@ export const message = (text: string, rest: object = {}): ResponseItem => ({
 /** A refusal. */
 export const refusal = (text: string): ResponseItem => message("", { content: [{ type: "refusal", refusal: text }] });
 
-/** Reasoning: its summary, and what only the service can read. */
+/** Reasoning: its summary and its encrypted content. */
 export const reasoning = (summary: string, encrypted: string, rest: object = {}): ResponseItem => ({
   type: "reasoning",
   id: `rs_${encrypted}`,
@@ -57,7 +57,7 @@ export const customCall = ([callId, name, input]: readonly [id: string, name: st
 /** The fields of a response that every event carries. */
 const response = { id: "resp_1", created_at: 1, model: "m", incomplete_details: null, output: [] };
 
-/** The begin of a response. */
+/** The start of a response. */
 export const created: string = event({ type: "response.created", response: { ...response, status: "in_progress" } });
 
 const halves = (text: string): readonly string[] => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)];
@@ -96,7 +96,7 @@ function pieces(item: ResponseItem, place: { readonly item_id: unknown; readonly
   }
 }
 
-/** An item as it is begun: nothing of it is there yet. */
+/** An item as it starts, without content. */
 function emptied(item: ResponseItem): ResponseItem {
   const empty = { message: { content: [] }, reasoning: { summary: [] }, function_call: { arguments: "" } };
   return { ...item, status: "in_progress", ...Object.entries(empty).find(([type]) => type === item.type)?.[1] };
@@ -105,11 +105,11 @@ function emptied(item: ResponseItem): ResponseItem {
 const begin = (item: ResponseItem, index: number): string =>
   event({ type: "response.output_item.added", output_index: index, item: emptied(item) });
 
-/** The begin of an item and its pieces, without its end. */
+/** The start of an item and its pieces, without its end. */
 export const openItem = (item: ResponseItem, index = 0): string =>
   begin(item, index) + pieces(item, { item_id: item.id, output_index: index }).join("");
 
-/** The begins of some items, then their pieces, mixed as those of calls may be. */
+/** The starts of some items, then their pieces, interleaved as those of calls may be. */
 export function openItems(items: readonly ResponseItem[], from = 0): readonly string[] {
   const waiting = items.map((item, at) => [...pieces(item, { item_id: item.id, output_index: from + at })]);
   const begins = items.map((item, at) => begin(item, from + at));
@@ -141,7 +141,7 @@ const usage = {
 export const ended = (status: "completed" | "incomplete" | "failed", fields: object = {}): string =>
   event({ type: `response.${status}`, response: { ...response, status, usage, ...fields } });
 
-/** The last event of one that was cut off. */
+/** The last event of a response that was cut off. */
 export const cutOff = (reason: string, output: readonly ResponseItem[] = [], rest: object = {}): string =>
   ended("incomplete", { incomplete_details: { reason }, output, ...rest });
 

@@ -1,4 +1,4 @@
-// A script in the words of Responses.
+// A script in the format of Responses.
 
 import { openaiResponses } from "turnwright/openai";
 import { event } from "./anthropic-frames.ts";
@@ -65,7 +65,7 @@ const broken: { readonly [word: string]: string } = {
   }),
 };
 
-/** The newer wire of OpenAI. */
+/** OpenAI's Responses wire. */
 export const responses: Wire = {
   name: "openai-responses",
   ends,

@@ -19,31 +19,31 @@ type SaidEnd =
   | "error"
   | "unknown";
 
-/** `lost` closes the stream without a word, `dropped` the connection, `broken` puts an error into the stream. */
+/** `lost` closes the stream without a finish, `dropped` the connection, `broken` puts an error into the stream. */
 type CutEnd = "lost" | "dropped" | "broken";
 
 /** Every way in which a stream can end. */
 export type End = SaidEnd | CutEnd;
 
-/** A word that is read as another end than it means. */
+/** A word that is read as a different end. */
 export interface Misread {
   readonly word: string;
   /** The end that it cannot be distinguished from. */
   readonly reads: End;
-  /** The same beside calls. Default: the same. */
+  /** The same with calls. Default: the same. */
   readonly withCalls?: End;
   readonly because: string;
 }
 
-/** How a wire says one of them: in its own words, the usual one first; or not at all. */
+/** A wire's words for one end, the usual one first, or the reason why it has none. */
 type Words = readonly (string | Misread)[] | { readonly none: string };
 
-/** How a wire says each of them: one that is left out does not compile. */
+/** A wire's words for each end. A missing end does not compile. */
 export type Ends = { readonly [Name in End]: Words };
 
-/** A turn of the model. */
+/** An assistant message. */
 export interface ScriptedTurn {
-  /** A thought, and what only the service can read of it. */
+  /** Reasoning, and its signature or encrypted content. */
   readonly reasoning?: readonly [text: string, signature: string];
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
@@ -51,13 +51,13 @@ export interface ScriptedTurn {
   readonly inPieces?: boolean;
   /** Default 3 in and 2 out. */
   readonly usage?: ScriptedUsage;
-  /** `silent` says nothing more, and leaves the connection open. */
+  /** `silent` sends nothing more, and leaves the connection open. */
   readonly end: End | "silent";
   /** The wire's own word for the end. Default: the usual one. */
   readonly word?: string;
 }
 
-/** Sums, and the parts of them that are told apart. */
+/** Token sums, and their known parts. */
 export interface ScriptedUsage {
   readonly input: number;
   readonly output: number;
@@ -101,7 +101,7 @@ interface EndFrames {
   broken(word: string): string;
 }
 
-/** The frames of a turn, then its ending. */
+/** The frames of a message, then its ending. */
 export function toStream(turn: ScriptedTurn, said: readonly string[], { ends, finish, broken }: EndFrames): RawReply {
   const { end, ...rest } = turn;
   if (end === "silent") return { frames: said, ending: "stall" };

@@ -1,4 +1,4 @@
-// One stream that holds the begin of one answer and all of another one: a gateway lost its connection to the service and asked again.
+// One stream with the beginning of one answer and all of another: a gateway lost its connection and repeated the request.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopResult, runToolLoop, type Provider } from "turnwright";
@@ -13,7 +13,7 @@ async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
   yield* events;
 }
 
-/** Runs once with a stream of these events. */
+/** Runs one iteration over a stream of these events. */
 async function run(provider: Provider): Promise<{ readonly result: LoopResult; readonly ran: number }> {
   let ran = 0;
   const pay = defineTool({ name: "pay", description: "", inputSchema: { type: "object" }, execute: () => void (ran += 1) });
@@ -114,29 +114,33 @@ const google: SplicedWire = {
 
 const wires = [chat, responses, messages, google];
 
-describe.for(wires)("a stream of $name", ({ name, answer, connect }) => {
+describe.for(wires)("$name stream", ({ name, answer, connect }) => {
   const [first, second] = [answer("a", "Half"), answer("b", "Whole.")];
   const isNumbered = name === "Messages" || name === "Responses";
 
   it.for<[what: string, events: readonly Event[], text: string]>([
-    ["a text", [...first.opening, ...first.text, ...second.opening, ...second.text, ...second.end], "Half"],
-    ["a call", [...first.opening, ...first.text, ...first.call, ...second.opening, ...second.call, ...second.end], "Half"],
-    ["a call alone", [...first.opening, ...first.call, ...second.opening, ...second.call, ...second.end], ""],
+    ["a partial text", [...first.opening, ...first.text, ...second.opening, ...second.text, ...second.end], "Half"],
+    [
+      "text and a call",
+      [...first.opening, ...first.text, ...first.call, ...second.opening, ...second.call, ...second.end],
+      "Half",
+    ],
+    ["a call", [...first.opening, ...first.call, ...second.opening, ...second.call, ...second.end], ""],
     ...(isNumbered
       ? ["a", undefined, null, ""].map((id): [string, readonly Event[], string] => {
           const { opening, text, call, end } = answer(id, "Whole.");
           const events = [...first.opening, ...first.text, ...first.call, ...opening, ...text, ...call, ...end];
-          return [`a call, and its second answer has the id ${id},`, events, "Half"];
+          return [`a call (new id: ${JSON.stringify(id)})`, events, "Half"];
         })
       : []),
-  ])("that breaks off in %s and begins another answer is no answer", async ([, events, text]) => {
+  ])("ends with a retryable error if another answer starts after %s", async ([, events, text]) => {
     const { result, ran } = await run(connect(events));
     expect([result.reason.kind, result.error?.name, ran]).toEqual(["provider-error", "ProviderError", 0]);
     expect(result.error).toMatchObject({ code: "stream-ended-early", retryable: true });
     expect(result.text).toBe(text);
   });
 
-  it("that goes on with another answer after its end is the first one", async () => {
+  it("gives only the first answer if another one follows its end", async () => {
     const events = [
       ...first.opening,
       ...first.text,
@@ -151,11 +155,11 @@ describe.for(wires)("a stream of $name", ({ name, answer, connect }) => {
   });
 
   it.for<[what: string, events: readonly Event[]]>([
-    ["begins twice before it says anything", [...first.opening, ...first.opening, ...first.text, ...first.end]],
+    ["starts twice before any content", [...first.opening, ...first.opening, ...first.text, ...first.end]],
     ["has no ids", Object.values(answer(undefined, "Half")).flatMap((part, at) => (at === 2 ? [] : part))],
     ["has an id only at its end", [...first.opening, ...answer("", "Half").text, ...second.end]],
     ["has another id at its end", [...first.opening, ...first.text, ...second.end.map(withoutRole)]],
-  ])("that %s is one answer", async ([, events]) => {
+  ])("gives one answer if it %s", async ([, events]) => {
     const { result } = await run(connect(events));
     expect([result.status, result.text]).toEqual(["completed", "Half"]);
   });
@@ -165,23 +169,20 @@ function withoutRole(event: Event): Event {
   return JSON.parse(JSON.stringify(event).replaceAll(/"role":"(?:model|assistant)",/g, ""));
 }
 
-it.for([chat, google])(
-  "a stream of $name that goes on under an id without saying its role breaks off at another id",
-  async (wire) => {
-    const [first, second] = [wire.answer("a", "Half"), wire.answer("b", "Whole.")];
-    const events = [...first.text, ...first.text, ...second.text, ...second.call, ...second.end].map(withoutRole);
-    const { result, ran } = await run(wire.connect(events));
-    expect([result.error?.message, result.text, ran]).toEqual([expect.stringContaining("another answer"), "HalfHalf", 0]);
-  },
-);
+it.for([chat, google])("$name stream: ends with an error at a second id if no chunk has a role", async (wire) => {
+  const [first, second] = [wire.answer("a", "Half"), wire.answer("b", "Whole.")];
+  const events = [...first.text, ...first.text, ...second.text, ...second.call, ...second.end].map(withoutRole);
+  const { result, ran } = await run(wire.connect(events));
+  expect([result.error?.message, result.text, ran]).toEqual([expect.stringContaining("another answer"), "HalfHalf", 0]);
+});
 
-it("a stream of Google with an id for each chunk is one answer", async () => {
+it("Google stream: gives one answer if each chunk has its own id", async () => {
   const texts = ["Ha", "l", "f"].map((text, at) => withoutRole(candidate(`${at}`, [{ text }])));
   const { result } = await run(google.connect([...texts, candidate("9", [], "STOP")].map(withoutRole)));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
 });
 
-it("a chunk of Chat that repeats its role is no other answer", async () => {
+it("Chat stream: gives one answer if each chunk repeats the role", async () => {
   const events = ["Ha", "lf"].map((text) => chunk("a", { role: "assistant", content: text }));
   const { result } = await run(chat.connect([...events, chunk("a", { role: "assistant" }, "stop")]));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
@@ -189,14 +190,14 @@ it("a chunk of Chat that repeats its role is no other answer", async () => {
 
 it.for<[what: string, events: readonly Event[]]>([
   [
-    "a role alone",
+    "another id in a first chunk without text",
     [chunk("x", { role: "assistant", content: "" }), chunk("a", { role: "assistant", content: "Half" }), chunk("a", {}, "stop")],
   ],
   [
-    "ids of each chunk, without roles",
+    "a new id in each chunk and no roles",
     ["Ha", "lf"].map((text, at) => chunk(`${at}`, { content: text })).concat(chunk("9", {}, "stop")),
   ],
-])("a stream of Chat with %s is one answer", async ([, events]) => {
+])("Chat stream: gives one answer with %s", async ([, events]) => {
   const { result } = await run(chat.connect(events));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
 });

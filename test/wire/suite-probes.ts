@@ -13,7 +13,7 @@ async function runSuite({ open }: Adapter): Promise<string> {
   return `${checks.length} of ${checks.length}`;
 }
 
-/** All of it. */
+/** The probe of the suite. */
 export const suiteProbes: readonly ProbeGroup[] = [
   {
     title: "The provider suite",

@@ -1,9 +1,9 @@
-// The page of what each adapter supports, out of what the probes found.
+// Builds the page of supported features from the results of the probes.
 
 import type { Adapter } from "./adapters.ts";
 import { no, type ProbeGroup } from "./probe-kit.ts";
 
-/** A column of the tables: what is the same over all its adapters stands there once. */
+/** A column of the tables. A finding that all its adapters share is printed once. */
 export interface Column {
   readonly title: string;
   readonly adapters: readonly Adapter[];
@@ -15,7 +15,7 @@ interface Found {
   readonly said: string;
 }
 
-/** A cell: what all have found, or who has found what. */
+/** A cell: the shared finding, or the finding of each variant. */
 export function toCell(found: readonly Found[]): string {
   const variantsBy = new Map<string, string[]>();
   for (const { variant, said } of found) variantsBy.set(said, [...(variantsBy.get(said) ?? []), variant]);

@@ -1,5 +1,4 @@
-// Answers that are no streams and errors whose bodies cannot be read, over every adapter with a connection: the status counts, and the
-// service's words are read.
+// Answers that are not streams, and errors whose bodies cannot be read, over every adapter with a connection.
 
 import type { Provider, ProviderErrorCode } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -28,15 +27,17 @@ const page = (status: number, type: string, ...frames: readonly string[]): RawRe
   frames,
 });
 
-/** A body in two pieces: the first one need not say what it is. */
+/** A body in pieces, the first of which does not show the format. */
 const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), text.slice(9)];
 
 const all: readonly (readonly [name: string, connect: (url: string) => Provider])[] = [
   ...vendors.map(({ name, connect }) => [name, (url: string) => connect(url).provider] as const),
-  ...packageWires.map(({ name, connect }) => [name, (url: string) => aiSdkModel({ model: connect(url).model })] as const),
+  ...packageWires.map(
+    ({ name, connect }) => [`aiSdkModel over ${name}`, (url: string) => aiSdkModel({ model: connect(url).model })] as const,
+  ),
 ];
 
-describe.for(all)("an error of %s", ([, connect]) => {
+describe.for(all)("%s: error response", ([, connect]) => {
   it.for<[status: number, body: string, code: ProviderErrorCode]>([
     [401, "", "auth"],
     [400, "", "bad-request"],
@@ -46,10 +47,10 @@ describe.for(all)("an error of %s", ([, connect]) => {
     [503, "<html><title>Busy</title>", "overloaded"],
     [
       400,
-      '{"error":{"code":400,"message":"API key not valid. Please iteration a valid API key.","status":"INVALID_ARGUMENT"}}',
+      '{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}',
       "auth",
     ],
-  ])("with status %i and the body %j is %s", async ([status, body, code]) => {
+  ])("maps status %i with the body %j to %s or bad-request", async ([status, body, code]) => {
     const { error: found } = await hear(connect, page(status, "application/json", body));
     // Packages keep no words of a body that they cannot parse.
     expect([code, "bad-request"]).toContain(found?.code);
@@ -57,17 +58,22 @@ describe.for(all)("an error of %s", ([, connect]) => {
   });
 });
 
-describe.for(vendors)("an answer of $name with status 200", ({ connect }) => {
+describe.for(vendors)("provider $name: status 200 without a stream", ({ connect }) => {
   const read = (reply: RawReply): Promise<Iteration> => hear((url) => connect(url).provider, reply);
 
   it.for<[what: string, reply: RawReply, code: ProviderErrorCode, message: string]>([
-    ["JSON", page(200, "application/json", JSON.stringify({ error })), "auth", error.message],
-    ["JSON in pieces", page(200, "application/json", ...inPieces(JSON.stringify({ error }, null, 2))), "auth", error.message],
-    ["JSON that is cut off", page(200, "text/plain", JSON.stringify({ error }).slice(0, -9)), "auth", error.message],
-    ["a text for an error", page(200, "application/json", '{"error":"Model is loading"}'), "server", "Model is loading"],
-    ["a detail", page(200, "application/json", '{"detail":"Not allowed"}'), "server", "Not allowed"],
+    ["a JSON error", page(200, "application/json", JSON.stringify({ error })), "auth", error.message],
     [
-      "a whole answer",
+      "a JSON error in pieces",
+      page(200, "application/json", ...inPieces(JSON.stringify({ error }, null, 2))),
+      "auth",
+      error.message,
+    ],
+    ["a JSON error that is cut off", page(200, "text/plain", JSON.stringify({ error }).slice(0, -9)), "auth", error.message],
+    ["an error that is a string", page(200, "application/json", '{"error":"Model is loading"}'), "server", "Model is loading"],
+    ["an error in a detail field", page(200, "application/json", '{"detail":"Not allowed"}'), "server", "Not allowed"],
+    [
+      "a complete JSON answer",
       page(200, "application/json", '{"choices":[]}'),
       "server",
       'The service answered without a stream: {"choices":[]}',
@@ -79,33 +85,33 @@ describe.for(vendors)("an answer of $name with status 200", ({ connect }) => {
       "The service answered without a stream: nothing but blanks",
     ],
     [
-      "a page",
+      "an HTML page",
       page(200, "text/html", "<!doctype html><title>Sign in</title>"),
       "server",
       "The server sent an HTML page: Sign in",
     ],
-    ["JSON under the type of a stream", page(200, "text/event-stream", JSON.stringify({ error })), "auth", error.message],
+    ["a JSON error sent as text/event-stream", page(200, "text/event-stream", JSON.stringify({ error })), "auth", error.message],
     [
-      "JSON in pieces under the type of a stream",
+      "a JSON error sent in pieces as text/event-stream",
       page(200, "text/event-stream; charset=utf-8", ...inPieces(JSON.stringify({ error }, null, 2))),
       "auth",
       error.message,
     ],
     [
-      "a page under the type of a stream",
+      "an HTML page sent as text/event-stream",
       page(200, "text/event-stream", "\n", "<!doctype html><title>Sign in</title>"),
       "server",
       "The server sent an HTML page: Sign in",
     ],
-  ])("and %s says so", async ([, reply, code, message]) => {
+  ])("reports %s as a non-retryable error", async ([, reply, code, message]) => {
     expect((await read(reply)).error).toMatchObject({ code, retryable: false, message });
   });
 
   it.for<[what: string, reply: RawReply]>([
-    ["JSON", page(200, "application/json", JSON.stringify({ error }))],
-    ["JSON under the type of a stream", page(200, "text/event-stream", JSON.stringify({ error }))],
-    ["JSON that is cut off", page(200, "application/json", JSON.stringify({ error }).slice(0, -9))],
-  ])("and %s says so while the connection stays open", async ([, reply]) => {
+    ["a JSON error", page(200, "application/json", JSON.stringify({ error }))],
+    ["a JSON error sent as text/event-stream", page(200, "text/event-stream", JSON.stringify({ error }))],
+    ["a JSON error that is cut off", page(200, "application/json", JSON.stringify({ error }).slice(0, -9))],
+  ])("reports %s although the connection stays open", async ([, reply]) => {
     const server = await startRawServer([{ ...reply, ending: "stall" }]);
     onTestFinished(() => server.close());
     const clock = createTestClock();
@@ -117,21 +123,24 @@ describe.for(vendors)("an answer of $name with status 200", ({ connect }) => {
     await server.left;
   });
 
-  it("and nothing at all may be asked again", async () => {
+  it("allows a retry after an empty body", async () => {
     const { error: found, finish } = await read(page(200, "application/json", ""));
     expect([found?.retryable ?? true, finish]).toEqual([true, undefined]);
   });
 });
 
-describe.for(vendors)("a stream of $name", ({ toReply, connect }) => {
-  it.for(["\n\n", ": keep-alive\n\n", "\uFEFF", "retry: 9\n\n", "x-unknown: {}\n\n"])("may begin with %j", async (begin) => {
-    const [first = "", ...rest] = toReply({ text: "Mild.", end: "stop" }).frames ?? [];
-    const { text, finish } = await hear((url) => connect(url).provider, { frames: [begin + first, ...rest] });
-    expect([text, finish]).toEqual(["Mild.", "stop"]);
-  });
+describe.for(vendors)("provider $name: stream", ({ toReply, connect }) => {
+  it.for(["\n\n", ": keep-alive\n\n", "\uFEFF", "retry: 9\n\n", "x-unknown: {}\n\n"])(
+    "is accepted if it begins with %j",
+    async (begin) => {
+      const [first = "", ...rest] = toReply({ text: "Mild.", end: "stop" }).frames ?? [];
+      const { text, finish } = await hear((url) => connect(url).provider, { frames: [begin + first, ...rest] });
+      expect([text, finish]).toEqual(["Mild.", "stop"]);
+    },
+  );
 });
 
-it.for(vendors)("a stream of $name under the type of JSON is read as it comes", async ({ toReply, connect }) => {
+it.for(vendors)("provider $name: reads a stream that is sent as application/json", async ({ toReply, connect }) => {
   const { frames } = toReply({ text: "Mild.", calls: [["call_1", "look", "{}"]], end: "tools" });
   const reply = { headers: { "content-type": "application/json" }, frames: [" \n", ...(frames ?? [])] };
   const { text, calls, finish } = await hear((url) => connect(url).provider, reply);

@@ -1,4 +1,4 @@
-// That the contract check lets valid requests through, and finds each violation.
+// The contract check accepts valid requests and reports each violation.
 
 import { expect, it } from "vitest";
 import { checkWireContract } from "./wire-contract.ts";
@@ -18,7 +18,7 @@ it.for<[what: string, valid: object]>([
   ["a question", body([user])],
   ["a system message", body([{ role: "system", content: "Be brief." }, { role: "developer", content: "Very." }, user])],
   [
-    "parts",
+    "text and image parts",
     body([
       {
         role: "user",
@@ -30,17 +30,17 @@ it.for<[what: string, valid: object]>([
     ]),
   ],
   ["answered calls", body([user, turn(call("a"), call("b")), result("a"), result("b", [{ type: "text", text: "ok" }]), user])],
-  ["two turns", body([user, turn(call("a")), result("a"), turn(call("b")), result("b")])],
+  ["two assistant messages with calls", body([user, turn(call("a")), result("a"), turn(call("b")), result("b")])],
   ["tools", body([user], { tools: [tool("f"), tool("g")], tool_choice: { type: "function", function: { name: "g" } } })],
-])("the contract allows %s", ([, valid]) => {
+])("checkWireContract: accepts %s", ([, valid]) => {
   expect(checkWireContract(valid)).toEqual([]);
 });
 
 it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
-  ["no body", null, ["the body is no object"]],
-  ["no model", { messages: [user] }, ["there is no model"]],
-  ["no messages", { model: "m", messages: [] }, ["there are no messages"]],
-  ["a message that is none", body(["x"]), ["message 0: is no object"]],
+  ["a missing body", null, ["the body is no object"]],
+  ["a missing model", { messages: [user] }, ["there is no model"]],
+  ["missing messages", { model: "m", messages: [] }, ["there are no messages"]],
+  ["a message that is not an object", body(["x"]), ["message 0: is no object"]],
   ["an unknown role", body([{ role: "function", content: "x" }]), ["message 0: has the unknown role function"]],
   [
     "a late system message",
@@ -50,51 +50,59 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["an empty system message", body([{ role: "system", content: "" }]), ["message 0: has no text"]],
   ["an empty user message", body([{ role: "user", content: [] }]), ["message 0: has no content"]],
   ["an unknown part", body([{ role: "user", content: [{ type: "video" }] }]), ["message 0: has an unknown part"]],
-  ["an empty turn", body([{ role: "assistant", content: null }]), ["message 0: has neither text nor calls"]],
+  ["an empty assistant message", body([{ role: "assistant", content: null }]), ["message 0: has neither text nor calls"]],
   [
     "an empty list of calls",
     body([{ role: "assistant", content: "x", tool_calls: [] }]),
     ["message 0: has an empty list of calls"],
   ],
-  ["a call that is none", body([turn("x"), result("?")]), ["message 0: has a call that is none"]],
+  ["a call that is not an object", body([turn("x"), result("?")]), ["message 0: has a call that is none"]],
   ["a call without an id", body([turn(call("")), result("")]), ["message 0: has a call without an id"]],
-  ["one id in one turn", body([turn(call("a"), call("a")), result("a")]), ["message 0: has a second call a"]],
-  ["one id in two turns", body([turn(call("a")), result("a"), turn(call("a")), result("a")]), ["message 2: has a second call a"]],
+  ["a repeated id in one message", body([turn(call("a"), call("a")), result("a")]), ["message 0: has a second call a"]],
+  [
+    "a repeated id in two messages",
+    body([turn(call("a")), result("a"), turn(call("a")), result("a")]),
+    ["message 2: has a second call a"],
+  ],
   [
     "a call of another type",
     body([turn({ ...call("a"), type: "custom" }), result("a")]),
     ["message 0: has a call of type custom"],
   ],
-  ["a bad tool name", body([turn(call("a", { name: "a.b" })), result("a")]), ['message 0: calls a tool of the name "a.b"']],
+  [
+    "a call with an invalid tool name",
+    body([turn(call("a", { name: "a.b" })), result("a")]),
+    ['message 0: calls a tool of the name "a.b"'],
+  ],
   [
     "arguments as an object",
     body([turn(call("a", { arguments: {} })), result("a")]),
     ["message 0: has arguments of call a that are no JSON object as text"],
   ],
   [
-    "arguments that are no JSON",
+    "arguments that are not JSON",
     body([turn(call("a", { arguments: "{" })), result("a")]),
     ["message 0: has arguments of call a that are no JSON object as text"],
   ],
   [
-    "arguments that are no object",
+    "arguments that are not an object",
     body([turn(call("a", { arguments: "[1]" })), result("a")]),
     ["message 0: has arguments of call a that are no JSON object as text"],
   ],
-  ["an open call at the end", body([turn(call("a"), call("b")), result("a")]), ["the end: not answered: b"]],
+  ["an unanswered call at the end", body([turn(call("a"), call("b")), result("a")]), ["the end: not answered: b"]],
   [
     "a message before the answer",
     body([turn(call("a")), user, result("a")]),
     ["message 1: comes before the answer to a", "message 2: answers no open call: a"],
   ],
   ["a call that is answered twice", body([turn(call("a")), result("a"), result("a")]), ["message 2: answers no open call: a"]],
-  ["an answer to nothing", body([user, result("a")]), ["message 1: answers no open call: a"]],
+  ["an answer without a call", body([user, result("a")]), ["message 1: answers no open call: a"]],
   ["answers out of order", body([turn(call("a"), call("b")), result("b"), result("a")]), ["message 1: answers b before a"]],
   ["an answer without content", body([turn(call("a")), result("a", null)]), ["message 1: has no content"]],
-  ["a choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
+  ["a tool choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
   ["an empty list of tools", body([user], { tools: [] }), ["the list of tools is empty"]],
-  ["a tool with a bad name", body([user], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
-  ["two tools of one name", body([user], { tools: [tool("f"), tool("f")] }), ['there are two tools of the name "f"']],
+  ["a tool with an invalid name", body([user], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
+  ["two tools with one name", body([user], { tools: [tool("f"), tool("f")] }), ['there are two tools of the name "f"']],
   [
     "a tool without a schema",
     body([user], { tools: [{ type: "function", function: { name: "f" } }] }),
@@ -105,6 +113,6 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([user], { tools: [tool("f")], tool_choice: { type: "function", function: { name: "g" } } }),
     ['the chosen tool "g" is not offered'],
   ],
-])("the contract finds %s", ([, invalid, violations]) => {
+])("checkWireContract: reports %s", ([, invalid, violations]) => {
   expect(checkWireContract(invalid)).toEqual(violations);
 });

@@ -1,6 +1,6 @@
 // Rules for the body of every Chat Completions request, whatever happened in the run before it.
 
-/** The parts of a body that are looked at. */
+/** The parts of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -25,7 +25,7 @@ export function checkWireContract(body: unknown): readonly string[] {
 
 /** The state of the walk over the messages. */
 interface Walk {
-  /** Calls of the latest turn that wait for their answer, in order. */
+  /** Calls of the latest message that wait for their answer, in order. */
   open: readonly string[];
   readonly ids: Set<string>;
   begun: boolean;

@@ -1,6 +1,6 @@
-// A fetch for the SDKs of vendors: it keeps what leaves, and cuts what comes back anywhere.
+// A fetch for the SDKs of vendors. It records requests, and cuts responses at any position.
 
-/** A fetch and what has left through it. */
+/** A fetch and its requests. */
 export interface WireFetch {
   readonly fetch: typeof fetch;
   /** The bodies of all requests, parsed, in order; retries included. */
@@ -9,7 +9,7 @@ export interface WireFetch {
   readonly headers: readonly Headers[];
 }
 
-/** @param pieceBytes cuts what comes back into pieces of this many bytes, wherever that falls; default as it comes */
+/** @param pieceBytes cuts responses into pieces of this many bytes; default: as they arrive */
 export function createWireFetch(pieceBytes: number | undefined): WireFetch {
   const bodies: unknown[] = [];
   const headers: Headers[] = [];
@@ -28,7 +28,7 @@ export function createWireFetch(pieceBytes: number | undefined): WireFetch {
   };
 }
 
-/** Cuts a stream of bytes anew. A server cannot do it: what it writes in pieces, the network puts together. */
+/** Cuts a stream of bytes into new pieces. A server cannot do that: the network joins the pieces that it writes. */
 function recut(pieceBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let rest = new Uint8Array(0);
   return new TransformStream({

@@ -1,4 +1,4 @@
-// Clients that other packages wrap, to trace or to meter them: their promises are not those of the SDK.
+// Clients that other packages wrap for tracing or metering. Their promises are not those of the SDK.
 
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Provider } from "turnwright";
@@ -9,9 +9,9 @@ import { ask, runIteration } from "./provider-iteration.ts";
 type Create = () => Promise<never>;
 
 const wires: readonly (readonly [name: string, connect: (create: Create) => Provider])[] = [
-  ["Chat", (create) => openaiChat({ client: { chat: { completions: { create } } }, model: "m" })],
-  ["Responses", (create) => openaiResponses({ client: { responses: { create } }, model: "m" })],
-  ["Messages", (create) => anthropicMessages({ client: { messages: { create } }, model: "m", maxTokens: 5 })],
+  ["openaiChat", (create) => openaiChat({ client: { chat: { completions: { create } } }, model: "m" })],
+  ["openaiResponses", (create) => openaiResponses({ client: { responses: { create } }, model: "m" })],
+  ["anthropicMessages", (create) => anthropicMessages({ client: { messages: { create } }, model: "m", maxTokens: 5 })],
 ];
 
 const rejections: unknown[] = [];
@@ -20,7 +20,7 @@ beforeEach(() => void rejections.splice(0));
 
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
 
-describe.for(wires)("a client of %s", ([, connect]) => {
+describe.for(wires)("%s with a wrapped client", ([, connect]) => {
   it.for<[what: string, withResponse: () => unknown]>([
     ["rejects", () => Promise.reject(new Error("No response."))],
     [
@@ -29,9 +29,9 @@ describe.for(wires)("a client of %s", ([, connect]) => {
         throw new Error("No response.");
       },
     ],
-    ["gives no response", () => Promise.resolve(undefined)],
-    ["never answers the promise", async () => ({ data: {}, response: undefined })],
-  ])("fails as an ending when its promise rejects and withResponse %s", async ([, withResponse]) => {
+    ["returns no response", () => Promise.resolve(undefined)],
+    ["ignores the promise", async () => ({ data: {}, response: undefined })],
+  ])("reports a rejected request without unhandled rejections if withResponse %s", async ([, withResponse]) => {
     const create: Create = () => Object.assign(Promise.reject<never>(new Error("No connection.")), { withResponse });
     const { error } = await runIteration(connect(create), ask("Go."));
     await settled();
