@@ -19,7 +19,7 @@ const thinkMs = 1_000;
 
 /** Makes the model. It is silent for a second before it speaks. */
 export function createScriptedModel(): MockProvider {
-  return createMockProvider(({ messages }) => [wait(thinkMs), ...respond(readTurn(messages))]);
+  return createMockProvider(({ messages }) => [wait(thinkMs), ...respond(readAssistantMessage(messages))]);
 }
 
 /** The posts, calls and results since the last answer. */
@@ -61,7 +61,7 @@ function remind({ user, said, reminder, before = { what: "rise", at: "dawn" } }:
   return [text(`I will remind ${user} to ${what} at ${at}.`)];
 }
 
-function readTurn(messages: readonly Message[]): Turn {
+function readAssistantMessage(messages: readonly Message[]): Turn {
   const isAnswer = (message: Message): boolean =>
     message.role === "assistant" && message.content.every(({ type }) => type !== "tool-call");
   const start = messages.map(isAnswer).lastIndexOf(true) + 1;

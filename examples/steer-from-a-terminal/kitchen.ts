@@ -33,7 +33,7 @@ const menu: readonly (readonly [dish: string, seconds: number])[] = [
 export function createScriptedCook(): MockProvider {
   return createMockProvider(
     ({ messages }) => {
-      const { said, done } = readTurn(messages);
+      const { said, done } = readAssistantMessage(messages);
       const left = menu.filter(([dish]) => !said.some((line) => new RegExp(`\\bno ${dish}\\b`, "i").test(line)));
       const next = left.find(([dish]) => !done.includes(dish));
       const words = next === undefined ? `Breakfast is ready: ${joinWords(done)}. I am a script.` : `Now the ${next[0]}.`;
@@ -45,7 +45,10 @@ export function createScriptedCook(): MockProvider {
 }
 
 /** Returns the messages and the finished calls since the last answer. */
-function readTurn(messages: readonly Message[]): { readonly said: readonly string[]; readonly done: readonly string[] } {
+function readAssistantMessage(messages: readonly Message[]): {
+  readonly said: readonly string[];
+  readonly done: readonly string[];
+} {
   const isAnswer = (message: Message): boolean =>
     message.role === "assistant" && message.content.every(({ type }) => type !== "tool-call");
   const turn = messages.slice(messages.map(isAnswer).lastIndexOf(true) + 1);

@@ -15,7 +15,7 @@ import {
   listOf,
   type MediaForms,
   memoize,
-  readTurn,
+  readAssistantMessage,
   recordOf,
   textOf,
   toArgumentsObject,
@@ -89,7 +89,7 @@ const toWire = memoize((message: Message, index: number): readonly object[] => {
     case "user":
       return [toUserMessage(message, index)];
     case "assistant": {
-      const { text, calls } = readTurn(message);
+      const { text, calls } = readAssistantMessage(message);
       const toolCalls = calls.map(({ name, args }) => ({ function: { name, arguments: toArgumentsObject(args) } }));
       return [{ role: "assistant", content: text, tool_calls: toolCalls }];
     }

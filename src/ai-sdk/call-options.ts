@@ -14,7 +14,7 @@ import {
   type Message,
   type ModelRequest,
   type ReadableMedia,
-  readTurn,
+  readAssistantMessage,
   toArgumentsObject,
   toBase64,
   type ToolCallPart,
@@ -37,7 +37,7 @@ import {
   type SpecWords,
   specWords,
 } from "./model-options.ts";
-import { type TurnReader, readMetadata } from "./provider-metadata.ts";
+import { type OwnMessageReader, readMetadata } from "./provider-metadata.ts";
 
 /** Writes images and files in user messages and in tool results. */
 interface FileForms {
@@ -148,7 +148,7 @@ type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly
 const noOptions: ReadonlyMap<string, Json> = new Map();
 
 /** Makes a converter that caches by the identity of the message. */
-function createPromptConverter(reader: TurnReader): PromptConverter {
+function createPromptConverter(reader: OwnMessageReader): PromptConverter {
   const known = new WeakMap<Message, { readonly after: ReadonlyMap<string, Json>; readonly converted: ConvertedMessage }>();
   return (messages, urls) => {
     const prompt: PromptMessage[] = [];
@@ -177,12 +177,12 @@ interface Surroundings {
   readonly index: number;
 }
 
-function convert(message: Message, reader: TurnReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
+function convert(message: Message, reader: OwnMessageReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
   switch (message.role) {
     case "user":
       return { messages: toUserMessages(message, forms, { provider: reader.id, message: index }), callOptions: noOptions };
     case "assistant":
-      return convertTurn(message, reader);
+      return convertAssistantMessage(message, reader);
     case "tool": {
       const content = toResultParts(message, { words: reader.words, forms, callOptions });
       return { messages: [{ role: "tool", content }], callOptions: noOptions };
@@ -206,16 +206,16 @@ function toUserMessages(
   return parts.length === 0 ? [] : [{ role: "user", content: parts }];
 }
 
-function convertTurn(message: AssistantMessage, reader: TurnReader): ConvertedMessage {
+function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageReader): ConvertedMessage {
   const providerMetadata = readMetadata(message, reader);
   if (providerMetadata !== undefined) return providerMetadata;
-  const content = rebuildTurn(message);
+  const content = rebuildMessage(message);
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
 /** Text and calls only. A service rejects reasoning without its signature, and another model cannot use it. */
-function rebuildTurn(turn: AssistantMessage): readonly PromptPart[] {
-  const { text, calls } = readTurn(turn);
+function rebuildMessage(turn: AssistantMessage): readonly PromptPart[] {
+  const { text, calls } = readAssistantMessage(turn);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
 }
 

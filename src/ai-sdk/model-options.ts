@@ -44,7 +44,7 @@ export type PromptMessage =
   | { readonly role: "user" | "assistant" | "tool"; readonly content: readonly PromptPart[] };
 
 /** A recorded part of an assistant message: the fields of a prompt part, with the data of a file as base64 or a URL. */
-export interface TurnPart {
+export interface MessagePart {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }

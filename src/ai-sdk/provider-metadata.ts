@@ -7,12 +7,12 @@ import {
   type Json,
   type MetadataReader,
   readOwnItems,
-  type RecordedTurn,
+  type RecordedMessage,
   saysTheSame,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
 import { isPromptName, toFileSource } from "./turn-parts.ts";
-import type { PromptMessage, PromptPart, SpecWords, TurnPart } from "./model-options.ts";
+import type { PromptMessage, PromptPart, SpecWords, MessagePart } from "./model-options.ts";
 
 /** An answer to a service that asks for permission to run one of its own tools. */
 export interface ApprovalAnswer {
@@ -22,20 +22,20 @@ export interface ApprovalAnswer {
 }
 
 /** The provider metadata of a message. */
-export interface TurnRecord {
-  readonly parts: readonly TurnPart[];
+export interface MessageRecord {
+  readonly parts: readonly MessagePart[];
   /** Sources and citations, which no service needs back. */
   readonly references: readonly Json[];
   readonly answers: readonly ApprovalAnswer[];
 }
 
 /** Makes one part of provider metadata for each item, in the form of `readMetadata`. */
-export function toMetadataItems({ parts, references, answers }: TurnRecord): readonly Json[] {
+export function toMetadataItems({ parts, references, answers }: MessageRecord): readonly Json[] {
   return [...parts.map((part) => ({ part })), ...references, ...answers.map((answer) => ({ approval: { ...answer } }))];
 }
 
 /** The reader of a message. */
-export interface TurnReader extends MetadataReader {
+export interface OwnMessageReader extends MetadataReader {
   readonly words: SpecWords;
 }
 
@@ -51,21 +51,21 @@ interface MetadataContent {
  * with the same text, and the same calls with the same ids. They differ if a call got another id, a continuation was cut off, or
  * the message was edited.
  */
-export function readMetadata(turn: AssistantMessage, reader: TurnReader): MetadataContent | undefined {
+export function readMetadata(turn: AssistantMessage, reader: OwnMessageReader): MetadataContent | undefined {
   const own = readOwnItems(turn.providerMetadata, reader) ?? [];
-  const items = own.flatMap(({ part, approval }): readonly (TurnPart | ApprovalAnswer)[] =>
-    isTurnPart(part) ? [part] : isAnswer(approval) ? [approval] : [],
+  const items = own.flatMap(({ part, approval }): readonly (MessagePart | ApprovalAnswer)[] =>
+    isMessagePart(part) ? [part] : isAnswer(approval) ? [approval] : [],
   );
-  const parts = items.filter((item) => isTurnPart(item));
+  const parts = items.filter((item) => isMessagePart(item));
   if (parts.length === 0 || !saysTheSame(turn, toRecorded(parts))) return undefined;
   return { messages: toMessages(items, reader.words), callOptions: new Map(parts.flatMap(toCallOptions)) };
 }
 
 /** An answer ends the message before it. Later parts of the service belong to another message. */
-function toMessages(items: readonly (TurnPart | ApprovalAnswer)[], words: SpecWords): readonly PromptMessage[] {
+function toMessages(items: readonly (MessagePart | ApprovalAnswer)[], words: SpecWords): readonly PromptMessage[] {
   const messages: { role: "assistant" | "tool"; content: PromptPart[] }[] = [];
   for (const item of items) {
-    const isPart = isTurnPart(item);
+    const isPart = isMessagePart(item);
     const role = isPart ? "assistant" : "tool";
     const said = isPart ? toPromptPart(item, words) : { type: "tool-approval-response", ...item };
     if (said === undefined) continue;
@@ -76,7 +76,7 @@ function toMessages(items: readonly (TurnPart | ApprovalAnswer)[], words: SpecWo
   return messages;
 }
 
-function toPromptPart(part: TurnPart, words: SpecWords): PromptPart | undefined {
+function toPromptPart(part: MessagePart, words: SpecWords): PromptPart | undefined {
   if (words.unknownParts.has(part.type)) return undefined;
   if (part.type !== "file" && part.type !== "reasoning-file") return part;
   const { url, data, ...rest } = part;
@@ -84,22 +84,22 @@ function toPromptPart(part: TurnPart, words: SpecWords): PromptPart | undefined 
   return source === undefined ? undefined : { ...rest, data: words.toFileData(source) };
 }
 
-function toCallOptions({ type, toolCallId, providerOptions }: TurnPart): readonly (readonly [string, Json])[] {
+function toCallOptions({ type, toolCallId, providerOptions }: MessagePart): readonly (readonly [string, Json])[] {
   return type === "tool-call" && typeof toolCallId === "string" && providerOptions !== undefined
     ? [[toolCallId, providerOptions]]
     : [];
 }
 
-function toRecorded(parts: readonly TurnPart[]): RecordedTurn<TurnPart> {
+function toRecorded(parts: readonly MessagePart[]): RecordedMessage<MessagePart> {
   const text = parts.map((part) => (part.type === "text" && typeof part.text === "string" ? part.text : "")).join("");
   return { text, calls: parts.filter(({ type, providerExecuted }) => type === "tool-call" && providerExecuted !== true), isCall };
 }
 
-function isCall({ toolCallId, toolName }: TurnPart, call: ToolCallPart): boolean {
+function isCall({ toolCallId, toolName }: MessagePart, call: ToolCallPart): boolean {
   return toolCallId === call.callId && toolName === call.name && typeof toolName === "string" && isPromptName(toolName);
 }
 
-function isTurnPart(value: unknown): value is TurnPart {
+function isMessagePart(value: unknown): value is MessagePart {
   return isRecord(value) && typeof value.type === "string";
 }
 

@@ -13,7 +13,7 @@ import {
   type ToolDefinition,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
-import { createTurnParts, toFilePart, TurnCalls, type TurnParts } from "./turn-parts.ts";
+import { createMessageParts, toFilePart, MessageCalls, type MessageParts } from "./turn-parts.ts";
 import { toModelError } from "./model-error.ts";
 import { type ModelWords, RawEnding, readFinish, readModelUsage, type SaidFinish, toFinishReason } from "./model-finish.ts";
 import type { ModelSettings } from "./model-options.ts";
@@ -65,8 +65,8 @@ interface ReaderPorts {
 /** The content so far. */
 interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly out: ModelChunk[];
-  readonly parts: TurnParts;
-  readonly calls: TurnCalls;
+  readonly parts: MessageParts;
+  readonly calls: MessageCalls;
   readonly references: Json[];
   readonly answers: ApprovalAnswer[];
   /** The content type of the response, if the package reports it. */
@@ -86,8 +86,8 @@ interface PartsReader extends EventReader {
 
 /** Makes a reader that appends to `out`. Parts of unknown types are ignored. */
 export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): PartsReader {
-  const parts = createTurnParts();
-  const calls = new TurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
+  const parts = createMessageParts();
+  const calls = new MessageCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
   const reading: Reading = {
     out,
     settings,
@@ -198,7 +198,7 @@ function endText({ id, providerMetadata, citations }: UnknownRecord, { parts, re
 }
 
 /** Preliminary results are replaced by the next one. */
-function addServiceResult(part: UnknownRecord, parts: TurnParts): void {
+function addServiceResult(part: UnknownRecord, parts: MessageParts): void {
   if (part.preliminary === true) return;
   const { value = null } = copyFields({ value: part.result });
   const type = part.isError === true ? "error-json" : typeof value === "string" ? "text" : "json";
@@ -206,7 +206,7 @@ function addServiceResult(part: UnknownRecord, parts: TurnParts): void {
   parts.add({ ...said, output: { type, value } }, part.providerMetadata);
 }
 
-function answer(part: UnknownRecord, { approveProviderTool }: ModelSettings, calls: TurnCalls): ApprovalAnswer {
+function answer(part: UnknownRecord, { approveProviderTool }: ModelSettings, calls: MessageCalls): ApprovalAnswer {
   const [approvalId, toolCallId] = [textOf(part.approvalId), textOf(part.toolCallId)];
   const { toolName = "", input = null } = calls.ofService(part.toolCallId) ?? {};
   const approved = attempt(() => approveProviderTool?.({ approvalId, toolCallId, toolName, input })) === true;

@@ -14,10 +14,10 @@ import {
   toJson,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
-import type { FileSource, TurnPart } from "./model-options.ts";
+import type { FileSource, MessagePart } from "./model-options.ts";
 
 /** Returns a file of a stream as a part that can be recorded; undefined if it is empty. In v4 its data has a type. */
-export function toFilePart({ type, mediaType, data }: UnknownRecord): TurnPart | undefined {
+export function toFilePart({ type, mediaType, data }: UnknownRecord): MessagePart | undefined {
   const place = toPlace(
     isRecord(data) && !(data instanceof Uint8Array) && !(data instanceof URL) ? (data.data ?? data.url) : data,
   );
@@ -47,19 +47,19 @@ export function isPromptName(name: string): boolean {
 }
 
 /** The parts of one assistant message, in the order in which they began. */
-export interface TurnParts {
+export interface MessageParts {
   /** Begins a text. A known id that begins again is another text. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
   /** Adds to a text. A text without a beginning gets a part of its own, so that nothing is lost. */
   extend(type: "text" | "reasoning", id: unknown, more: { readonly text: string; readonly metadata: unknown }): void;
   end(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
   /** Adds a part that comes complete. */
-  add(part: TurnPart, metadata: unknown): void;
-  all(): readonly TurnPart[];
+  add(part: MessagePart, metadata: unknown): void;
+  all(): readonly MessagePart[];
 }
 
 interface PartDraft {
-  readonly part: TurnPart;
+  readonly part: MessagePart;
   /** Undefined for parts that come complete. */
   text: string | undefined;
   /** The latest metadata; copied once, at the end. */
@@ -67,7 +67,7 @@ interface PartDraft {
 }
 
 /** Makes an empty message. */
-export function createTurnParts(): TurnParts {
+export function createMessageParts(): MessageParts {
   const drafts: PartDraft[] = [];
   const open = { text: new Map<unknown, PartDraft>(), reasoning: new Map<unknown, PartDraft>() };
 
@@ -96,7 +96,7 @@ export function createTurnParts(): TurnParts {
 }
 
 /** Adds the service's metadata to a part, as options, because the service expects it so. */
-function toPart({ part, text, metadata }: PartDraft): TurnPart {
+function toPart({ part, text, metadata }: PartDraft): MessagePart {
   return {
     ...part,
     ...(text === undefined ? {} : { text }),
@@ -109,7 +109,7 @@ interface CallPorts {
   /** Receives chunks. */
   readonly out: ModelChunk[];
   /** Receives parts. */
-  readonly parts: TurnParts;
+  readonly parts: MessageParts;
   /** Names of the run's own tools. */
   readonly names: ReadonlySet<string>;
 }
@@ -130,7 +130,7 @@ interface OpenCall {
 }
 
 /** The calls of one stream. */
-export class TurnCalls {
+export class MessageCalls {
   readonly #ports: CallPorts;
   readonly #open = new Map<unknown, OpenCall>();
   readonly #ofService = new Map<unknown, ServiceCall>();

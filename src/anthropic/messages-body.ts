@@ -19,7 +19,7 @@ import {
   type ModelSettings,
   type ReadableMedia,
   readText,
-  readTurn,
+  readAssistantMessage,
   toBase64,
   type ToolCallPart,
   type ToolChoice,
@@ -38,7 +38,7 @@ import type {
   WireContainer,
   WireMessage,
 } from "./messages-options.ts";
-import { closeTurn, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
+import { closeMessage, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
  * Returns the blocks of a user's content. Blank texts are omitted, because the service rejects them. Throws a ProviderError
@@ -157,7 +157,7 @@ function convert(message: Message, index: number, reader: MetadataReader): Conve
     case "user":
       return toUserMessage(toUserBlocks(message.content, { provider: reader.id, message: index }));
     case "assistant":
-      return convertTurn(message, reader);
+      return convertAssistantMessage(message, reader);
     case "tool":
       return toUserMessage(convertResults(message));
     default:
@@ -170,10 +170,10 @@ function toUserMessage(content: readonly WireBlock[]): ConvertedMessage {
   return { wire, asLast: wire, isRebuilt: false, container: undefined };
 }
 
-function convertTurn(message: AssistantMessage, reader: MetadataReader): ConvertedMessage {
+function convertAssistantMessage(message: AssistantMessage, reader: MetadataReader): ConvertedMessage {
   const { blocks, container } = readMetadata(message, reader);
-  const asLast: WireMessage = { role: "assistant", content: blocks ?? rebuildTurn(message) };
-  const closed = closeTurn(asLast.content);
+  const asLast: WireMessage = { role: "assistant", content: blocks ?? rebuildMessage(message) };
+  const closed = closeMessage(asLast.content);
   const wire = closed === asLast.content ? asLast : { ...asLast, content: closed };
   return { wire, asLast, isRebuilt: blocks === undefined, container };
 }
@@ -182,8 +182,8 @@ function convertTurn(message: AssistantMessage, reader: MetadataReader): Convert
  * Text and calls only, because the service rejects reasoning without its signature. It also rejects a last assistant message that
  * ends in a space.
  */
-function rebuildTurn(turn: AssistantMessage): readonly WireBlock[] {
-  const { text, calls } = readTurn(turn);
+function rebuildMessage(turn: AssistantMessage): readonly WireBlock[] {
+  const { text, calls } = readAssistantMessage(turn);
   return [...toTextBlocks(text.trimEnd()), ...calls.map(toToolUse)];
 }
 

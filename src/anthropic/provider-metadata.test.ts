@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
 import type { WireBlock } from "./messages-options.ts";
-import { closeTurn, readMetadata, toContainer, toMetadataItems, toWireId } from "./provider-metadata.ts";
+import { closeMessage, readMetadata, toContainer, toMetadataItems, toWireId } from "./provider-metadata.ts";
 
 const reader = { id: "anthropic", model: "m" };
 const thinking = { type: "thinking", thinking: "", signature: "s" };
@@ -25,7 +25,7 @@ const turn = (content: readonly AssistantPart[], blocks: readonly WireBlock[], c
 
 const blocksOf = (message: AssistantMessage): unknown => readMetadata(message, reader).blocks;
 
-describe("readMetadata and closeTurn", () => {
+describe("readMetadata and closeMessage", () => {
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[]]>([
     [
       "a message of text and tool calls",
@@ -93,8 +93,8 @@ describe("readMetadata and closeTurn", () => {
     ["without its result", [text("a"), asked], [text("a")]],
     ["without its result, next to a tool call", [asked, use("t1")], [asked, use("t1")]],
     ["over MCP without its result", [{ ...asked, type: "mcp_tool_use" }], []],
-  ])("closeTurn removes only open server tool calls: one %s", ([, blocks, closed]) => {
-    expect(closeTurn(blocks)).toEqual(closed);
+  ])("closeMessage removes only open server tool calls: one %s", ([, blocks, closed]) => {
+    expect(closeMessage(blocks)).toEqual(closed);
   });
 });
 

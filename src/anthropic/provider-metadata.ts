@@ -8,7 +8,7 @@ import {
   type MetadataReader,
   type ProviderMetadata,
   readOwnItems,
-  type RecordedTurn,
+  type RecordedMessage,
   saysTheSame,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
@@ -94,7 +94,7 @@ function isBlock(value: unknown): value is WireBlock {
   return isRecord(value) && typeof value.type === "string";
 }
 
-function toRecorded(blocks: readonly WireBlock[]): RecordedTurn<WireBlock> {
+function toRecorded(blocks: readonly WireBlock[]): RecordedMessage<WireBlock> {
   const text = blocks.map((block) => (block.type === "text" && typeof block.text === "string" ? block.text : "")).join("");
   return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
@@ -125,7 +125,7 @@ export function toWireId(callId: string): string {
  * paused and never completed. If the message also calls the run's own tools, it is kept, because the service completes it after
  * their results.
  */
-export function closeTurn(blocks: readonly WireBlock[]): readonly WireBlock[] {
+export function closeMessage(blocks: readonly WireBlock[]): readonly WireBlock[] {
   if (blocks.some(({ type }) => type === "tool_use")) return blocks;
   const answered = new Set(blocks.map((block) => block.tool_use_id));
   const closed = blocks.filter(({ type, id }) => !type.endsWith("_tool_use") || answered.has(id));

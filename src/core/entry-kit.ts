@@ -72,7 +72,7 @@ export {
   type Verdict,
 } from "./loop/tool-call/record-verdicts.ts";
 export { describeMisfit } from "./loop/stream/structured-output.ts";
-export { type Answerer, answererOf, AttemptLog, continuesTurn } from "./providers/attempt-reader.ts";
+export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
@@ -158,7 +158,7 @@ export {
   hiddenContent,
   isContent,
   quote,
-  readTurn,
+  readAssistantMessage,
   tokensOfBytes,
 } from "./utils/texts.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";

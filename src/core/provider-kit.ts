@@ -18,7 +18,7 @@ export {
   type MetadataReader,
   pushError,
   readOwnItems,
-  type RecordedTurn,
+  type RecordedMessage,
   saysTheSame,
   type SdkAnswer,
   type TokenCounts,
@@ -58,7 +58,7 @@ export {
 } from "./utils/media-source.ts";
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./utils/plain-error.ts";
 export { memoize } from "./utils/promises.ts";
-export { hasSucceeded, type PlainTurn, readTurn } from "./utils/texts.ts";
+export { hasSucceeded, type PlainMessage, readAssistantMessage } from "./utils/texts.ts";
 export {
   type CallFacts,
   type CallReadyChunk,

@@ -15,7 +15,7 @@ import {
   memoize,
   type Message,
   type ModelRequest,
-  readTurn,
+  readAssistantMessage,
   toArgumentsObject,
   toBase64,
   type ToolCallPart,
@@ -94,7 +94,7 @@ export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generatio
 type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
 /** A converted assistant message, and the ids for the results of its calls. A call without an id gets a result without one. */
-interface ConvertedTurn {
+interface ConvertedAssistant {
   readonly content: WireContent;
   readonly ids: ReadonlyMap<string, string>;
 }
@@ -112,17 +112,17 @@ export function createContentConverter(settings: ContentSettings): ContentConver
     role: "user",
     parts: toContentParts(content, { provider: settings.id, message: index }),
   }));
-  const toTurn = memoize((message: AssistantMessage) => convertTurn(message, settings));
+  const toPlayedMessage = memoize((message: AssistantMessage) => convertAssistantMessage(message, settings));
   return (message, before, index) => {
     switch (message.role) {
       case "user":
         return toUser(message, index);
       case "assistant":
-        return toTurn(message).content;
+        return toPlayedMessage(message).content;
       case "tool": {
         const known = results.get(message);
         if (known !== undefined && known.turn === before) return known.content;
-        const ids = before?.role === "assistant" ? toTurn(before).ids : noIds;
+        const ids = before?.role === "assistant" ? toPlayedMessage(before).ids : noIds;
         const content: WireContent = { role: "user", parts: convertResults(message, ids, settings) };
         results.set(message, { turn: before, content });
         return content;
@@ -135,9 +135,9 @@ export function createContentConverter(settings: ContentSettings): ContentConver
 
 const noIds: ReadonlyMap<string, string> = new Map();
 
-function convertTurn(message: AssistantMessage, settings: ContentSettings): ConvertedTurn {
+function convertAssistantMessage(message: AssistantMessage, settings: ContentSettings): ConvertedAssistant {
   const providerMetadata = readMetadata(message, settings);
-  const written = providerMetadata ?? rebuildTurn(message);
+  const written = providerMetadata ?? rebuildMessage(message);
   // A message with only thoughts is omitted.
   const parts = written.every(({ thought }) => thought === true) ? [] : written;
   const signed = settings.generation === 3 ? signFirstCall(parts) : parts;
@@ -151,7 +151,7 @@ function convertTurn(message: AssistantMessage, settings: ContentSettings): Conv
 function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   const asked = providerMetadata.filter(isCallPart);
-  for (const [position, call] of readTurn(turn).calls.entries()) {
+  for (const [position, call] of readAssistantMessage(turn).calls.entries()) {
     const part = asked[position];
     const id = part === undefined ? undefined : idOfCall(part);
     if (id !== undefined) ids.set(call.callId, id);
@@ -163,8 +163,8 @@ function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]):
  * Text and calls only, because thoughts and ids are of another service. Several calls need no ids, because their results come in
  * the same order.
  */
-function rebuildTurn(turn: AssistantMessage): readonly WirePart[] {
-  const { text, calls } = readTurn(turn);
+function rebuildMessage(turn: AssistantMessage): readonly WirePart[] {
+  const { text, calls } = readAssistantMessage(turn);
   return [...toTextParts(text), ...calls.map(toCallPart)];
 }
 

@@ -9,7 +9,7 @@ import {
   type MetadataReader,
   readOwnItems,
   recordOf,
-  type RecordedTurn,
+  type RecordedMessage,
   saysTheSame,
   textOf,
   type ToolCallPart,
@@ -37,7 +37,7 @@ function isPart(value: unknown): value is WirePart {
   return isRecord(value);
 }
 
-function toRecorded(parts: readonly WirePart[]): RecordedTurn<WirePart> {
+function toRecorded(parts: readonly WirePart[]): RecordedMessage<WirePart> {
   const text = parts.map((part) => (part.thought === true ? "" : textOf(part.text))).join("");
   const calls = parts.filter(isCallPart);
   const isAmbiguous = hasDouble(calls);

@@ -15,7 +15,7 @@ import {
   type ModelSettings,
   type ReadableMedia,
   readText,
-  readTurn,
+  readAssistantMessage,
   toBase64,
   type ToolCallPart,
   type ToolChoice,
@@ -108,7 +108,7 @@ function toChatMessages(message: Message, index: number, settings: MessageSettin
 
 /** Omits a message that would be empty, for example one with only reasoning, because servers reject it. */
 function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
-  const { text, calls: asked } = readTurn(turn);
+  const { text, calls: asked } = readAssistantMessage(turn);
   if (text === "" && asked.length === 0) return [];
   const { reasoningDetails, extras } = readChatMetadata(turn.providerMetadata, settings);
   const calls = asked.map((part, position) => toChatCall(part, extras.get(position), settings));

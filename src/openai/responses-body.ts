@@ -15,7 +15,7 @@ import {
   type Message,
   type ModelRequest,
   type ModelSettings,
-  readTurn,
+  readAssistantMessage,
   textOf,
   type ToolCallPart,
   type ToolChoice,
@@ -150,7 +150,7 @@ function toInputItems(message: Message, { before, index }: Place, settings: Inpu
       return { items: [{ role: "user", content }], calls: noCalls, turn: undefined };
     }
     case "assistant":
-      return toTurnInput(message, settings);
+      return toAssistantInput(message, settings);
     case "tool":
       return { items: toResultInput(message, before?.calls ?? noCalls, settings), calls: noCalls, turn: before };
     default:
@@ -158,16 +158,16 @@ function toInputItems(message: Message, { before, index }: Place, settings: Inpu
   }
 }
 
-function toTurnInput(message: AssistantMessage, settings: InputSettings): ConvertedMessage {
-  const items = readResponsesMetadata(message, settings) ?? rebuildTurn(message, settings);
+function toAssistantInput(message: AssistantMessage, settings: InputSettings): ConvertedMessage {
+  const items = readResponsesMetadata(message, settings) ?? rebuildMessage(message, settings);
   const calls = new Map<string, WireCall>();
   for (const { type, call_id: id, caller } of items) if (isCallType(type)) calls.set(textOf(id), { type, caller });
   return { items, calls, turn: undefined };
 }
 
 /** Text and calls only, because another model's reasoning cannot be read. A message without either is omitted. */
-function rebuildTurn(turn: AssistantMessage, settings: InputSettings): readonly InputItem[] {
-  const { text, calls: asked } = readTurn(turn);
+function rebuildMessage(turn: AssistantMessage, settings: InputSettings): readonly InputItem[] {
+  const { text, calls: asked } = readAssistantMessage(turn);
   const calls = asked.map((call) => rebuildCall(call, settings));
   return text.trim() === "" ? calls : [{ role: "assistant", content: text }, ...calls];
 }

@@ -9,7 +9,7 @@ import {
   type Json,
   type MetadataReader,
   readOwnItems,
-  readTurn,
+  readAssistantMessage,
   textOf,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
@@ -23,7 +23,7 @@ export function toResponsesMetadata(items: readonly Json[], stored: boolean): re
 }
 
 /** The reader of a message. */
-export interface TurnReader extends MetadataReader {
+export interface OwnMessageReader extends MetadataReader {
   readonly store: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface TurnReader extends MetadataReader {
  * same text, and the same calls with the same ids. They differ if a call got another id, or the message was edited. No item may
  * wait for an answer that this adapter does not give.
  */
-export function readResponsesMetadata(turn: AssistantMessage, reader: TurnReader): readonly InputItem[] | undefined {
+export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessageReader): readonly InputItem[] | undefined {
   const parts = readItems(turn, reader);
   if (parts === undefined) return undefined;
   const items = parts.map(({ item }) => item);
@@ -68,7 +68,7 @@ function readItems(turn: AssistantMessage, reader: MetadataReader): readonly Out
 const wireName = /^[\w-]{1,128}$/;
 
 function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): boolean {
-  const { text: said, calls } = readTurn(turn);
+  const { text: said, calls } = readAssistantMessage(turn);
   const names = new Map(calls.map(({ callId, name }) => [callId, name]));
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));

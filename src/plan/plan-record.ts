@@ -11,7 +11,7 @@ import {
   memoize,
   type Message,
   type ModelChunk,
-  readTurn,
+  readAssistantMessage,
   type RequestTranscript,
   textOf,
   type ToolCallPart,
@@ -94,19 +94,19 @@ export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
 }
 
 /** An assistant message with calls. */
-interface CallingTurn {
+interface CallingMessage {
   /** The plan of the calls, if there was one. */
   readonly plan: UnknownRecord | undefined;
   readonly callIds: readonly string[];
   readonly records: readonly PlanRecord[];
 }
 
-function turnsOf(messages: readonly Message[]): readonly CallingTurn[] {
+function turnsOf(messages: readonly Message[]): readonly CallingMessage[] {
   return messages.flatMap((message, at) => {
     if (message.role !== "assistant") return [];
     const records = recordsOf(message, messages[at + 1]);
     if (records.length === 0) return [];
-    return [{ plan: planOf(message), callIds: readTurn(message).calls.map(({ callId }) => callId), records }];
+    return [{ plan: planOf(message), callIds: readAssistantMessage(message).calls.map(({ callId }) => callId), records }];
   });
 }
 
@@ -119,7 +119,7 @@ export function recordsOf(turn: AssistantMessage, answers: Message | undefined):
 const recordsWith = memoize((turn: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(turn, results)));
 
 function toRecords(turn: AssistantMessage, results: readonly ToolResultPart[]): readonly PlanRecord[] {
-  const { calls } = readTurn(turn);
+  const { calls } = readAssistantMessage(turn);
   if (calls.length === 0) return [];
   const byId = new Map<string, ToolResultPart>();
   for (const result of results) if (!byId.has(result.callId)) byId.set(result.callId, result);

@@ -5,7 +5,7 @@ import {
   assertProvider,
   checkFields,
   type Checks,
-  continuesTurn,
+  continuesMessage,
   invalidOption,
   is,
   type ModelChunk,
@@ -45,7 +45,7 @@ async function* streamIteration(
   const transcript = request.transcript ?? { messages: request.messages, given: request.messages.length };
   const conversation = conversationOf(request.messages, transcript);
   const rounds = foldRounds(transcript);
-  const goesOn = continuesTurn(request);
+  const goesOn = continuesMessage(request);
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;

@@ -24,7 +24,7 @@ import {
 } from "./mock-parts.ts";
 import { createMockProvider } from "./mock-provider.ts";
 
-const playTurn = (turn: MockMessage): Promise<ModelChunk[]> => play(createMockProvider([turn], { usage: false }));
+const playMessage = (turn: MockMessage): Promise<ModelChunk[]> => play(createMockProvider([turn], { usage: false }));
 
 const stopped: ModelChunk = { type: "finish", reason: "stop" };
 const called: ModelChunk = { type: "finish", reason: "tool-calls" };
@@ -75,7 +75,7 @@ describe("createMockProvider: parts", () => {
     ["parts after a finish", [finish("stop"), text("late")], [stopped, { type: "text-delta", text: "late" }]],
     ["an empty message as a finish", [], [stopped]],
   ])("plays %s", async ([, turn, chunks]) => {
-    expect(await playTurn(turn)).toEqual(chunks);
+    expect(await playMessage(turn)).toEqual(chunks);
   });
 
   it.for<[what: string, turn: MockMessage, chunks: ModelChunk[]]>([
@@ -109,11 +109,11 @@ describe("createMockProvider: parts", () => {
       [{ type: "call-ready", key: "call-0", id: undefined, name: "f", args: {}, argsText: "" }, called],
     ],
   ])("plays a call %s", async ([, turn, chunks]) => {
-    expect(await playTurn(turn)).toEqual(chunks);
+    expect(await playMessage(turn)).toEqual(chunks);
   });
 
   it("gives calls different keys, even if their ids are equal", async () => {
-    const chunks = await playTurn([toolCall("f", {}, { id: "same" }), text("and"), toolCall("f", {}, { id: "same" })]);
+    const chunks = await playMessage([toolCall("f", {}, { id: "same" }), text("and"), toolCall("f", {}, { id: "same" })]);
     const keys = chunks.flatMap((played) => (played.type === "call-ready" ? [played.key] : []));
     expect(new Set(keys).size).toBe(2);
   });
@@ -127,7 +127,7 @@ describe("createMockProvider: parts", () => {
   });
 
   it("keeps a key named __proto__ as data", async () => {
-    const [ready] = await playTurn(toolCall("f", {}, { rawArgs: '{"__proto__":{"admin":true}}', fragments: 0 }));
+    const [ready] = await playMessage(toolCall("f", {}, { rawArgs: '{"__proto__":{"admin":true}}', fragments: 0 }));
     expect(ready?.type === "call-ready" && Object.keys(Object(ready.args))).toEqual(["__proto__"]);
   });
 
@@ -147,7 +147,7 @@ describe("fail()", () => {
   });
 
   it("throws given facts as an error with these fields", async () => {
-    const error: unknown = await playTurn(fail({ status: 429, message: "Slow down", headers: { "retry-after": "2" } })).catch(
+    const error: unknown = await playMessage(fail({ status: 429, message: "Slow down", headers: { "retry-after": "2" } })).catch(
       (thrown: unknown) => thrown,
     );
     expect(error).toBeInstanceOf(Error);

@@ -149,7 +149,7 @@ export class AttemptReader implements GuardedStream {
     this.#attempt = attempt;
     this.#ports = ports;
     this.iteration = attempt.request.iteration;
-    this.#hasText = continuesTurn(attempt.request);
+    this.#hasText = continuesMessage(attempt.request);
   }
 
   /** True after a failure, which ends the stream. */
@@ -228,7 +228,7 @@ export class AttemptReader implements GuardedStream {
   #forget(error: ProviderError): void {
     this.#ports.log.discard(error);
     this.wasHeard = false;
-    this.#hasText = continuesTurn(this.#attempt.request);
+    this.#hasText = continuesMessage(this.#attempt.request);
     this.#hasCalls = false;
     this.hasFinished = false;
     this.#hasBegun = false;
@@ -267,7 +267,7 @@ export class AttemptReader implements GuardedStream {
 }
 
 /** True if a request continues a message that was partly received. */
-export function continuesTurn({ continuationToken, messages }: ModelRequest): boolean {
+export function continuesMessage({ continuationToken, messages }: ModelRequest): boolean {
   return continuationToken !== undefined || messages.at(-1)?.role === "assistant";
 }
 

@@ -6,7 +6,7 @@ import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../types/pro
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { reconcileUsage } from "../utils/count-usage.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { readTurn } from "../utils/texts.ts";
+import { readAssistantMessage } from "../utils/texts.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 
 /** The SDK stream of one request, and its reader. */
@@ -66,7 +66,7 @@ export function readOwnItems(
 }
 
 /** The content of a message's recorded items. */
-export interface RecordedTurn<Item> {
+export interface RecordedMessage<Item> {
   readonly text: string;
   /** The items that are calls of the run's own tools, in order. */
   readonly calls: readonly Item[];
@@ -79,8 +79,8 @@ export interface RecordedTurn<Item> {
  * order. They differ after the message was edited, after a continuation was cut off, or if a call got another id. The message
  * must then be written from its neutral parts.
  */
-export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedTurn<Item>): boolean {
-  const { text: said, calls } = readTurn(turn);
+export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedMessage<Item>): boolean {
+  const { text: said, calls } = readAssistantMessage(turn);
   if (text !== said || recorded.length !== calls.length) return false;
   return recorded.every((item, position) => {
     const call = calls[position];

@@ -77,14 +77,14 @@ function describeText(text: string): string {
  * The part of a message that any model can read. Reasoning is left out: without its signature a service rejects it, and another
  * model cannot use it.
  */
-export interface PlainTurn {
+export interface PlainMessage {
   /** All of its text, concatenated. */
   readonly text: string;
   readonly calls: readonly ToolCallPart[];
 }
 
 /** Returns the text and the calls of an assistant message. */
-export function readTurn({ content }: Pick<AssistantMessage, "content">): PlainTurn {
+export function readAssistantMessage({ content }: Pick<AssistantMessage, "content">): PlainMessage {
   let text = "";
   const calls: ToolCallPart[] = [];
   for (const part of content) {

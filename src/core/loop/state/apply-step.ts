@@ -5,7 +5,15 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { applyCall, applyNested, applySpending, countError, countIdenticalCalls } from "./apply-call.ts";
-import { earlyOutcomesOf, isNamed, joinMessage, noteBeforeTurn, placeResults, placeTurn, takeTurnBack } from "./transcript.ts";
+import {
+  earlyOutcomesOf,
+  isNamed,
+  joinMessage,
+  noteBeforeMessage,
+  placeResults,
+  placeMessage,
+  takeMessageBack,
+} from "./transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 import {
   emptyMessage,
@@ -79,7 +87,7 @@ function clearIteration(state: LoopState): void {
   state.isCurrentPlaced = false;
   state.lastOutput = undefined;
   state.iterationStart = state.messages.length;
-  noteBeforeTurn(state);
+  noteBeforeMessage(state);
 }
 
 /**
@@ -89,7 +97,7 @@ function clearIteration(state: LoopState): void {
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
     const hasRun = state.current.eagerOutcomes?.some(({ kind }) => wasDispatched(kind)) === true;
-    if (!hasRun) takeTurnBack(state);
+    if (!hasRun) takeMessageBack(state);
     if (state.finalAnswerTo === undefined) state.countedIterations -= 1;
   }
   applyTime(state, { now: answer.now, token: answer.token });
@@ -190,16 +198,16 @@ function countCalls(state: LoopState, { status }: StreamResult): void {
 }
 
 function applySaid(state: LoopState, result: StreamResult): void {
-  applyTurn(state, result);
+  applyMessage(state, result);
   if (state.current.text.trim() !== "") state.finalText = state.current.text;
   if (result.details.trim() !== "") state.detailsText = result.details;
   const resent = isUnfinished(result);
   // A "continue" continuation sends the same request again; a "paused" one appends the message so far.
-  if (!resent || result.finish === "paused") placeTurn(state);
+  if (!resent || result.finish === "paused") placeMessage(state);
   state.continuation = resent ? state.continuation + 1 : state.continuation;
 }
 
-function applyTurn(state: LoopState, result: StreamResult): void {
+function applyMessage(state: LoopState, result: StreamResult): void {
   const providerMetadata = toMetadataParts(result);
   for (const part of providerMetadata) state.modelParts.push(part);
   for (const call of result.calls) state.heldIds.add(call.callId);
@@ -264,7 +272,7 @@ function applyEnding(state: LoopState, ending: Ending): void {
   if (state.phase !== "resume") state.closedAfter = state.phase;
   if (state.phase !== "model") return;
   // Also if an earlier continuation is placed already, because the text of a "continue" continuation is not in it yet.
-  placeTurn(state);
+  placeMessage(state);
   answerOpenCalls(state);
 }
 

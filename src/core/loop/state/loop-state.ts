@@ -240,7 +240,7 @@ export interface LoopState {
   /** The number of messages when this iteration began. */
   iterationStart: number;
   /** The state before this iteration's message was added. */
-  beforeTurn: BeforeMessage;
+  beforeMessage: BeforeMessage;
   /** The last step before the ending. */
   closedAfter: LoopState["phase"];
   /** The ending, once it is decided. */
@@ -329,7 +329,7 @@ export function createLoopState(initial: InitialState): LoopState {
     resumes: 0,
     endChecks: 0,
     iterationStart: 0,
-    beforeTurn: nothingBefore,
+    beforeMessage: nothingBefore,
     closedAfter: "start",
     ending: undefined,
   };

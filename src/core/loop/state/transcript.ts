@@ -10,9 +10,9 @@ import type { Json } from "../../types/json.ts";
 import { renderOutcome } from "../../tools/outcome-texts.ts";
 
 /** Saves the values that the next message will change. */
-export function noteBeforeTurn(state: LoopState): void {
+export function noteBeforeMessage(state: LoopState): void {
   const { modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
-  state.beforeTurn = {
+  state.beforeMessage = {
     modelParts: modelParts.length,
     functionHistory: functionHistory.length,
     finalText,
@@ -22,8 +22,8 @@ export function noteBeforeTurn(state: LoopState): void {
 }
 
 /** Restores the values from before the message. Its cost stays, and so does its stream in `streamResults`. */
-export function takeTurnBack(state: LoopState): void {
-  const { modelParts, functionHistory, ...before } = state.beforeTurn;
+export function takeMessageBack(state: LoopState): void {
+  const { modelParts, functionHistory, ...before } = state.beforeMessage;
   state.messages.length = state.iterationStart;
   state.modelParts.length = modelParts;
   state.functionHistory.length = functionHistory;
@@ -107,7 +107,7 @@ export const restartedResult: Json = { status: "context_restarted" };
 const awaitingResult: Json = { status: "awaiting_approval" };
 
 /** Puts the current message at the end of the transcript, replacing its earlier continuations. */
-export function placeTurn(state: LoopState): void {
+export function placeMessage(state: LoopState): void {
   const message = toAssistantMessage(state.current);
   if (message === undefined) return;
   if (state.isCurrentPlaced) state.messages.pop();
