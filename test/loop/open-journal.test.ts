@@ -21,7 +21,7 @@ interface Faults {
   readonly at?: string;
 }
 
-/** A journal that one run at a time may have, and what was done with it. */
+/** A journal with `open`, and a log of its calls. */
 function openable(faults: Faults = {}): { readonly journal: Journal; readonly log: string[] } {
   const log: string[] = [];
   const inner = memoryJournal();
@@ -46,8 +46,8 @@ function openable(faults: Faults = {}): { readonly journal: Journal; readonly lo
   return { journal, log };
 }
 
-describe("a journal that is opened", () => {
-  it("is opened before the first step and closed behind the last one, before the run is over", async () => {
+describe("journal.open()", () => {
+  it("opens before the first step and closes after the last one, before the run settles", async () => {
     const { journal, log } = openable();
     const { result } = play([text("Done.")], { journal });
     void result.then(() => log.push("over"));
@@ -55,7 +55,7 @@ describe("a journal that is opened", () => {
     expect(log).toEqual(["open", "run", "i0/inbox", "i0/model", "i0/inbox-end", "close", "over"]);
   });
 
-  it("is opened once, whatever runs inside the run", async () => {
+  it("opens the journal once for a run with a nested run", async () => {
     const { journal, log } = openable();
     const child = nesting("agent tool", "child", () => ({ messages: question, provider: createMockProvider([text("c")]) }));
     await play([toolCall("child"), text("Done.")], { journal, tools: [child] }).result;
@@ -66,7 +66,7 @@ describe("a journal that is opened", () => {
   it.for<[what: string, end: (control: LoopControl) => void]>([
     ["stopped", (control) => void control.stop()],
     ["killed", (control) => void control.kill()],
-  ])("is closed where the run is %s", async ([kind, end]) => {
+  ])("closes the journal if the run is %s", async ([kind, end]) => {
     const { journal, log } = openable();
     const playing = play([stall()], { journal });
     await playing.clock.flush();
@@ -75,7 +75,7 @@ describe("a journal that is opened", () => {
     expect([(await playing.result).reason.kind, log.at(-1)]).toEqual([kind, "close"]);
   });
 
-  it("is closed where a reader leaves", async () => {
+  it("closes the journal when the reader leaves the stream", async () => {
     const { journal, log } = openable();
     const stream = streamToolLoop({ provider: createMockProvider([[text("a"), stall()]]), messages: question, journal });
     for await (const { type } of stream) if (type === "text-delta") break;
@@ -84,21 +84,21 @@ describe("a journal that is opened", () => {
   });
 
   it.for<[what: string, faults: Faults, message: string, log: readonly string[]]>([
-    ["that cannot be opened", { open: new Error("locked") }, "locked", ["open"]],
-    ["whose step fails is closed, and", { at: "i0/model" }, "no i0/model", ["open", "run", "i0/inbox", "i0/model", "close"]],
+    ["open fails", { open: new Error("locked") }, "locked", ["open"]],
+    ["a step fails", { at: "i0/model" }, "no i0/model", ["open", "run", "i0/inbox", "i0/model", "close"]],
     [
-      "that cannot be closed",
+      "close fails",
       { close: new Error("stuck") },
       "stuck",
       ["open", "run", "i0/inbox", "i0/model", "i0/inbox-end", "close", "close"],
     ],
     [
-      "whose step fails, and that cannot be closed then,",
+      "a step fails and then close fails",
       { at: "i0/model", close: new Error("stuck") },
       "no i0/model",
       ["open", "run", "i0/inbox", "i0/model", "close"],
     ],
-  ])("%s rejects the run with its error, and nothing is held", async ([, faults, message, expected]) => {
+  ])("rejects with the error and releases the run if %s", async ([, faults, message, expected]) => {
     const { journal, log } = openable(faults);
     const { result, options, control, clock } = play([text("Done.")], { journal, tools: [tool("t", () => 1)] });
     await expect(result).rejects.toThrow(message);
@@ -107,7 +107,7 @@ describe("a journal that is opened", () => {
     expect((await runToolLoop(again)).text).toBe("Done.");
   });
 
-  it("that cannot be closed takes no message while it is closed", async () => {
+  it("control.steer() answers finished while the journal is being closed", async () => {
     const control = createLoopControl();
     const { journal } = openable();
     const answers: string[] = [];

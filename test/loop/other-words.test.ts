@@ -1,4 +1,4 @@
-// Words of other libraries: the error names the option here, and how to write it.
+// Options, fields and parts named as in other libraries: the error names the one to use here.
 
 import { expect, it } from "vitest";
 import { stepCountIs, hasToolCall as aiHasToolCall } from "ai";
@@ -27,13 +27,13 @@ it.for<[bad: object, nearest: string, instead: string | undefined]>([
   [{ temperature: 0 }, "modelSettings.temperature", "modelSettings: { temperature }"],
   [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxOutputTokens", undefined],
   [{ onFinish: () => {} }, "events", 'events: createLoopEvents(), and events.on("run-end", listener)'],
-])("%j is refused with the option that does it", async ([bad, nearest, instead]) => {
+])('options of other libraries: the error for %o suggests "%s"', async ([bad, nearest, instead]) => {
   const { code, details, message } = await refusal(bad);
   expect([code, details]).toMatchObject(["unknown-option", { nearest, instead }]);
   expect(message).toContain(`Did you mean "${nearest}"?${instead === undefined ? "" : ` Write: ${instead}`}`);
 });
 
-it("a word whose option is not known in its place gets no such hint", async () => {
+it("generateWithTools: the error for an unknown option suggests only options that it has", async () => {
   const executor = { definitions: [], execute: () => 1 };
   const ask = async (more: object): Promise<LoopError> => {
     const asked: unknown = await Promise.resolve()
@@ -60,46 +60,46 @@ it.for<[fields: object, problem: string]>([
     { inputSchema: z.object({}), parameters: z.object({}) },
     'has an unknown field "parameters" (write: inputSchema: z.object({ ... }))',
   ],
-])("a tool with %j names the field", ([fields, problem]) => {
+])("defineTool: the error for misnamed fields names the right one (case %#)", ([fields, problem]) => {
   const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
   expect(make).toThrow(problem);
 });
 
-it("tools as an object by name are refused with the function that takes them", async () => {
+it("options of other libraries: tools given as an object by name point to importTools", async () => {
   const { message } = await refusal({ tools: { t: tool("t", () => 1) } });
   expect(message).toContain('of an object of tools by name: importTools(tools) of "turnwright/interop"');
 });
 
 const bytes = new Uint8Array([1, 2, 3]);
 it.for<[what: string, messages: readonly object[], advice: string]>([
-  ["an image of bytes", [{ role: "user", content: [{ type: "image", image: bytes }] }], "Bytes go as base64 text"],
+  ["an image as bytes", [{ role: "user", content: [{ type: "image", image: bytes }] }], "Bytes go as base64 text"],
   [
-    "a file of bytes",
+    "a file as bytes",
     [{ role: "user", content: [{ type: "file", mediaType: "a/b", data: bytes.buffer }] }],
     "Bytes go as base64 text",
   ],
   [
-    "an image of another form",
+    "an image_url part",
     [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://a.b" } }] }],
     'Write: { type: "image", mediaType: "image/png", data }',
   ],
   ["a system message", [{ role: "system", content: "Be brief." }], 'system text goes into the option "system"'],
   [
-    "an open call",
+    "a call without a result",
     [{ role: "assistant", content: [{ type: "tool-call", callId: "a", name: "t", args: {} }] }],
     'set the option "repair" to true: then open calls are answered as not run',
   ],
   [
-    "an orphan result",
+    "a result without a call",
     [{ role: "tool", results: [{ callId: "a", name: "t", result: 1 }] }],
     'set the option "repair" to true, which does so',
   ],
-])("messages with %s are refused with what to do", async ([, messages, advice]) => {
+])("messages: the error for %s says what to write", async ([, messages, advice]) => {
   const { code, message } = await refusal({ messages });
   expect([code, message]).toEqual(["invalid-messages", expect.stringContaining(advice)]);
 });
 
-it("a result with bytes is a failed call that says what to write", async () => {
+it("toolResult: a call that returns bytes fails and asks for base64 text", async () => {
   const give = (): unknown =>
     Reflect.apply(toolResult, undefined, [{ content: [{ type: "image", mediaType: "image/png", data: bytes }] }]);
   const playing = play([toolCall("t"), text("Done.")], { tools: [tool("t", give)] });
@@ -107,7 +107,7 @@ it("a result with bytes is a failed call that says what to write", async () => {
 });
 
 it.for([stepCountIs(5), aiHasToolCall("t")])(
-  "a stop condition of the AI SDK ends the run with what to use",
+  "stopWhen: AI SDK stop condition %# ends the run with hook-failed and names iterationCountIs",
   async (condition) => {
     const { result } = play([text("Hi.")], { policies: { stopWhen: condition as unknown as StopCondition } });
     const error = { message: expect.stringContaining("Use iterationCountIs") };

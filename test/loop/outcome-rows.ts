@@ -1,4 +1,4 @@
-// Every kind of outcome that a call can have, the way to it, and what the model reads of it.
+// Every kind of outcome of a call, the options that lead to it, and the result that the model reads.
 
 import { expect } from "vitest";
 import { z } from "zod";
@@ -15,7 +15,7 @@ import {
 import { finish, type MockPart, toolCall } from "turnwright/testing";
 import { never, tool } from "./play.ts";
 
-/** One kind of outcome, and the way to it. */
+/** One kind of outcome, and the options that lead to it. */
 export interface OutcomeRow {
   readonly kind: ToolOutcome["kind"] | "restarted";
   /** The result that the model reads. */
@@ -41,7 +41,7 @@ const gate = (...allowedNames: readonly string[]): Partial<LoopOptions> => ({
 const failed = (reason: string): Json => ({ status: "tool_execution_failed", reason, tool_name: "work" });
 const notRun: Json = { status: "not_run", reason: "the run ended before it was this call's turn", tool_name: "work" };
 
-/** Each kind of outcome, and what the model reads of it. */
+/** The rows by title. */
 export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
   "a value": { kind: "completed", tool: tool("work", () => ({ celsius: 7 })), reads: { celsius: 7 } },
   "a result with content": {
@@ -50,19 +50,19 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
     reads: "seen",
   },
   "a message in place of data": { kind: "completed", tool: tool("work", () => toolResult({ message: "Sent." })), reads: "Sent." },
-  "a restart": {
+  "a context restart": {
     kind: "restarted",
     tool: tool("work", () => contextRestart({ type: "context_restart_x" })),
     reads: { status: "context_restarted" },
     history: false,
   },
-  "a throw": {
+  "a thrown error": {
     kind: "failed",
     tool: tool("work", () => Promise.reject(new Error("out of order"))),
     reads: failed("out of order"),
   },
-  "a throw of a text": { kind: "failed", tool: tool("work", () => Promise.reject("no more")), reads: failed("no more") },
-  "an error without words": {
+  "a thrown string": { kind: "failed", tool: tool("work", () => Promise.reject("no more")), reads: failed("no more") },
+  "an error without a message": {
     kind: "failed",
     tool: tool("work", () => Promise.reject(new TypeError())),
     reads: failed("TypeError"),
@@ -77,12 +77,12 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
     tool: tool("work", () => toolResult({ success: false, error: "E7", message: "The inbox is full." })),
     reads: failed("The inbox is full."),
   },
-  "a fatal failure": {
+  "a FatalToolError": {
     kind: "failed",
     tool: tool("work", () => Promise.reject(new FatalToolError("gone"))),
     reads: failed("gone"),
   },
-  "no JSON": {
+  "a result that is not JSON": {
     kind: "failed",
     tool: tool("work", () => 7n),
     reads: failed("The tool's result cannot be written as JSON: a BigInt."),
@@ -125,7 +125,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
     options: { policies: { approve: () => ({ kind: "deny" }) } },
     reads: { status: "denied", tool_name: "work" },
   },
-  "a mistyped name": {
+  "a mistyped tool name": {
     kind: "unknown-tool",
     part: toolCall("wrok"),
     reads: {
@@ -135,7 +135,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
       available_tools: ["work", "later"],
     },
   },
-  "a name of nothing": {
+  "an unknown tool name": {
     kind: "unknown-tool",
     part: toolCall("buy_a_ship"),
     reads: {
@@ -145,7 +145,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
       available_tools: ["work", "later"],
     },
   },
-  "a name of every object": {
+  "the tool name __proto__": {
     kind: "unknown-tool",
     part: toolCall("__proto__"),
     reads: {
@@ -165,24 +165,24 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
       tool_name: "work",
     },
   },
-  "arguments that are a list": {
+  "arguments that are an array": {
     kind: "invalid-input",
     tool: city,
     part: toolCall("work", ["Oslo"]),
     reads: { status: "invalid_input", reason: "Invalid input: expected object, received array", tool_name: "work" },
   },
-  "no arguments at all": {
+  "an empty argument text": {
     kind: "invalid-input",
     tool: city,
     part: toolCall("work", {}, { rawArgs: "" }),
     reads: { status: "invalid_input", reason: "city: Invalid input: expected string, received undefined", tool_name: "work" },
   },
-  "arguments that are no JSON": {
+  "arguments that are not JSON": {
     kind: "malformed",
     part: toolCall("work", {}, { rawArgs: '{"a": tru}' }),
     reads: expect.objectContaining({ status: "malformed_arguments", reason: expect.stringMatching(/JSON/), tool_name: "work" }),
   },
-  "a turn that was too long": {
+  "a call in a truncated message": {
     kind: "truncated",
     end: finish("length"),
     reads: {
@@ -191,7 +191,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
       tool_name: "work",
     },
   },
-  "a call past the limit": {
+  "a call beyond maxToolCalls": {
     kind: "limit",
     part: toolCall("work"),
     options: { limits: { maxToolCalls: 1 } },
@@ -201,13 +201,13 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
       tool_name: "work",
     },
   },
-  "a call that was running when the run was stopped": {
+  "a call that is running when the run is stopped": {
     kind: "interrupted",
     tool: tool("work", () => never),
     stopAfterMs: 10,
     reads: { status: "interrupted", reason: "it was cut off before it ended, so it may have run", tool_name: "work" },
     history: false,
   },
-  "a call of a turn that was refused": { kind: "not-run", end: finish("refusal"), reads: notRun, history: false },
-  "a call of a turn that broke off": { kind: "not-run", end: finish("error"), reads: notRun, history: false },
+  "a call in a refused message": { kind: "not-run", end: finish("refusal"), reads: notRun, history: false },
+  "a call in a message that ends with an error": { kind: "not-run", end: finish("error"), reads: notRun, history: false },
 };

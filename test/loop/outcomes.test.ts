@@ -18,8 +18,8 @@ async function answerTo(row: OutcomeRow): Promise<readonly [ToolResultPart | und
   return [answersOf(await playing.result).at(-1), playing];
 }
 
-describe("what the model reads", () => {
-  it.for(Object.entries(outcomeRows))("of %s", async ([, row]) => {
+describe("tool outcomes", () => {
+  it.for(Object.entries(outcomeRows))("%s: answer, history and tool-end event have the expected outcome", async ([, row]) => {
     const [answer, playing] = await answerTo(row);
     expect(answer).toMatchObject({ outcome: row.kind });
     expect(answer?.result).toEqual(row.reads);
@@ -30,13 +30,13 @@ describe("what the model reads", () => {
         .slice(row.kind === "limit" ? 1 : 0),
     ).toEqual(row.history === false ? [] : [[row.kind, row.reads]]);
     const told = playing.recording.of("tool-end").find(({ callId }) => callId === answer?.callId);
-    // A turn that ends the run dispatches nothing, so that no call of it is told.
+    // A message that ends the run starts none of its calls, so they have no tool-end event.
     if (row.end === undefined || row.kind === "truncated")
       expect(told?.outcome).toBe(row.kind === "restarted" ? "completed" : row.kind);
     else expect(told).toBeUndefined();
   });
 
-  it("of every kind of outcome is said here", () => {
+  it("the table has a row for every kind of outcome", () => {
     const kinds = Object.values(outcomeRows).map(({ kind }) => kind);
     expect([...new Set(kinds)].sort()).toEqual([
       ...["blocked", "completed", "denied", "failed", "interrupted", "invalid-input", "limit", "malformed"],
@@ -44,7 +44,7 @@ describe("what the model reads", () => {
     ]);
   });
 
-  it("of a call that was cut in the middle is nothing that could run", async () => {
+  it("does not run a call if the run is stopped while its message streams", async () => {
     let ran = 0;
     const playing = play([[toolCall("work"), stall()]], { tools: [tool("work", () => (ran += 1))] });
     await playing.clock.flush();
@@ -54,8 +54,8 @@ describe("what the model reads", () => {
   });
 });
 
-describe("a tool that comes and goes", () => {
-  it("is not available once it was taken out, and is once it is there", async () => {
+describe("createToolRegistry", () => {
+  it("a tool is unavailable after unregister() and available again after register()", async () => {
     const registry = createToolRegistry();
     const work = tool("work", () => "done");
     registry.register(tool("remove", () => registry.unregister("work")));
@@ -74,7 +74,7 @@ describe("a tool that comes and goes", () => {
     expect(answersOf(result).map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       "work completed",
       "remove completed",
-      // Shown to the model, and gone when its turn came.
+      // Visible to the model, but unregistered before the call ran.
       "work failed",
       "work unknown-tool",
       "add completed",

@@ -30,7 +30,7 @@ const bounds: Bounds = {
 const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: 1_000, settleMs: 100, approvalMs: none, hookMs: 1_000 };
 const messages = [{ role: "user" as const, content: "Go." }];
 
-/** A loop of somebody's own, made of the parts that are exported: one call after the other, without journal, control or events. */
+/** A hand-written loop over the exported parts. Runs calls one after the other, without a journal, control or events. */
 async function runOwnLoop(script: MockScript, tools: readonly Tool[]): Promise<LoopResult> {
   const clock = createTestClock();
   const scope = new CancelScope();
@@ -66,7 +66,7 @@ async function runOwnLoop(script: MockScript, tools: readonly Tool[]): Promise<L
   }
 }
 
-it("the exported parts make a loop that ends as the real one does", async () => {
+it("turnwright/parts: a hand-written loop returns the same result as runToolLoop", async () => {
   const script: MockScript = [
     [text("Working. "), toolCall("echo", { n: 1 }), toolCall("broken"), toolCall("nope")],
     toolCall("echo", { n: 2 }),
@@ -81,7 +81,7 @@ it("the exported parts make a loop that ends as the real one does", async () => 
     clock: createTestClock(),
     runId: "own",
   });
-  // Refused calls are noted with their stream for the journal, which this loop has none of.
+  // Stream results list refusals for the journal, and this loop has no journal.
   const plain = ({ journal: _, streamResults, ...rest }: LoopResult): unknown =>
     JSON.parse(JSON.stringify({ ...rest, streamResults: streamResults.map(({ refusals: __, ...result }) => result) }));
   expect(plain(own)).toEqual(plain(real));

@@ -1,4 +1,4 @@
-// Every verb of everything that a run is handed, at fault in every way: the run ends as it should, keeps what it has, and holds nothing.
+// Every function that a run is given fails in every way: the run ends as expected, keeps its text and usage, and releases everything.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isLoopError, type LoopResult, type PartialResult } from "turnwright";
@@ -19,13 +19,13 @@ const note = (error: unknown): void => void unhandled.push(error);
 beforeAll(() => void process.on("unhandledRejection", note));
 afterAll(() => void process.off("unhandledRejection", note));
 
-/** So long that nothing but what ends the run from outside ends it in time. */
+/** Long enough that a run ended from outside ends before any timeout. */
 const limit = 10_000;
 const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
-/** A journal has half a second after the end, and tools have `settleMs`. */
+/** After the end, the journal has half a second, and tools have `settleMs`. */
 const graceMs = 600;
 
-/** How a run that hangs can be ended, and how it ends then. A stop can come too late. */
+/** Ways to end a hanging run from outside, and the reason of each. A stop can come too late. */
 const endings = {
   kill: { end: ({ control }: Playing) => void control.kill(), kind: "killed" },
   abort: { end: ({ abort }: Playing) => abort.abort(), kind: "aborted" },
@@ -53,7 +53,7 @@ function describeEnd(end: End): string {
   if ("status" in end) return end.reason.kind;
   if (!isLoopError(end.error)) return "thrown";
   const { code } = end.error;
-  // A journal that was left says who had it left.
+  // The details of journal-unresponsive say what ended the run.
   return isLoopError(end.error, "journal-unresponsive") ? [code, end.error.details.ended ?? "in time"].join(" ") : code;
 }
 
@@ -71,7 +71,7 @@ function canBeWritten(end: End): boolean {
   }
 }
 
-/** How the run ended, and all that is wrong with that: it is over, has kept what was said and spent, and holds nothing. */
+/** Describes how the run ended, and everything wrong with that: it must have ended, kept its text and usage, and released everything. */
 async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   const { clock, provider, recording } = playing;
   if (playing.endedAt() === undefined) return "still running";
@@ -88,7 +88,7 @@ async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
     "it cannot be written": "status" in end && !canBeWritten(end),
     "a timer is left": clock.pending > 0,
     "a stream is left": provider.active > 0,
-    "something is told after the end": recording.events.length > told,
+    "an event is emitted after the end": recording.events.length > told,
     "the control is held":
       "status" in end && playing.options.control === playing.control && playing.control.stop() !== "finished",
     [`unhandled: ${unhandled.length}`]: unhandled.splice(0).length > 0,
@@ -100,7 +100,7 @@ async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
 /** One run, how it ended, and how it may end. */
 type Row = () => Promise<readonly [what: string, end: string, expected: readonly string[]]>;
 
-/** Makes runs over a port, one after the other. Gives what does not end as it should. */
+/** Makes the runs of a port, one after the other. Returns those that end in an unexpected way. */
 async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
   const listeners = countListeners();
   const wrong: string[] = [];
@@ -115,7 +115,7 @@ async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
   return wrong.join("\n");
 }
 
-/** A verb that fails, or gives nonsense. */
+/** Runs in which the port throws or returns an invalid value. */
 function failing(port: Port, runId: string): readonly Row[] {
   const made = Object.entries(faults).filter(([what]) => port.isField === undefined || what.startsWith("throws"));
   return made.map(([what, fault]) => async () => {
@@ -125,7 +125,7 @@ function failing(port: Port, runId: string): readonly Row[] {
   });
 }
 
-/** Runs for a verb that does not answer and that the run does not wait for. */
+/** Runs in which the port does not answer, and the run does not wait for it. */
 function ignored(port: Port, runId: string): readonly Row[] {
   return Object.entries(hangs).map(([what, hang]) => async () => {
     const { fault, settle } = hang();
@@ -135,7 +135,7 @@ function ignored(port: Port, runId: string): readonly Row[] {
   });
 }
 
-/** A verb that does not answer, in a run that waits for it until it has waited long enough, or is ended from outside. */
+/** Runs in which the port does not answer, and the run waits until a timeout or an end from outside. */
 function hanging({ hung, ...port }: Port & { hung: string }, runId: string): readonly Row[] {
   const isJournal = hung === "journal-unresponsive";
   const hows = [...(hung === "never" ? [] : [undefined]), ...(Object.keys(endings) as How[])];
@@ -155,7 +155,7 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
   );
 }
 
-/** Ends a run from outside, and says how it should end then; undefined if that comes too late. */
+/** Ends a run from outside. Returns the expected reason, or undefined if the end comes too late. */
 function endIn(playing: Playing, how: How, { atWallClock }: Port): string | undefined {
   const { end, kind } = endings[how];
   if (end(playing) === "finished") return undefined;
@@ -164,13 +164,16 @@ function endIn(playing: Playing, how: How, { atWallClock }: Port): string | unde
 
 const all = Object.entries(ports);
 
-it.each(all)("%s fails, or gives nonsense", async (runId, port) => {
+it.each(all)("port faults: the run ends as expected if %s throws or returns nonsense", async (runId, port) => {
   expect(await findWrong(runId, failing(port, runId))).toBe("");
 });
 
-// A field answers at once, or throws.
-it.each(all.filter(([, { isField }]) => isField === undefined))("%s does not answer", async (runId, port) => {
-  const { hangs: hung } = port;
-  const rows = hung === undefined ? ignored(port, runId) : hanging({ ...port, hung }, runId);
-  expect(await findWrong(runId, rows)).toBe("");
-});
+// A field cannot answer late.
+it.each(all.filter(([, { isField }]) => isField === undefined))(
+  "port faults: the run ends as expected if %s never answers or answers late",
+  async (runId, port) => {
+    const { hangs: hung } = port;
+    const rows = hung === undefined ? ignored(port, runId) : hanging({ ...port, hung }, runId);
+    expect(await findWrong(runId, rows)).toBe("");
+  },
+);

@@ -12,34 +12,34 @@ const said = (...parts: readonly unknown[]): readonly MockPart[] => parts.map((p
 const iterable = (next: () => unknown): unknown => ({ [Symbol.asyncIterator]: () => ({ next }) });
 const overloaded = { name: "E", message: "busy", code: "overloaded", retryable: true } as const;
 
-describe("a provider that misbehaves", () => {
+describe("provider faults", () => {
   it.for<[how: string, stream: (call: ModelCall) => unknown]>([
     [
-      "throws before it streams",
+      "throws from stream()",
       () => {
         throw new Error("no");
       },
     ],
-    ["answers nothing", () => undefined],
-    ["answers a promise", async () => []],
-    ["answers a list", () => [1]],
-    ["has an iterator that is none", () => ({ [Symbol.asyncIterator]: () => undefined })],
+    ["returns undefined from stream()", () => undefined],
+    ["returns a promise from stream()", async () => []],
+    ["returns an array from stream()", () => [1]],
+    ["returns undefined for its iterator", () => ({ [Symbol.asyncIterator]: () => undefined })],
     [
-      "throws from next",
+      "throws from next()",
       () =>
         iterable(() => {
           throw new Error("no");
         }),
     ],
-    ["rejects from next", () => iterable(() => Promise.reject(new Error("no")))],
-    ["answers null from next", () => iterable(() => null)],
-    ["streams nothing that is a chunk", () => iterable(() => ({ done: false, value: 7 }))],
-    ["streams a chunk of no known type", () => iterable(() => ({ done: false, value: { type: "weird" } }))],
-    ["ends at once", () => iterable(() => ({ done: true }))],
-    ["answers undefined from next", () => iterable(() => undefined)],
-    ["throws no error", () => iterable(() => Promise.reject(undefined))],
+    ["rejects from next()", () => iterable(() => Promise.reject(new Error("no")))],
+    ["returns null from next()", () => iterable(() => null)],
+    ["streams a number", () => iterable(() => ({ done: false, value: 7 }))],
+    ["streams a chunk of an unknown type", () => iterable(() => ({ done: false, value: { type: "weird" } }))],
+    ["ends without a chunk", () => iterable(() => ({ done: true }))],
+    ["returns undefined from next()", () => iterable(() => undefined)],
+    ["rejects with undefined", () => iterable(() => Promise.reject(undefined))],
     [
-      "cannot be left either",
+      "rejects from next() and throws from return()",
       () => ({
         [Symbol.asyncIterator]: () => ({
           next: () => Promise.reject(new Error("no")),
@@ -50,7 +50,7 @@ describe("a provider that misbehaves", () => {
       }),
     ],
     [
-      "is left badly",
+      "rejects from next() and return()",
       () => ({
         [Symbol.asyncIterator]: () => ({
           next: () => Promise.reject(new Error("no")),
@@ -58,7 +58,7 @@ describe("a provider that misbehaves", () => {
         }),
       }),
     ],
-  ])("is an ending, not a rejection: it %s", async ([, stream]) => {
+  ])("ends the run with provider-error if the provider %s", async ([, stream]) => {
     const playing = play([], { provider: of(stream) });
     const result = await playing.result;
     expect([result.status, result.reason.kind, result.error?.name]).toEqual(["error", "provider-error", "ProviderError"]);
@@ -67,11 +67,11 @@ describe("a provider that misbehaves", () => {
 
   it.for<[what: string, parts: readonly MockPart[], code: string]>([
     ["throws after text", [text("Half"), fail({ status: 429 })], "rate-limit"],
-    ["says in its stream that it failed", [text("Half"), failInBand(overloaded)], "overloaded"],
-    ["says that it failed, and then that it is done", [text("Half"), failInBand(overloaded), finish("stop")], "overloaded"],
-    ["finishes for a reason of its own", [text("Half"), finish("end_turn" as "stop")], "finish-unknown"],
-    ["finishes for the reason of every object", [text("Half"), finish("constructor" as "stop")], "finish-unknown"],
-  ])("keeps what was said where it %s", async ([, parts, code]) => {
+    ["reports an error in its stream", [text("Half"), failInBand(overloaded)], "overloaded"],
+    ["reports an error in its stream and then finishes", [text("Half"), failInBand(overloaded), finish("stop")], "overloaded"],
+    ["finishes with an unknown reason", [text("Half"), finish("end_turn" as "stop")], "finish-unknown"],
+    ["finishes with the reason constructor", [text("Half"), finish("constructor" as "stop")], "finish-unknown"],
+  ])("keeps the streamed text if the provider %s", async ([, parts, code]) => {
     const playing = play([[...parts.slice(0, 1), toolCall("t"), ...parts.slice(1)]], { tools: [tool("t", () => 1)] });
     const result = await playing.result;
     expect(result).toMatchObject({ status: "error", text: "Half", reason: { kind: "provider-error", error: { code } } });
@@ -80,10 +80,10 @@ describe("a provider that misbehaves", () => {
 
   it.for<[what: string, call: object]>([
     ["no name", { type: "call-ready", key: "k", args: {} }],
-    ["a name that is no text", { type: "call-ready", key: "k", name: 7, args: {} }],
+    ["a number as its name", { type: "call-ready", key: "k", name: 7, args: {} }],
     ["an empty name", { type: "call-ready", key: "k", name: "", args: {} }],
     ["a blank name", { type: "call-ready", key: "k", name: " \n", args: {} }],
-  ])("that calls %s ends the run before any call runs, and leaves the call out", async ([, call]) => {
+  ])("ends the run before any call runs if a call has %s", async ([, call]) => {
     let ran = 0;
     const playing = play([[text("Hm."), toolCall("t"), ...said(call)]], { tools: [tool("t", () => (ran += 1))] });
     const result = await playing.result;
@@ -93,22 +93,22 @@ describe("a provider that misbehaves", () => {
 
   it.for<[what: string, args: unknown]>([
     [
-      "a cycle",
+      "cyclic",
       (() => {
         const list: unknown[] = [];
         return (list.push(list), list);
       })(),
     ],
-    ["a BigInt", { n: 7n }],
-    ["nothing", undefined],
-  ])("whose arguments hold %s made a malformed call", async ([, args]) => {
+    ["an object with a BigInt", { n: 7n }],
+    ["undefined", undefined],
+  ])("gives a call the outcome malformed if its arguments are %s", async ([, args]) => {
     const playing = play([[...said({ type: "call-ready", key: "k", name: "t", args }), finish("tool-calls")], text("Done.")], {
       tools: [tool("t", () => 1)],
     });
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: malformed"]);
   });
 
-  it("calls twice with one key: once is enough", async () => {
+  it("runs only the first of two calls with the same key", async () => {
     const ready = { type: "call-ready", key: "k", name: "t", args: { n: 1 } };
     const playing = play([[...said(ready, { ...ready, args: { n: 2 } }), finish("tool-calls")], text("Done.")], {
       tools: [tool("t", (args) => args)],
@@ -116,7 +116,7 @@ describe("a provider that misbehaves", () => {
     expect(answersOf(await playing.result).map((part) => part.result)).toEqual([{ n: 1 }]);
   });
 
-  it("may take its heartbeat and its signal out of the call", async () => {
+  it("lets the provider destructure heartbeat and signal from the call", async () => {
     const provider = of(async function* ({ heartbeat, signal }): AsyncIterable<ModelChunk> {
       heartbeat();
       yield { type: "text-delta", text: String(signal.aborted) };
@@ -126,7 +126,7 @@ describe("a provider that misbehaves", () => {
   });
 });
 
-describe("a provider that takes back an attempt", () => {
+describe("attempt-discarded before a second attempt", () => {
   const script = [
     [
       ...said({ type: "attempt-start", attempt: 1, provider: "first", model: "m1" }),
@@ -140,7 +140,7 @@ describe("a provider that takes back an attempt", () => {
     text("Done."),
   ];
 
-  it("has said only what stays, has asked only for what stays, and has spent both", async () => {
+  it("keeps only the text and calls of the second attempt, and counts the usage of both", async () => {
     const ran: unknown[] = [];
     const playing = play(script, {
       tools: [tool("t", (args) => ran.push(args))],
@@ -166,8 +166,8 @@ describe("a provider that takes back an attempt", () => {
   });
 });
 
-describe("an attempt that was taken back", () => {
-  it("is told without what its error carries", async () => {
+describe("attempt-discarded", () => {
+  it("the event redacts secrets in the error", async () => {
     const secret = "sk-ant-abc12345678";
     const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });
     const [discarded] = said({ type: "attempt-discarded", attempt: 1, error: thrown });
@@ -181,7 +181,7 @@ describe("an attempt that was taken back", () => {
   it.for<[how: string, end: MockPart]>([
     ["a finish", finish("refusal")],
     ["a pause", finish("continue", { token: "t" })],
-  ])("has not ended the turn, also where it ended with %s", async ([, end]) => {
+  ])("the run uses the next attempt even if the discarded one ended with %s", async ([, end]) => {
     const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
     const playing = play([[text("Wrong"), end, discarded, text("Right."), finish("stop")]]);
     expect(await playing.result).toMatchObject({
@@ -191,7 +191,7 @@ describe("an attempt that was taken back", () => {
     });
   });
 
-  it("leaves a turn that goes no further without an end", async () => {
+  it("the run ends with stream-ended-early if no attempt follows", async () => {
     const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
     const playing = play([[text("Wrong"), finish("stop"), discarded]]);
     expect(await playing.result).toMatchObject({
@@ -201,7 +201,7 @@ describe("an attempt that was taken back", () => {
   });
 });
 
-describe("what a run has spent", () => {
+describe("result.usage and result.costUSD", () => {
   const tokens = (
     inputTokens: number,
     outputTokens: number,
@@ -211,7 +211,7 @@ describe("what a run has spent", () => {
     totalTokens: inputTokens + outputTokens,
   });
 
-  it("is the last snapshot of an iteration, or the sum of its deltas, over all iterations", async () => {
+  it("usage adds up the last snapshot or the deltas of each iteration", async () => {
     const snapshots = [text("So. "), toolCall("t"), usage(tokens(10, 1)), usage({ ...tokens(10, 5), cachedInputTokens: 4 })];
     const deltas = [text("Done."), usage(tokens(7, 0), "delta"), usage({ ...tokens(0, 3), reasoningTokens: 2 }, "delta")];
     const result = await play([snapshots, deltas], { tools: [tool("t", () => 1)] }).result;
@@ -236,7 +236,7 @@ describe("what a run has spent", () => {
     return [result.costUSD, result.streamResults.map((iteration) => iteration.costUSD), troubles];
   };
 
-  it("costs what the price list says, and nothing is known where it does not say", async () => {
+  it("costUSD sums the prices of iterations, and is undefined if pricing fails for one", async () => {
     expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
     expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
     expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);
@@ -249,7 +249,7 @@ describe("what a run has spent", () => {
     expect(await costOf(broken)).toEqual([undefined, [undefined, undefined], ["pricing: no list", "pricing: no list"]]);
   });
 
-  it("is not known where the provider does not say", async () => {
+  it("costUSD is undefined if the provider reports no usage", async () => {
     const provider = of(async function* (): AsyncIterable<ModelChunk> {
       yield { type: "text-delta", text: "Hi" };
       yield { type: "finish", reason: "stop" };

@@ -1,4 +1,4 @@
-// The ids of questions: a decision about one question about a call is never taken for another one.
+// Ids of pending calls: a decision about one question never answers a later question about the same call.
 
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineAgentTool, type LoopOptions, type NestedLoopOptions, type Tool } from "turnwright";
@@ -25,8 +25,8 @@ function setUp(): Stage {
   return { ran, start };
 }
 
-describe("a decision", () => {
-  it("about a tool that has changed never answers the question about the new one, however often it is given", async () => {
+describe("options.decisions", () => {
+  it("a decision about the old tool never answers the question about the changed tool", async () => {
     const { ran, start } = setUp();
     const again = (decisions: LoopOptions["decisions"], description = "Pays the bank"): Playing => start(description, decisions);
     await start("Pays").result;
@@ -43,14 +43,14 @@ describe("a decision", () => {
     const all = { call_i0_0: approved, "call_i0_0#2": approved, "call_i0_0#3": approved };
     expect((await again(all, third).result).text).toBe("Done.");
     expect(ran).toEqual(["Pays the bank twice"]);
-    // The call is settled. The decisions that were passed over may be given once more, and no others.
+    // The call is settled. Its earlier decisions may be given once more, but no others.
     expect((await again(all, third).result).text).toBe("Done.");
     const late = again({ call_i0_0: { kind: "deny" } }, third);
     await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_0" } });
     expect(ran.length).toBe(1);
   });
 
-  it("of a call inside an agent names its question too", async () => {
+  it("a repeated question in a nested run has a numbered id too", async () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("agent", {}) : text("Done.")));
     const inner = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Paid.")));
     const ran: string[] = [];
@@ -73,7 +73,7 @@ describe("a decision", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it("is not taken for the question about a tool that changed after the decision, before its call ran", async () => {
+  it("a decision does not count if the tool changes between the decision and the call", async () => {
     const ran: string[] = [];
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Done.")));
@@ -97,13 +97,13 @@ describe("a decision", () => {
     expect(ran).toEqual(["new"]);
   });
 
-  it("cannot name another call: an id of the provider that looks like the id of a later question is not used", async () => {
+  it("a provider's call id that looks like a numbered question is replaced", async () => {
     const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
     const { result } = play(script, { tools: [tool("pay", () => 1)] });
     expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });
   });
 
-  it("about a call beyond maxToolCalls is refused, because the call has its outcome", async () => {
+  it("a decision about a call beyond maxToolCalls is refused with unknown-decision", async () => {
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) =>
       messages.length === 1 ? [toolCall("look"), toolCall("pay")] : text("Done."),
@@ -118,7 +118,7 @@ describe("a decision", () => {
     expect(store.records.size).toBe(size);
   });
 
-  it("about a call beyond maxToolCalls counts if a call before it is denied", async () => {
+  it("a decision about a call beyond maxToolCalls counts if an earlier call is denied", async () => {
     const ran: unknown[] = [];
     const store = createDurableStore();
     const pay = toolCall("pay", { n: 1 });

@@ -1,4 +1,4 @@
-// Random runs whose calls wait for people: they end, get decisions, crash, and continue in other processes.
+// Random runs whose calls wait for approval: they suspend, get decisions, crash, and continue in other processes.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -12,7 +12,7 @@ import { calmly, checkTranscript, comparable, runPlan, untouchable } from "./run
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 type Answer = ApprovalDecision | "none";
 
-/** One process: what is said about the calls that wait, in turn, and after how many records it dies. */
+/** One process: its decisions about the waiting calls, in order, and the number of records after which it crashes. */
 interface Life {
   readonly answers: readonly Answer[];
   readonly afterRecords: number | undefined;
@@ -36,7 +36,7 @@ const lives: fc.Arbitrary<readonly Life[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** All calls are asked about, and nothing else ends a run before its time. */
+/** Every call needs approval, and nothing else ends a run early. */
 const asking: fc.Arbitrary<Plan> = plans.map((plan) => ({ ...calmly(plan), approve: "ask", eager: false, stopWhen: "none" }));
 
 const waitsFor = (result: LoopResult | undefined): readonly { readonly id: string }[] =>
@@ -54,7 +54,7 @@ interface Process {
   readonly afterRecords: number | undefined;
 }
 
-/** Runs one process of a run. Returns undefined if it died. */
+/** Runs one process of a run. Returns undefined if it crashed. */
 async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process): Promise<LoopResult | undefined> {
   const isDecided = Object.keys(decisions).length > 0;
   try {
@@ -66,7 +66,7 @@ async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process
   }
 }
 
-/** As its records tell it, it ended as it did, and nothing happens. */
+/** Checks that a replay of the records gives the same result, and calls and writes nothing. */
 async function checkTold(plan: Plan, store: DurableStore, ended: LoopResult): Promise<void> {
   const records = store.records.size;
   const told = await runPlan(plan, { provider: untouchable, journal: replayJournal(store.open()) });
@@ -83,7 +83,7 @@ async function checkAsking(plan: Plan, given: readonly Life[]): Promise<void> {
   const last: readonly Life[] = Array.from({ length: 12 }, () => ({ answers: [{ kind: "approve" }], afterRecords: undefined }));
   for (const { answers, afterRecords } of [...given, ...last]) {
     const ended = await live(plan, { store, ran, decisions, afterRecords });
-    // A process that died is followed by one that says the same.
+    // After a crash, the next process is given the same decisions.
     if (ended === undefined) continue;
     result = ended;
     checkTranscript(result);
@@ -100,17 +100,17 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
   for (const { callId, name, outcome } of answersOf(result)) {
     const times = ran.filter((id) => id === callId).length;
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // Those that may run again do, and what a crash has interrupted may have run.
+    // These tools may run again, and a call that a crash interrupted may have run.
     if (name === "flaky" || name === "context_release") expect(times > 0 || !isRun).toBe(true);
     else if (outcome === "interrupted") expect(times).toBeLessThanOrEqual(1);
     else expect([callId, outcome, times]).toEqual([callId, outcome, isRun ? 1 : 0]);
   }
 }
 
-// To look further: ASKINGS=10000 SEED=7 npx vitest run test/loop/random-asking.test.ts
+// More runs: ASKINGS=10000 SEED=7 npx vitest run test/loop/random-asking.test.ts
 const runs = Number(process.env["ASKINGS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("every run that waits for people goes on with what they decide, and runs no tool twice", { timeout: 600_000 }, async () => {
+it("approve policy: random suspended runs continue with the decisions and run no tool twice", { timeout: 600_000 }, async () => {
   await fc.assert(fc.asyncProperty(asking, lives, checkAsking), { numRuns: runs, seed });
 });

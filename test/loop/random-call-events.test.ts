@@ -1,4 +1,4 @@
-// Events name their call: by the same id and the same index from the first to the last, however the run goes.
+// All events of a call have the same id and index, in live runs, replays, retries and after crashes.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -20,7 +20,7 @@ interface Heard {
   readonly recording: EventRecording;
 }
 
-/** Runs a plan, over an agent in place of a tool if `nested`, and checks what listeners heard. */
+/** Runs a plan, inside an agent tool if `nested`, and checks the events. */
 async function hear({ nested, ...plan }: Plan & Nested, more: Partial<LoopOptions>): Promise<Heard> {
   let recording: EventRecording | undefined;
   const { result } = await runPlan(plan, (own) => {
@@ -32,7 +32,7 @@ async function hear({ nested, ...plan }: Plan & Nested, more: Partial<LoopOption
   return { result, recording };
 }
 
-/** A process that dies after some records, and one that goes on. */
+/** One process crashes after some records, and a second one continues. */
 async function hearAfterCrash(plan: Plan & Nested): Promise<void> {
   const store = createDurableStore();
   try {
@@ -46,7 +46,7 @@ async function hearAfterCrash(plan: Plan & Nested): Promise<void> {
 const copyOf = (result: LoopResult, count = Number.POSITIVE_INFINITY): MemoryJournal =>
   memoryJournal({ steps: Object.fromEntries(Object.entries(savedOf(result).steps).slice(0, count)) });
 
-/** A decision about every call that waits. */
+/** A decision for every waiting call. */
 const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
   Object.fromEntries(
     (reason.kind === "approval-required" ? reason.calls : []).map(({ id }, index) => [
@@ -55,11 +55,11 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
     ]),
   );
 
-// To look further: EVENTS=10000 SEED=7 npx vitest run test/loop/random-call-events.test.ts
+// More runs: EVENTS=10000 SEED=7 npx vitest run test/loop/random-call-events.test.ts
 const runs = Number(process.env["EVENTS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("events name their call, in every execution of every run", { timeout: 600_000 }, async () => {
+it("call events: keep one id and index per call in random runs, replays, retries and crashes", { timeout: 600_000 }, async () => {
   const check = async (given: Plan, nested: boolean): Promise<void> => {
     const plan = { ...given, nested };
     let { result, recording } = await hear(plan, {});
@@ -78,7 +78,7 @@ it("events name their call, in every execution of every run", { timeout: 600_000
   await fc.assert(fc.asyncProperty(plans, fc.boolean(), check), { numRuns: runs, seed });
 });
 
-/** A call as a wire tells it, chunk by chunk: its id or its name may come late, or never. */
+/** A call as a provider streams it: its id or its name may come late, or never. */
 interface WireCall {
   readonly start: { readonly id: string | undefined; readonly name: string } | undefined;
   readonly pieces: number;
@@ -136,7 +136,7 @@ const wires = fc.record({
   reason: fc.constantFrom("tool-calls", "tool-calls", "tool-calls", "length", "paused", "malformed-call", "stop" as const),
 });
 
-it("events name their call, whatever a wire tells late, twice or never", async () => {
+it("call events: keep one id and index per call if ids or names stream late, twice or never", async () => {
   const check = async ({
     attempts,
     picks,

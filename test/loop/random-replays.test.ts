@@ -1,4 +1,4 @@
-// Random runs, made again over their journals: retried, with other limits, and with control verbs.
+// Random runs, repeated over their journals: as retries, with other limits, and with control calls.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -17,7 +17,7 @@ const more =
   (given: Partial<LoopOptions>, nested: boolean): More =>
   (own) => ({ ...own, ...given, ...(nested ? { tools: withAgent(own) } : {}) });
 
-/** Runs a plan, and tries it again as often as is said, each time with what the next turns say. */
+/** Runs a plan and retries it `retries` times, each time with the next messages of the script. */
 async function runAndRetry(plan: Plan, retries: number, nested: boolean): Promise<LoopResult> {
   let { result } = await runPlan(plan, more({}, nested));
   for (let retry = 0; retry < retries; retry += 1) {
@@ -30,7 +30,7 @@ async function runAndRetry(plan: Plan, retries: number, nested: boolean): Promis
 
 const replays = fc.record({ plan: plans, meddler: plans, retries: fc.nat({ max: 2 }), nested: fc.boolean() });
 
-it("a run that is over ends the same, whoever meddles with its replay", async () => {
+it("replay: a random finished run gives the same result despite control calls", async () => {
   await fc.assert(
     fc.asyncProperty(replays, async ({ plan, meddler: { verbs }, retries, nested }) => {
       const result = await runAndRetry(plan, retries, nested);
@@ -64,7 +64,7 @@ function watchKeys(): (journal: MemoryJournal) => Journal {
   });
 }
 
-/** A decision about every call that waits. */
+/** A decision for every waiting call. */
 const decisionsOf = (result: LoopResult | undefined): LoopOptions["decisions"] =>
   Object.fromEntries(
     (result?.reason.kind === "approval-required" ? result.reason.calls : []).map(({ id }, index) => [
@@ -80,7 +80,7 @@ const chains = fc.record({
   asks: fc.boolean(),
 });
 
-it("no key of a step means two things, whatever limits and retries lead to it", async () => {
+it("journal keys: each key keeps one meaning across random limits and retries", async () => {
   await fc.assert(
     fc.asyncProperty(chains, async ({ first, others, nested, asks }) => {
       const plan: Plan = asks ? { ...first, approve: "ask", eager: false } : first;

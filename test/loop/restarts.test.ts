@@ -13,8 +13,8 @@ const contextsOf = ({ provider }: Playing): readonly unknown[] =>
 const toolsOf = ({ provider }: Playing): readonly string[] =>
   provider.requests.map(({ tools }) => tools.map(({ name }) => name).join());
 
-describe("a context restart", () => {
-  it("closes each later request with its item, and leaves no entry in the history", async () => {
+describe("contextRestart", () => {
+  it("adds its item to the end of each later request, and nothing to the function history", async () => {
     const playing = start(
       [[text("Wait. "), toolCall("enrich"), toolCall("other")], toolCall("other"), text("Hello Ada.")],
       restart("profile", { enhanced_context_item: { name: "Ada" } }),
@@ -28,7 +28,7 @@ describe("a context restart", () => {
       ["completed", "other"],
       ["completed", "other"],
     ]);
-    // The item belongs to what is sent, not to what was said.
+    // The item is part of the requests, not of the transcript.
     expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"]);
     expect(result.messages[1]).toMatchObject({ content: [{ text: "Wait. " }, {}, {}] });
     expect(playing.recording.of("restart")).toMatchObject([
@@ -36,7 +36,7 @@ describe("a context restart", () => {
     ]);
   });
 
-  it("joins the caller's own items, in their order", async () => {
+  it("adds its items after the caller's contextItems", async () => {
     const playing = start(
       [toolCall("enrich"), toolCall("enrich"), text("Done.")],
       restart("x", { enhanced_context_item: ["new"] }),
@@ -54,23 +54,23 @@ describe("a context restart", () => {
   });
 
   it.for<[title: string, data: object, effects: { readonly [suffix: string]: readonly string[] } | undefined, hidden: string]>([
-    ["nothing", restart("x"), undefined, "enrich,other,third"],
-    ["what the data names", restart("x", { disable_tools: ["enrich", "third"] }), undefined, "other"],
-    ["what the policy names", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
-    ["both", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
-    ["no property of every object", restart("constructor"), { x: ["other"] }, "enrich,other,third"],
-  ])("hides for the rest of the run %s", async ([, data, effects, shown]) => {
+    ["no tools by default", restart("x"), undefined, "enrich,other,third"],
+    ["the tools in disable_tools", restart("x", { disable_tools: ["enrich", "third"] }), undefined, "other"],
+    ["the tools in policies.restarts.effects", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
+    ["the tools of both lists", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
+    ["no tools for the suffix constructor", restart("constructor"), { x: ["other"] }, "enrich,other,third"],
+  ])("hides %s for the rest of the run", async ([, data, effects, shown]) => {
     const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, { policies: { restarts: { effects } } });
     await playing.result;
     expect(toolsOf(playing)).toEqual(["enrich,other,third", shown, shown]);
   });
 
-  it("of a hidden tool reads as of a tool that is not there", async () => {
+  it("a call of a hidden tool has the outcome unknown-tool", async () => {
     const playing = start([toolCall("enrich"), toolCall("enrich"), text("Done.")], restart("x", { disable_tools: ["enrich"] }));
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["restarted", "unknown-tool"]);
   });
 
-  it("is allowed five times by default; the sixth ends the run", async () => {
+  it("ends the run with restart-cap at the sixth restart by default", async () => {
     const playing = start(() => toolCall("enrich"), restart("x"));
     const result = await playing.result;
     expect([result.reason, playing.provider.calls]).toEqual([{ kind: "restart-cap", count: 6 }, 6]);
@@ -79,7 +79,7 @@ describe("a context restart", () => {
   it.for([
     [0, 1],
     [2, 3],
-  ] as const)("is allowed %d times where the limit says so", async ([maxRestarts, requests]) => {
+  ] as const)("ends the run with restart-cap after limits.maxRestarts: %d", async ([maxRestarts, requests]) => {
     const playing = start(() => toolCall("enrich"), restart("x"), { limits: { maxRestarts } });
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
   });
@@ -88,31 +88,27 @@ describe("a context restart", () => {
     ["another type", { type: "restart_x" }, '"contextRestart.type" must be "context_restart_" and a suffix'],
     ["no type", {}, '"contextRestart.type" must be "context_restart_" and a suffix'],
     [
-      "a text as its item",
+      "a string as its item",
       { enhanced_context_item: "x" },
       '"contextRestart.enhanced_context_item" must be an object or an array',
     ],
-    [
-      "a name in place of a list of tools",
-      { disable_tools: "enrich" },
-      '"contextRestart.disable_tools" must be an array of strings',
-    ],
-    ["a key that is no text", { pending_context_key: 7 }, '"contextRestart.pending_context_key" must be a string'],
+    ["a string as disable_tools", { disable_tools: "enrich" }, '"contextRestart.disable_tools" must be an array of strings'],
+    ["a number as pending_context_key", { pending_context_key: 7 }, '"contextRestart.pending_context_key" must be a string'],
     ["a misspelt field", { disabled_tools: [] }, 'Did you mean "contextRestart.disable_tools"?'],
-  ])("with %s is a failed call that says so", async ([title, fields, problem]) => {
+  ])("fails the call and names the problem if it has %s", async ([title, fields, problem]) => {
     const whole = title === "no type" ? fields : { type: "context_restart_x", ...fields };
     const make = (): object => Reflect.apply(contextRestart, undefined, [whole]);
     const playing = play([toolCall("enrich"), text("Done.")], { tools: [tool("enrich", make)] });
     expect(JSON.stringify(answersOf(await playing.result)[0])).toContain(JSON.stringify(problem).slice(1, -1));
   });
 
-  it("adds nothing if its item is null", async () => {
+  it("adds no context if its item is null", async () => {
     const playing = start([toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: null }));
     await playing.result;
     expect(playing.provider.requests[1]?.messages.at(-1)?.role).toBe("tool");
   });
 
-  it("does the same on replay", async () => {
+  it("sends the same next request on replay", async () => {
     const playing = start(
       [toolCall("enrich"), text("Done.")],
       restart("x", { enhanced_context_item: ["new"], disable_tools: ["enrich"] }),

@@ -21,33 +21,33 @@ const unwritable = (problem: string): Json => ({
   tool_name: "work",
 });
 
-describe("what a tool gives", () => {
+describe("tool results", () => {
   const huge = "x".repeat(2_000_000);
   it.for<[what: string, given: unknown, outcome: string, read: Json]>([
-    ["nothing", undefined, "completed", null],
+    ["undefined", undefined, "completed", null],
     ["null", null, "completed", null],
-    ["a text that is empty", "", "completed", ""],
+    ["an empty string", "", "completed", ""],
     ["false", false, "completed", false],
     ["NaN", Number.NaN, "completed", null],
     ["a date", new Date(0), "completed", "1970-01-01T00:00:00.000Z"],
     ["a map", new Map([[1, 2]]), "failed", unwritable("a Map")],
     ["a URL", new URL("https://example.org/"), "completed", "https://example.org/"],
-    ["places without a value", [1, undefined, () => 1], "completed", [1, null, null]],
+    ["array items without a value", [1, undefined, () => 1], "completed", [1, null, null]],
     ["fields without a value", { a: undefined, b: () => 1, c: Symbol("c"), d: 1 }, "completed", { d: 1 }],
-    ["something huge", huge, "completed", huge],
+    ["a huge string", huge, "completed", huge],
     ["a cycle", cyclic, "failed", unwritable("a cyclic value")],
     ["a BigInt", { n: 7n }, "failed", unwritable("a BigInt")],
     ["a function", () => 1, "failed", unwritable("a function")],
-    ["an error, returned", new Error("no"), "failed", { status: "tool_execution_failed", reason: "no", tool_name: "work" }],
-    ["a result of nothing", toolResult({}), "completed", null],
-    ["a result of a cycle", toolResult({ data: cyclic }), "failed", unwritable("a cyclic value")],
-    ["a plain object like a result", { success: false, error: "E" }, "completed", { success: false, error: "E" }],
-  ])("is read as it is: %s", async ([, given, outcome, read]) => {
+    ["an error", new Error("no"), "failed", { status: "tool_execution_failed", reason: "no", tool_name: "work" }],
+    ["an empty toolResult", toolResult({}), "completed", null],
+    ["a toolResult with a cycle", toolResult({ data: cyclic }), "failed", unwritable("a cyclic value")],
+    ["a plain object that looks like a toolResult", { success: false, error: "E" }, "completed", { success: false, error: "E" }],
+  ])("a tool that returns %s gives the expected outcome and result", async ([, given, outcome, read]) => {
     expect(await answerTo(() => given)).toEqual([outcome, read]);
     expect(await answerTo(async () => given)).toEqual([outcome, read]);
   });
 
-  it("keeps a hostile key as data", async () => {
+  it("keeps the keys __proto__ and constructor as data", async () => {
     const [, read] = await answerTo(() => JSON.parse('{"__proto__": {"admin": true}, "constructor": 1}'));
     expect(Object.entries(Object(read))).toEqual([
       ["__proto__", { admin: true }],
@@ -76,7 +76,7 @@ describe("what a tool gives", () => {
       "broken getter",
     ],
     [
-      "is a promise that throws when it is awaited",
+      "is a thenable whose then throws",
       () =>
         thenable({
           value: () => {
@@ -86,7 +86,7 @@ describe("what a tool gives", () => {
       "broken then",
     ],
     [
-      "has a `then` that cannot be looked at",
+      "is a thenable whose then cannot be read",
       () =>
         thenable({
           get: () => {
@@ -95,12 +95,12 @@ describe("what a tool gives", () => {
         }),
       "broken look",
     ],
-  ])("is a failure where it %s", async ([, given, reason]) => {
+  ])("the call fails if the returned value %s", async ([, given, reason]) => {
     const [outcome, read] = await answerTo(given);
     expect([outcome, JSON.stringify(read)]).toEqual(["failed", expect.stringContaining(reason)]);
   });
 
-  it("counts once where a promise of another kind answers twice", async () => {
+  it("only the first value of a thenable that settles several times counts", async () => {
     const twice = thenable({
       value: (resolve: (value: unknown) => void, reject: (error: Error) => void) => {
         resolve("first");
@@ -113,7 +113,7 @@ describe("what a tool gives", () => {
     expect(playing.recording.of("late-result")).toEqual([]);
   });
 
-  it("is content too: a picture reaches the model beside the result", async () => {
+  it("puts image content into the answer and the function history", async () => {
     const content = [{ type: "image" as const, mediaType: "image/png", data: new URL("data:image/png;base64,aGk=") }];
     const playing = play([toolCall("work"), text("Done.")], {
       tools: [tool("work", () => toolResult({ data: "seen", content }))],
@@ -123,7 +123,7 @@ describe("what a tool gives", () => {
     expect([answersOf(result)[0]?.content, result.functionHistory[0]?.content]).toEqual([expected, expected]);
   });
 
-  it("has a part that only listeners hear", async () => {
+  it("sends toolResult metadata only to listeners", async () => {
     const playing = play([toolCall("work"), text("Done.")], {
       tools: [tool("work", () => toolResult({ data: 1, metadata: { secret: 7 } }))],
     });
@@ -132,8 +132,8 @@ describe("what a tool gives", () => {
   });
 });
 
-describe("what was said stays said", () => {
-  it("when a tool scribbles on its arguments", async () => {
+describe("arguments and results are copied", () => {
+  it("a tool that changes its arguments does not change the transcript", async () => {
     const scribble = tool("work", (args) => {
       const { list } = args as { readonly list: string[] };
       list.push("more");
@@ -146,7 +146,7 @@ describe("what was said stays said", () => {
     expect(provider.requests[1]?.messages[1]).toEqual(ended.messages[1]);
   });
 
-  it("when a tool goes on changing what it gave", async () => {
+  it("a tool that changes a returned object does not change earlier results", async () => {
     const clock = createTestClock();
     const shared = { list: ["a"] };
     const parts = [{ type: "text" as const, text: "a" }];
@@ -168,7 +168,7 @@ describe("what was said stays said", () => {
     expect(answers[1]?.content).toEqual([{ type: "text", text: "a" }]);
   });
 
-  it("when a call's arguments are read by nobody but its own tool", async () => {
+  it("a provider that changes arguments after call-ready does not change the call", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",

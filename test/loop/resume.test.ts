@@ -21,7 +21,7 @@ const broken: readonly MockMessage[] = [
   [text("Half an ans"), usage({ inputTokens: 7, outputTokens: 2 }), fail({ status: 503 })],
 ];
 
-it("goes on behind an error where it ended, without running a finished tool again", async () => {
+it("retry-last: continues after a provider error without running a finished tool again", async () => {
   const { ran, options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   expect([first.reason.kind, first.text, ran]).toEqual(["provider-error", "Half an ans", ["call_i0_0"]]);
@@ -45,7 +45,7 @@ it("goes on behind an error where it ended, without running a finished tool agai
   expect([third.text, untouched.calls, third.messages]).toEqual(["Done.", 0, second.messages]);
 });
 
-it("ends as recorded where nobody asks to go on", async () => {
+it("retry-last: without it, a failed run ends as recorded; a later retry still continues", async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([]);
@@ -61,7 +61,7 @@ it("ends as recorded where nobody asks to go on", async () => {
   expect(third.text).toBe("Yes.");
 });
 
-it("pins the keys of what is done again", async () => {
+it("retry-last: records retried steps under retry keys", async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([toolCall("save"), fail({ status: 503 })]);
@@ -94,10 +94,10 @@ it.for<
 >([
   ["a stop", stall(), {}, (control) => control.stop()],
   ["a kill", stall(), {}, (control) => control.kill()],
-  ["silence", stall(), {}, () => {}],
-  ["the last iteration", toolCall("save"), { maxIterations: 1 }, () => {}],
-  ["tool errors in a row", toolCall("nothing"), { maxConsecutiveToolErrors: 1 }, () => {}],
-])("goes on behind %s", async ([, turn, limits, end]) => {
+  ["a silent model", stall(), {}, () => {}],
+  ["the iteration limit", toolCall("save"), { maxIterations: 1 }, () => {}],
+  ["consecutive tool errors", toolCall("nothing"), { maxConsecutiveToolErrors: 1 }, () => {}],
+])("retry-last: continues after %s", async ([, turn, limits, end]) => {
   const { options } = setUp();
   const clock = createTestClock();
   const control = createLoopControl();
@@ -119,7 +119,7 @@ it.for<
   expect(clock.pending).toBe(0);
 });
 
-it("does not go on behind an answer", async () => {
+it("retry-last: does not continue after an answer", async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider([text("Fine.")]) });
   const provider = createMockProvider([]);
@@ -127,14 +127,14 @@ it("does not go on behind an answer", async () => {
   expect([again.text, provider.calls]).toEqual(["Fine.", 0]);
 });
 
-it("does not reopen an ending that just came about", async () => {
+it("retry-last: does not retry a provider error of the current execution", async () => {
   const { options } = setUp();
   const provider = createMockProvider(broken);
   const result = await runToolLoop({ ...options, provider, resume: "retry-last" });
   expect([result.reason.kind, provider.calls]).toEqual(["provider-error", 2]);
 });
 
-it("recalls what is there when the journal itself is handed on", async () => {
+it("result.journal: another run that is given it replays the result", async () => {
   const { ran, options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider([toolCall("save"), text("Done.")]) });
   const provider = createMockProvider([]);
@@ -142,13 +142,13 @@ it("recalls what is there when the journal itself is handed on", async () => {
   expect([again.text, provider.calls, ran]).toEqual(["Done.", 0, ["call_i0_0"]]);
 });
 
-it("refuses to read back what no journal wrote", () => {
+it("memoryJournal: refuses saved data that is not a journal", () => {
   expect(() => memoryJournal([] as never)).toThrow(
     'Option "saved" must be what a memory journal became in JSON, parsed, but is an array of 0 items.',
   );
 });
 
-it("goes on behind a failed iteration that was saved before the run had ended", async () => {
+it("retry-last: continues after a failed iteration if the end of the run was not saved", async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const { steps } = JSON.parse(JSON.stringify(first.journal));
@@ -162,7 +162,7 @@ it("goes on behind a failed iteration that was saved before the run had ended", 
   expect([second.status, second.text]).toEqual(["completed", "Done."]);
 });
 
-it("does not go on behind tool errors that just came about", async () => {
+it("retry-last: does not retry tool errors of the current execution", async () => {
   const { options } = setUp();
   const limits = { maxConsecutiveToolErrors: 1 };
   const first = await runToolLoop({ ...options, limits, provider: createMockProvider([toolCall("nothing")]) });
@@ -173,7 +173,7 @@ it("does not go on behind tool errors that just came about", async () => {
   expect([second.reason.kind, provider.calls]).toEqual(["tool-error-cap", 1]);
 });
 
-it("names the group of an option that stands beside it", async () => {
+it("runToolLoop: the error for a top-level maxIterations names limits.maxIterations", async () => {
   const refused = runToolLoop({ provider: createMockProvider([]), messages, maxIterations: 3 } as LoopOptions);
   await expect(refused).rejects.toThrow('There is no option "maxIterations". Did you mean "limits.maxIterations"?');
 });

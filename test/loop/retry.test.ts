@@ -6,12 +6,12 @@ import { play, tool, type Playing } from "./play.ts";
 const savedOf = async ({ result }: Playing): Promise<SavedJournal> => JSON.parse(JSON.stringify((await result).journal));
 const note = tool("note", () => 1);
 
-describe("a run that is tried again and still may not go on", () => {
+describe('resume: "retry-last"', () => {
   it.for<[limit: string, options: Partial<LoopOptions>, kind: string]>([
-    ["iterations", { limits: { maxIterations: 1 } }, "max-iterations"],
-    ["tokens", { limits: { maxTokens: 5 } }, "max-tokens"],
-    ["iterations, with a final answer", { limits: { maxIterations: 1 }, policies: { finalAnswer: true } }, "max-iterations"],
-  ])("ends as it did, at once: for want of %s", async ([, options, kind]) => {
+    ["maxIterations", { limits: { maxIterations: 1 } }, "max-iterations"],
+    ["maxTokens", { limits: { maxTokens: 5 } }, "max-tokens"],
+    ["maxIterations with a final answer", { limits: { maxIterations: 1 }, policies: { finalAnswer: true } }, "max-iterations"],
+  ])("ends with the same reason if this limit is still reached: %s", async ([, options, kind]) => {
     const turn: MockMessage = [text("Again. "), toolCall("note"), usage({ inputTokens: 9, outputTokens: 1 })];
     const first = play(() => turn, { ...options, tools: [note] });
     const journal = memoryJournal(await savedOf(first));
@@ -27,7 +27,7 @@ describe("a run that is tried again and still may not go on", () => {
     expect(journal.keys().length - before.length).toBeLessThan(5);
   });
 
-  it("goes on once the limit is higher", async () => {
+  it("continues if the limit is higher", async () => {
     const script: readonly MockMessage[] = [toolCall("note"), text("Done.")];
     const first = play(script, { tools: [note], limits: { maxIterations: 1 } });
     const journal = memoryJournal(await savedOf(first));
@@ -35,7 +35,7 @@ describe("a run that is tried again and still may not go on", () => {
     expect([(await again.result).text, again.provider.calls]).toEqual(["Done.", 1]);
   });
 
-  it("has its tool errors counted anew", async () => {
+  it("counts consecutive tool errors from zero again", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const limits = { maxConsecutiveToolErrors: 2 };
     const first = play([[toolCall("bad"), toolCall("bad")]], { tools: [bad, note], limits });
@@ -50,7 +50,7 @@ describe("a run that is tried again and still may not go on", () => {
     expect([(await again.result).text, again.provider.calls]).toEqual(["Done.", 2]);
   });
 
-  it("is tried once for each time that somebody asks", async () => {
+  it("makes one model request per retry", async () => {
     const broken = play([fail({ status: 503 })]);
     let saved = await savedOf(broken);
     for (let attempt = 1; attempt <= 3; attempt += 1) {

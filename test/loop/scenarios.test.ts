@@ -28,7 +28,7 @@ async function play(scenario: Scenario, more: Partial<LoopOptions> = {}): Promis
   return { staged, result: await running };
 }
 
-/** A provider and tools that must not be reached any more. */
+/** A provider, tools, hooks and policies that throw if they are called. */
 function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<LoopOptions> {
   const fail = (): never => {
     throw new Error("touched on replay");
@@ -63,7 +63,7 @@ interface Recalled {
   readonly keys: readonly string[];
 }
 
-/** Runs a scenario over what another run of it has recorded. */
+/** Runs a scenario over the journal of an earlier run of it. */
 async function recall(scenario: Scenario, result: LoopResult, provider?: Provider): Promise<Recalled> {
   const staged = setUp({ ...scenario, script: [] });
   const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
@@ -74,27 +74,27 @@ async function recall(scenario: Scenario, result: LoopResult, provider?: Provide
 
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
-describe("every ending", () => {
-  it.for(byTitle)("%s: status, reason and text are told", async ([, scenario]) => {
+describe("runToolLoop: every ending", () => {
+  it.for(byTitle)("%s: returns the expected status, reason and text", async ([, scenario]) => {
     const { result } = await play(scenario);
     expect([result.status, result.reason.kind, result.text]).toEqual([scenario.status, scenario.reason, scenario.text]);
     expect(() => JSON.stringify(result)).not.toThrow();
   });
 
   it.for(byTitle.filter((row) => !isSuspended(row)))(
-    "%s: the run ends the same from its journal, and nothing is touched",
+    "%s: a replay gives the same result and calls nothing",
     async ([, scenario]) => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);
       expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
-      // On replay some endings record that the run was not asked to go on after them.
+      // On replay some endings record that no retry was requested.
       expect(journal.keys().filter((key) => !/^retry\d+$/.test(key))).toEqual(keys);
     },
   );
 
-  // Runs that wait for a decision go on with it: see asking.test.ts.
+  // For runs that wait for a decision, see asking.test.ts.
   it.for(byTitle.filter(([, { reason }]) => reason === "drained"))(
-    "%s: the run goes on over its journal, and nothing is done twice",
+    "%s: the run continues from its journal and repeats nothing",
     async ([, scenario]) => {
       const { result } = await play(scenario);
       const provider = createMockProvider([text("Going on.")]);
@@ -108,14 +108,14 @@ describe("every ending", () => {
     },
   );
 
-  it.for(byTitle)("%s: the transcript can be sent as it is", async ([, scenario]) => {
+  it.for(byTitle)("%s: another run accepts the transcript", async ([, scenario]) => {
     const { result } = await play(scenario);
     const provider = createMockProvider([text("Next.")]);
     const next = await runToolLoop({ provider, messages: [...result.messages, { role: "user", content: "And now?" }] });
     expect(next.text).toBe("Next.");
   });
 
-  it.for(byTitle)("%s: the events are a tree with one end for each start", async ([, scenario]) => {
+  it.for(byTitle)("%s: the events are a tree with one end for each start event", async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const open: string[] = [];
@@ -132,7 +132,7 @@ describe("every ending", () => {
     expect(recording.events.at(-1)?.type).toBe("run-end");
   });
 
-  it.for(byTitle)("%s: what users saw is in the result", async ([, scenario]) => {
+  it.for(byTitle)("%s: the result has the streamed text", async ([, scenario]) => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const seen = recording.of("text-delta").map((event) => event.text);
@@ -154,7 +154,7 @@ describe("every ending", () => {
     }
   });
 
-  it.for(byTitle)("%s: each call has one result, directly after its turn, in call order", async ([, scenario]) => {
+  it.for(byTitle)("%s: each call has one result, directly after its message, in call order", async ([, scenario]) => {
     const { result } = await play(scenario);
     result.messages.forEach((message, index) => {
       if (message.role !== "assistant") return;
@@ -167,8 +167,8 @@ describe("every ending", () => {
   });
 });
 
-describe("a thousand runs on one signal", () => {
-  it("leave no listener behind", async () => {
+describe("options.signal", () => {
+  it("has no listener left after a thousand runs", async () => {
     const counting = countListeners();
     const abort = new AbortController();
     const clock = createTestClock();
@@ -181,8 +181,8 @@ describe("a thousand runs on one signal", () => {
   });
 });
 
-describe("a run that is refused", () => {
-  it("holds neither its control nor its run id", async () => {
+describe("runToolLoop with an invalid option", () => {
+  it("releases the control and the run id", async () => {
     const staged = setUp({ title: "", status: "completed", reason: "answered", script: [text("Hi")], text: "Hi" });
     const refused = await runToolLoop({ ...staged.options, limits: { maxIterations: 0 } }).catch((error: unknown) => error);
     expect(isLoopError(refused, "invalid-option")).toBe(true);

@@ -7,10 +7,10 @@ import { countListeners } from "./count-listeners.ts";
 
 const call = [text("Hm. "), toolCall("work"), toolCall("work")];
 
-/** A schema that never makes up its mind. */
+/** A schema whose validation never settles. */
 const pondering: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
 
-/** Makes up its mind about everything but edits. */
+/** A schema whose validation never settles for edited arguments. */
 const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) => (edited === true ? never : true));
 
 const checked = (inputSchema: StandardSchema): Tool =>
@@ -19,13 +19,13 @@ const checked = (inputSchema: StandardSchema): Tool =>
 /** All the caller's code that a run waits for, each ignoring its signal. */
 const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
   "a tool": [[call], { tools: [tool("work", () => never)] }],
-  "a tool after another one": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
-  "a tool that tries again": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
+  "a sequential tool": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
+  "a retried tool": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
   "a stream": [[[text("Hm. "), stall({ ignoreSignal: true })]], {}],
-  "a stream that says nothing": [[stall({ ignoreSignal: true })], {}],
-  prepareIteration: [[], { hooks: { prepareIteration: () => never } }],
-  onIteration: [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
-  "an approval": [[call], { tools: [tool("work", () => 1)], policies: { approve: () => never } }],
+  "a silent stream": [[stall({ ignoreSignal: true })], {}],
+  "a prepareIteration hook": [[], { hooks: { prepareIteration: () => never } }],
+  "an onIteration hook": [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
+  "an approve policy": [[call], { tools: [tool("work", () => 1)], policies: { approve: () => never } }],
   "a validation": [[call], { tools: [checked(pondering)] }],
   "the validation of an edit": [
     [call],
@@ -61,15 +61,15 @@ async function endAfter(
   return [afterMs === undefined ? undefined : afterMs - 500, reason.kind];
 }
 
-describe("what ignores its signal", () => {
-  const tools = ["a tool", "a tool after another one", "a tool that tries again"];
-  const streams = ["a stream", "a stream that says nothing"];
+describe("timeouts.settleMs: code that ignores its signal", () => {
+  const tools = ["a tool", "a sequential tool", "a retried tool"];
+  const streams = ["a stream", "a silent stream"];
   const graceOf = (where: string, verb: string): boolean =>
     (tools.includes(where) && (verb === "stop" || verb === "the wall clock")) ||
     (streams.includes(where) && verb === "the wall clock");
   const rows = Object.keys(deaf).flatMap((where) => Object.keys(verbs).map((verb) => [where, verb] as const));
 
-  it.for(rows)("is left: %s, on %s", async ([where, verb]) => {
+  it.for(rows)("%s delays the end by no more than its grace period on %s", async ([where, verb]) => {
     const kind = verbs[verb]?.[0];
     const grace = graceOf(where, verb) ? 1 : 0;
     expect(await endAfter(where, verb, undefined)).toEqual([5_000 * grace, kind]);
@@ -77,7 +77,7 @@ describe("what ignores its signal", () => {
     expect(await endAfter(where, verb, 0)).toEqual([0, kind]);
   });
 
-  it("gets one grace, however often the run is ended", async () => {
+  it("gets one grace period, however often the run is ended", async () => {
     const twice = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<readonly unknown[]> => {
       const playing = play([call], { tools: [tool("work", () => never)], limits: { wallClockMs: 1_000 } });
       await playing.clock.advance(1_000 - 300 * acts.length);
@@ -100,7 +100,7 @@ describe("what ignores its signal", () => {
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });
 
-  it("is waited for without end where settleMs is Infinity", async () => {
+  it("is awaited without a limit if settleMs is Infinity", async () => {
     const clock = createTestClock();
     // The timers of the platform fire after 1 ms if their delay is longer than they support.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
@@ -113,8 +113,8 @@ describe("what ignores its signal", () => {
   });
 });
 
-describe("what heeds its signal", () => {
-  it("ends the run as soon as it has ended", async () => {
+describe("timeouts.settleMs: code that settles after the end", () => {
+  it("ends the run as soon as it settles", async () => {
     const clock = createTestClock();
     const tidy = tool(
       "work",
@@ -129,7 +129,7 @@ describe("what heeds its signal", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("is not believed: its value is dropped, told as late, and read as interrupted", async () => {
+  it("its value is dropped, reported as late-result, and its call is interrupted", async () => {
     const clock = createTestClock();
     const ends = (
       ms: number,
@@ -159,7 +159,7 @@ describe("what heeds its signal", () => {
     expect(JSON.stringify(result)).not.toContain("dropped");
   });
 
-  it("runs no further attempt", async () => {
+  it("a retried tool gets no further attempt after a stop", async () => {
     const clock = createTestClock();
     const ran: number[] = [];
     const work = (): Promise<never> => {
@@ -174,7 +174,7 @@ describe("what heeds its signal", () => {
     expect([ran, playing.endedAt()]).toEqual([[0, 100], 200]);
   });
 
-  it("says nothing to anybody after the run", async () => {
+  it("emits no event after run-end", async () => {
     const clock = createTestClock();
     const tools = [tool("work", () => new Promise((resolve) => clock.setTimeout(() => resolve("late"), 100)))];
     const playing = play([[toolCall("work"), finish("tool-calls")]], { clock, tools });

@@ -12,14 +12,14 @@ function onAbort(signal: AbortSignal, verb: "stop" | "kill"): Partial<LoopOption
   return { control };
 }
 
-/** Asks for the first call of the one, then lets the other talk. */
+/** A provider that calls a tool in the first iteration, and then streams from `then`. */
 function callThen(name: string, then: Provider): Provider {
   const first = createMockProvider([toolCall(name, {}, { fragments: 0 })]);
   return { ...then, stream: (request, call) => (call.iteration === 0 ? first : then).stream(request, call) };
 }
 
-describe("a reader that is slower than the model", () => {
-  it("holds the model back, within bounds, and for as long as it likes", async () => {
+describe("streamToolLoop: a reader slower than the model", () => {
+  it("holds the model back without a time limit, with few unread chunks", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
     await readSome(reading, 1);
@@ -34,7 +34,7 @@ describe("a reader that is slower than the model", () => {
     expect((await reading.stream.result).text).toHaveLength(10_000);
   });
 
-  it("has the patience of a model that falls silent: its silence counts from when it was asked again", async () => {
+  it("streamIdleMs starts when a held model is asked for its next chunk", async () => {
     const { provider, sent } = chatter(300, () => never);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
@@ -51,7 +51,7 @@ describe("a reader that is slower than the model", () => {
     expect((await reading.stream.result).reason).toEqual({ kind: "stream-idle", limitMs: 1_000 });
   });
 
-  it("has let the model rest: what it says next is waited for from when it was asked", async () => {
+  it("streamIdleMs starts again for a model held longer than the timeout", async () => {
     let quiet = false;
     const isQuiet = (): boolean => quiet;
     const provider: Provider = {
@@ -64,7 +64,7 @@ describe("a reader that is slower than the model", () => {
     };
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
-    // The model is held, and its alarm rings in between.
+    // The model is held, and its idle timer fires in between.
     await reading.clock.advance(5_500);
     quiet = true;
     await readSome(reading, 64);
@@ -82,7 +82,7 @@ describe("a reader that is slower than the model", () => {
     ["an abort", ({ signal }) => ({ signal }), "aborted"],
     ["a stop", ({ signal }) => onAbort(signal, "stop"), "stopped"],
     ["a kill", ({ signal }) => onAbort(signal, "kill"), "killed"],
-  ])("does not keep a run from ending: %s", async ([, options, kind]) => {
+  ])("does not keep the run from ending on %s", async ([, options, kind]) => {
     const abort = new AbortController();
     const { provider } = chatter(10_000);
     const reading = start([], { provider, ...options(abort) });
@@ -98,7 +98,7 @@ describe("a reader that is slower than the model", () => {
   });
 });
 
-describe("what is unread", () => {
+describe("streamToolLoop: unread events", () => {
   const kinds: readonly (readonly [kind: string, chunk: ModelChunk])[] = [
     ["text", { type: "text-delta", text: "x" }],
     ["reasoning", { type: "reasoning-delta", text: "x" }],
@@ -106,7 +106,7 @@ describe("what is unread", () => {
   ];
 
   it.for(kinds.flatMap(([kind, chunk]) => [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => ({ kind, chunk, steps }))))(
-    "is never more than 64 events of $kind, read in steps of $steps, and a stream that is asked again fills it up",
+    "at most 64 $kind events wait if read in steps of $steps",
     async ({ chunk, steps }) => {
       const provider: Provider = {
         id: "p",
@@ -129,7 +129,7 @@ describe("what is unread", () => {
     },
   );
 
-  it("may be all that a tool says at once: none of it is dropped, and the model is held until it has been read", async () => {
+  it("keep all progress of a tool; the model is held until it is read", async () => {
     const flood = tool("flood", (_, { progress }) => {
       for (let count = 0; count < 10_000; count += 1) progress(count);
     });
@@ -156,14 +156,14 @@ describe("what is unread", () => {
     expect((await watched.stream.result).reason.kind).toBe("answered");
   });
 
-  it("may be thousands of events where reading begins late; from then on no more come until they are read", async () => {
+  it("can be thousands if reading begins late; then the model waits until they are read", async () => {
     const many = text("x".repeat(5_000), { chunks: 5_000 });
     const watched = watch([[many, wait(10), many]]);
     await watched.clock.flush();
     expect(watched.unread()).toBe(5_002);
     await watched.read(1);
     await watched.clock.advance(1_000_000);
-    // The chunk that had been asked for before.
+    // One chunk had already been requested.
     expect(watched.unread()).toBe(5_002);
     await watched.read(5_002 - 32);
     await watched.clock.flush();
@@ -175,7 +175,7 @@ describe("what is unread", () => {
     expect((await watched.stream.result).text).toHaveLength(10_000);
   });
 
-  it("holds back no tool: calls start and end while nobody reads, and who listens hears of them", async () => {
+  it("do not hold tools back: calls start and end, and listeners get their events", async () => {
     const work = tool(
       "work",
       async (_, { progress }) => {
@@ -196,8 +196,8 @@ describe("what is unread", () => {
   });
 });
 
-describe("a reader that takes a minute for each event", () => {
-  it("gets the whole of a run whose limits are all one second", async () => {
+describe("streamToolLoop: a reader that takes a minute for each event", () => {
+  it("gets every event of a run whose timeouts are one second", async () => {
     const work = tool("work", (_, { progress }) => {
       progress("on it");
       return new Promise((resolve) => void clock.setTimeout(() => resolve(1), 900));

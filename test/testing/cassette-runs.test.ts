@@ -32,7 +32,7 @@ const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.pa
 const timed: ReadonlySet<string> = new Set([
   "a message steered into the last iteration",
   "a message steered into the last iteration that is allowed",
-  "a drain behind a message steered into the last iteration",
+  "a drain after a message steered into the last iteration",
 ]);
 
 /** Drops durations, because times are only played with `timing: true`. */

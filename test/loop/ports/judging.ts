@@ -1,4 +1,4 @@
-// Ports that judge and change: hooks, policies, prices and stores.
+// Ports that decide or change something: hooks, policies, prices and stores.
 
 import {
   contextRestart,
@@ -15,26 +15,26 @@ import type { Fault } from "../faults.ts";
 import { tool } from "../play.ts";
 import { called, type Port, type Ports, portsOf } from "./port.ts";
 
-/** A policy does without what its verb would have given. */
+/** A policy whose failure the run ignores. */
 const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOptions> = {}): Port => ({
   over: (fault) => ({ ...more, policies: policies(fault as never) }),
   ends: ["answered"],
   hangs: "answered",
 });
 
-/** The same for a verb that the run does not wait for. */
+/** The same for a function that the run does not wait for. */
 const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
   const { over, ends } = skipped(policies);
   return { over, ends };
 };
 
 const force = (verb: PropertyKey, fault: Fault): Set<number> => {
-  // With more numbers than iterations they are asked for one by one.
+  // If the set is larger than the number of iterations, the run calls `has` for each iteration.
   const set = new Set(verb === "has" ? [1, 2, 3, 4, 5] : []);
   return Object.defineProperty(set, verb, verb === "size" ? { get: fault } : { value: fault });
 };
 
-/** A model that looks up what was kept. */
+/** A model that looks up the cached result. */
 const looking: MockScript = ({ messages }, index) => {
   const [, id = ""] = /id \\"([0-9a-z-]+)\\"/.exec(JSON.stringify(messages)) ?? [];
   return [[text("Look: "), toolCall("t")], toolCall("result_cache", { action: "head", id }), toolCall("t"), text("7")][index];
@@ -62,7 +62,7 @@ const store: (verb: string) => Port = (verb) => ({
 const restarting = called(() => contextRestart({ type: "context_restart_more", pending_context_key: "k" }));
 const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor: "v", validate } }) as never;
 
-/** Verbs of hooks, policies and stores. */
+/** Functions of hooks, policies and stores. */
 export const judgingPorts: Ports = {
   "hooks.prepareIteration": {
     over: (fault) => ({ hooks: { prepareIteration: fault as never } }),

@@ -28,7 +28,7 @@ const atStep =
   (fault: Fault): Partial<LoopOptions> =>
     journal(({ step }) => ({ step: (one: Step<unknown>) => (one.key === key ? fault() : step(one)) }));
 
-/** A run inside a call that somebody is to decide about. */
+/** A nested run with a call that waits for approval. */
 const inside: Partial<LoopOptions> = {
   runId: "recorded",
   tools: [
@@ -66,7 +66,7 @@ const resumed = ({ saved }: Suspended, verbs: Verbs = {}): Partial<LoopOptions> 
   journal: { ...memoryJournal(saved), ...(verbs as Partial<Journal>) },
 });
 
-/** The run waits for it, and what it throws ends the run. */
+/** The run waits for it, and its error ends the run. */
 const asked = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
   ends: ["thrown", ...ends],
@@ -75,15 +75,15 @@ const asked = (over: Port["over"], ends: readonly string[] = []): Port => ({
 
 const definition = { name: "t", description: "", inputSchema: {} };
 
-/** Verbs of journals, and of registries and policies that are asked when a run is resumed. */
+/** Functions of journals, and those of registries and policies that a resumed run calls. */
 export const recordingPorts: Ports = {
   "journal.open": asked((fault) => journal(() => ({ open: fault })), ["invalid-option"]),
   "journal's close": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
-  "journal.step, the first": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
-  "journal.step, a stream": asked(atStep("i1/model"), ["journal-damaged"]),
-  "journal.step, a tool": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
-  // An answer of another look is passed over, and the next one is taken.
-  "journal.step, the last": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
+  "the first journal.step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
+  "journal.step of a stream": asked(atStep("i1/model"), ["journal-damaged"]),
+  "journal.step of a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
+  // The run ignores the answer of another look and takes the next one.
+  "the last journal.step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
   "journal.all": asked((fault) => journal(() => ({ all: fault }))),
   "journal.replays": asked(
     (fault) => ({ ...called(() => 1), ...asking, ...resumed(waiting, { replays: fault }) }),
@@ -97,7 +97,7 @@ export const recordingPorts: Ports = {
     hangs: "never",
     atWallClock: "approval-required",
   },
-  ...portsOf("registry.definitions, resumed, call ", [2, 3, 4, 5], (call) => ({
+  ...portsOf("registry.definitions in a resumed run on call ", [2, 3, 4, 5], (call) => ({
     over: (fault) => ({
       ...asking,
       ...resumed(waiting),

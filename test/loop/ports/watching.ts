@@ -7,10 +7,10 @@ import { withTracing } from "turnwright/otel";
 import type { Fault } from "../faults.ts";
 import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
 
-/** The run is as without it. */
+/** The fault does not change the run. */
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
-/** With listeners, so that every verb is called. */
+/** With listeners, so that every function is called. */
 const emitter = (verb: string): Port =>
   unnoticed((fault) => {
     const events = createLoopEvents();
@@ -33,7 +33,7 @@ const signal = (verb: string, property: PropertyDescriptor): Partial<LoopOptions
 const verbs = ["steer", "interrupt", "drain", "stop", "kill", "hasStopRequest", "isToolChainActive"];
 const all = (fault: Fault): object => Object.fromEntries(verbs.map((verb) => [verb, fault]));
 
-/** Verbs of emitters, tracers, controls, signals and sessions. */
+/** Functions of emitters, tracers, controls, signals and sessions. */
 export const watchingPorts: Ports = {
   "a listener": unnoticed((fault) => {
     const events = createLoopEvents();
@@ -50,9 +50,9 @@ export const watchingPorts: Ports = {
     traced({ meter: { createHistogram: () => ({ record: fault }), createCounter: () => ({ add: fault }) } }),
   ),
   "tracing.redact": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
-  // The loop goes by what its own control knows, not by the verbs of the object.
-  "control, all verbs": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
-  "control, of another kind": { over: (fault) => ({ control: all(fault) as never }), ends: ["invalid-option"] },
+  // The loop reads the inner state of its own control and calls no method of the object.
+  "every method of the control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
+  "every method of a hand-written control": { over: (fault) => ({ control: all(fault) as never }), ends: ["invalid-option"] },
   "signal.addEventListener": {
     over: (fault) => signal("addEventListener", { value: fault }),
     ends: ["thrown", "answered"],

@@ -22,7 +22,7 @@ const agent = (verbs: { readonly prepare?: Fault; readonly toResult?: Fault }): 
   return { tools: [defineAgentTool(made as Parameters<typeof defineAgentTool>[0])] };
 };
 
-/** Errors of a tool go to the model. */
+/** The model reads errors of a tool. */
 const forModel = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
   ends: ["answered", ...ends],
@@ -31,7 +31,7 @@ const forModel = (over: Port["over"], ends: readonly string[] = []): Port => ({
 
 const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor: "v", validate } }) as never;
 
-/** Verbs of models, tools, registries and agents. */
+/** Functions of models, tools, registries and agents. */
 export const workingPorts: Ports = {
   "provider.stream": {
     over: (fault) => ({ provider: { id: "p", model: "m", stream: fault as never } }),
@@ -39,7 +39,7 @@ export const workingPorts: Ports = {
   },
   "provider's iterator": { over: (fault) => stream(fault), ends: ["provider-error"] },
   "provider's next": { over: (fault) => stream(() => ({ next: fault })), ends: ["provider-error"], hangs: "first-chunk" },
-  "provider's next, later": {
+  "provider's second next": {
     over: (fault) => stream(() => ({ next: once(said, fault) })),
     ends: ["provider-error"],
     hangs: "stream-idle",
@@ -50,7 +50,7 @@ export const workingPorts: Ports = {
     ends: ["first-chunk"],
     hangs: "first-chunk",
   },
-  "provider's return, after the finish": {
+  "provider's return after the finish": {
     over: (fault) => {
       const inner = usualProvider();
       const open: typeof inner.stream = (request, call) => {
@@ -66,7 +66,7 @@ export const workingPorts: Ports = {
     ends: ["thrown"],
     isField: true,
   })),
-  ...portsOf("provider.model, read ", [2, 3, 4, 5, 6], (read) => ({
+  ...portsOf("provider.model on read ", [2, 3, 4, 5, 6], (read) => ({
     over: (fault) => ({
       provider: Object.defineProperty({ ...usualProvider() }, "model", {
         get: after(read - 1, () => "m", fault),
@@ -82,16 +82,16 @@ export const workingPorts: Ports = {
     // An empty list is no fault.
     ends: ["thrown", "invalid-option", "answered"],
   },
-  "registry.definitions, in the list": {
+  "the name in registry.definitions": {
     over: (fault) => registry({ definitions: () => [Object.defineProperty({}, "name", { get: fault })] }),
     ends: ["invalid-option"],
     isField: true,
   },
-  ...portsOf("registry.definitions, call ", [2, 3, 4], (call) => ({
+  ...portsOf("registry.definitions on call ", [2, 3, 4], (call) => ({
     over: (fault) => registry({ definitions: after(call - 1, () => [definition], fault) }),
     ends: ["hook-failed", "answered"],
   })),
-  ...portsOf("registry.definitions, approved, call ", [3, 4, 5], (call) => ({
+  ...portsOf("registry.definitions with an approve policy on call ", [3, 4, 5], (call) => ({
     over: (fault) => ({
       ...registry({ definitions: after(call - 1, () => [definition], fault) }),
       policies: { approve: () => ({ kind: "approve" }) },
@@ -102,9 +102,9 @@ export const workingPorts: Ports = {
   "registry.validate": forModel((fault) => registry({ validate: fault })),
   "registry.agentOf": { over: (fault) => registry({ agentOf: fault }), ends: ["answered"] },
   "tool.execute": forModel((fault) => called(fault)),
-  "tool.execute, sequential": forModel((fault) => called(fault, { sequential: true })),
-  "tool.execute, eager": forModel((fault) => called(fault, { eager: true })),
-  "tool.execute, retried": forModel((fault) => called(fault, { idempotent: true, retry: { maxAttempts: 3 } })),
+  "execute of a sequential tool": forModel((fault) => called(fault, { sequential: true })),
+  "execute of an eager tool": forModel((fault) => called(fault, { eager: true })),
+  "execute of a retried tool": forModel((fault) => called(fault, { idempotent: true, retry: { maxAttempts: 3 } })),
   "tool.needsApproval": forModel((fault) => called(() => 1, { needsApproval: fault as () => boolean }), ["approval-required"]),
   "tool's schema": forModel((fault) => called(() => 1, { inputSchema: schema(fault), jsonSchema: {} })),
   "agent.prepare": forModel((fault) => agent({ prepare: fault })),

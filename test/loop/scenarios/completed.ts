@@ -21,21 +21,21 @@ export const completed: readonly Scenario[] = [
     text: "It is done.",
   },
   {
-    title: "a tool that ends the turn",
+    title: "a tool that returns endTurn",
     status: "completed",
     reason: "end-turn",
     script: [[text("Bye. "), toolCall("finish")]],
     text: "Bye.",
   },
   {
-    title: "text before a tool after which nothing is left to say",
+    title: "text before a tool that requires no follow-up",
     status: "completed",
     reason: "pre-tool-text",
     script: [[text("Noted. "), toolCall("note")]],
     text: "Noted.",
   },
   {
-    title: "a stop condition at a call",
+    title: "a stop condition after a call",
     status: "completed",
     reason: "stop-condition",
     script: [
@@ -46,7 +46,7 @@ export const completed: readonly Scenario[] = [
     text: "So:",
   },
   {
-    title: "a stop condition that takes its time, at an answer",
+    title: "an async stop condition after an answer",
     status: "completed",
     reason: "stop-condition",
     script: [[text("DONE")]],
@@ -54,7 +54,7 @@ export const completed: readonly Scenario[] = [
     text: "DONE",
   },
   {
-    title: "repeated calls that the model is told of",
+    title: "repeated calls with a loop warning",
     status: "completed",
     reason: "answered",
     script: [toolCall("alone"), toolCall("alone"), toolCall("alone"), text("I see.")],
@@ -62,7 +62,7 @@ export const completed: readonly Scenario[] = [
     text: "I see.",
   },
   {
-    title: "an answer that fits its schema at the second try",
+    title: "an answer that fits its schema on the second try",
     status: "completed",
     reason: "answered",
     script: [toolCall("alone"), text("Eight."), text('```json\n{ "n": 8 }\n```')],
@@ -77,7 +77,7 @@ export const completed: readonly Scenario[] = [
     text: "Half of",
   },
   {
-    title: "a full context with text",
+    title: "text at a full context",
     status: "completed",
     reason: "length",
     script: [[text("Half of"), finish("context-full")]],
@@ -90,30 +90,36 @@ export const completed: readonly Scenario[] = [
     script: [[text("No."), toolCall("echo", { say: "x" }), finish("refusal")]],
     text: "No.",
   },
-  { title: "a filter without text", status: "completed", reason: "content-filter", script: [finish("content-filter")], text: "" },
   {
-    title: "silence after text",
+    title: "a content filter without text",
+    status: "completed",
+    reason: "content-filter",
+    script: [finish("content-filter")],
+    text: "",
+  },
+  {
+    title: "an empty message after text",
     status: "completed",
     reason: "answered",
     script: [[text("Look:"), toolCall("echo", { say: "x" })], finish("stop")],
     text: "Look:",
   },
   {
-    title: "silence after a picture",
+    title: "an empty message after a tool image",
     status: "completed",
     reason: "answered",
     script: [toolCall("picture"), finish("stop")],
     text: "",
   },
   {
-    title: "tool calls announced, only text sent",
+    title: "finish reason tool-calls with only text",
     status: "completed",
     reason: "answered",
     script: [[text("So."), finish("tool-calls")]],
     text: "So.",
   },
   {
-    title: "a paused turn that is resent",
+    title: "a paused message with two continuations",
     status: "completed",
     reason: "answered",
     script: [
@@ -124,7 +130,7 @@ export const completed: readonly Scenario[] = [
     text: "One two three",
   },
   {
-    title: "a call in a paused turn, answered by the next continuation",
+    title: "a call in a paused message, then a continuation",
     status: "completed",
     reason: "answered",
     script: [[toolCall("echo", { say: "x" }), finish("paused")], [finish("tool-calls")], text("Good.")],
@@ -145,7 +151,7 @@ export const completed: readonly Scenario[] = [
     text: "Sorry.",
   },
   {
-    title: "a malformed call without a call, then an answer",
+    title: "finish reason malformed-call without a call, then an answer",
     status: "completed",
     reason: "answered",
     script: [finish("malformed-call"), text("Again.")],
@@ -159,7 +165,7 @@ export const completed: readonly Scenario[] = [
     text: "Well.",
   },
   {
-    title: "duplicate and missing ids",
+    title: "duplicate and missing call ids",
     status: "completed",
     reason: "answered",
     script: [
@@ -216,7 +222,7 @@ export const completed: readonly Scenario[] = [
     text: "Approved.",
   },
   {
-    title: "calls past the limit, then an answer",
+    title: "calls beyond maxToolCalls, then an answer",
     status: "completed",
     reason: "answered",
     script: [[toolCall("echo", { say: "a" }), toolCall("echo", { say: "b" })], text("Enough.")],

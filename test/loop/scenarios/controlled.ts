@@ -1,12 +1,12 @@
-// Runs that somebody talks to: messages that steer or interrupt, and runs that are put aside.
+// Runs that are steered, interrupted or suspended.
 
 import { stall, text, toolCall, wait } from "turnwright/testing";
 import type { Scenario } from "./scenario.ts";
 
-/** Every way to talk to a run that does not stop it. */
+/** Every way to control a run without stopping it. */
 export const controlled: readonly Scenario[] = [
   {
-    title: "an interrupt in a stream",
+    title: "an interrupt during a stream",
     status: "follow-up-interrupt",
     reason: "interrupted",
     script: [[text("Let me "), stall()]],
@@ -18,7 +18,7 @@ export const controlled: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "an interrupt of a deaf model",
+    title: "an interrupt of a model that ignores its signal",
     status: "follow-up-interrupt",
     reason: "interrupted",
     script: [stall({ ignoreSignal: true })],
@@ -95,7 +95,7 @@ export const controlled: readonly Scenario[] = [
     text: "Hm.",
   },
   {
-    title: "a drain behind a message steered into the last iteration",
+    title: "a drain after a message steered into the last iteration",
     status: "suspended",
     reason: "drained",
     script: [[text("Done."), wait(50)]],
@@ -106,11 +106,11 @@ export const controlled: readonly Scenario[] = [
       await clock.advance(40);
     },
     text: "Done.",
-    // The message came back with the suspension, so that the answer stands.
+    // The suspension returned the message undelivered, so the answer stands.
     goesOnTo: "Done.",
   },
   {
-    title: "a call that nobody can decide about",
+    title: "a call that waits for approval",
     status: "suspended",
     reason: "approval-required",
     script: [[text("Hm. "), toolCall("later"), toolCall("broken")]],

@@ -29,7 +29,7 @@ export const failed: readonly Scenario[] = [
     text: "Cut",
   },
   {
-    title: "a finish of an unknown kind",
+    title: "an unknown finish reason",
     status: "error",
     reason: "provider-error",
     script: [[toolCall("echo", { say: "x" }), finish("unknown")]],
@@ -43,7 +43,7 @@ export const failed: readonly Scenario[] = [
     text: "Hm",
   },
   {
-    title: "tool errors in a row",
+    title: "consecutive tool errors",
     status: "error",
     reason: "tool-error-cap",
     script: always("broken"),
@@ -52,7 +52,7 @@ export const failed: readonly Scenario[] = [
   },
   { title: "restarts without end", status: "error", reason: "restart-cap", script: always("enrich"), text: "Again." },
   {
-    title: "calls in a circle",
+    title: "repeated calls that are detected as a loop",
     status: "error",
     reason: "loop-detected",
     script: (_, index) => [text("Again. "), toolCall("echo", { say: index % 2 === 0 ? "a" : "b" }), toolCall("alone")],
@@ -68,7 +68,7 @@ export const failed: readonly Scenario[] = [
     text: "Hm.",
   },
   {
-    title: "answers that never fit",
+    title: "answers that never fit their schema",
     status: "error",
     reason: "invalid-output",
     script: () => text("Eight."),
@@ -76,7 +76,7 @@ export const failed: readonly Scenario[] = [
     text: "Eight.",
   },
   {
-    title: "a schema that makes no plain data",
+    title: "a schema whose output is not JSON",
     status: "error",
     reason: "hook-failed",
     script: [text("8")],
@@ -84,7 +84,7 @@ export const failed: readonly Scenario[] = [
     text: "8",
   },
   {
-    title: "tokens spent",
+    title: "maxTokens reached",
     status: "error",
     reason: "max-tokens",
     script: () => [text("So "), toolCall("alone"), usage({ inputTokens: 60, outputTokens: 1 })],
@@ -92,7 +92,7 @@ export const failed: readonly Scenario[] = [
     text: "So",
   },
   {
-    title: "money spent",
+    title: "maxCostUSD reached",
     status: "error",
     reason: "max-cost",
     script: () => [text("So "), toolCall("alone"), usage({ inputTokens: 60, outputTokens: 1 })],
@@ -100,7 +100,7 @@ export const failed: readonly Scenario[] = [
     text: "So",
   },
   {
-    title: "money that nobody can count",
+    title: "maxCostUSD with an unknown price",
     status: "error",
     reason: "cost-unknown",
     script: always("alone"),
@@ -124,7 +124,7 @@ export const failed: readonly Scenario[] = [
     text: "....",
   },
   {
-    title: "a hook that throws",
+    title: "an onIteration hook that throws",
     status: "error",
     reason: "hook-failed",
     script: always("alone"),
@@ -132,7 +132,7 @@ export const failed: readonly Scenario[] = [
     text: "Again.",
   },
   {
-    title: "a preparing hook that throws",
+    title: "a prepareIteration hook that throws",
     status: "error",
     reason: "hook-failed",
     script: [],

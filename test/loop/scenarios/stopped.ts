@@ -6,7 +6,7 @@ import { always, type Scenario } from "./scenario.ts";
 /** Every way to be ended from outside. */
 export const stopped: readonly Scenario[] = [
   {
-    title: "a stop in a stream",
+    title: "a stop during a stream",
     status: "stopped-by-user",
     reason: "stopped",
     script: [[text("Let me "), stall()]],
@@ -44,7 +44,7 @@ export const stopped: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "a kill of a deaf tool",
+    title: "a kill of a tool that ignores its signal",
     status: "stopped-by-user",
     reason: "killed",
     script: [[text("Working. "), toolCall("deaf"), toolCall("echo", { say: "x" })]],
@@ -55,7 +55,7 @@ export const stopped: readonly Scenario[] = [
     text: "Working.",
   },
   {
-    title: "an abort of a deaf stream",
+    title: "an abort of a stream that ignores its signal",
     status: "stopped-by-user",
     reason: "aborted",
     script: [[text("Le"), stall({ ignoreSignal: true })]],
@@ -75,7 +75,7 @@ export const stopped: readonly Scenario[] = [
     text: "",
   },
   {
-    title: "a hook that aborts",
+    title: "an onIteration hook that aborts",
     status: "stopped-by-user",
     reason: "iteration-abort",
     script: always("alone"),

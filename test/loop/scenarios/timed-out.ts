@@ -6,7 +6,7 @@ import { always, type Scenario } from "./scenario.ts";
 /** Every way to take too long or to say nothing. */
 export const timedOut: readonly Scenario[] = [
   {
-    title: "the last iteration",
+    title: "maxIterations reached",
     status: "timeout",
     reason: "max-iterations",
     script: always("alone"),
@@ -14,7 +14,7 @@ export const timedOut: readonly Scenario[] = [
     text: "Again.",
   },
   {
-    title: "the last iteration, with a final answer",
+    title: "maxIterations reached, with a final answer",
     status: "timeout",
     reason: "max-iterations",
     script: (request) => (request.toolChoice === "none" ? text("In short: no.") : [text("Again."), toolCall("alone")]),
@@ -38,7 +38,7 @@ export const timedOut: readonly Scenario[] = [
     text: "And then it",
   },
   {
-    title: "a deaf model that falls silent",
+    title: "a silent model that ignores its signal",
     status: "timeout",
     reason: "stream-idle",
     script: [[text("And"), stall({ ignoreSignal: true })]],
@@ -47,7 +47,7 @@ export const timedOut: readonly Scenario[] = [
     deafProvider: true,
   },
   {
-    title: "the wall clock in a stream",
+    title: "the wall clock during a stream",
     status: "timeout",
     reason: "wall-clock",
     script: [[text("Tick"), usage({ inputTokens: 3, outputTokens: 1 }), stall()]],
@@ -56,7 +56,7 @@ export const timedOut: readonly Scenario[] = [
     text: "Tick",
   },
   {
-    title: "the wall clock in a deaf tool",
+    title: "the wall clock during a tool that ignores its signal",
     status: "timeout",
     reason: "wall-clock",
     script: [[text("Tock"), toolCall("deaf"), toolCall("alone"), toolCall("echo", { say: "x" })]],
@@ -64,6 +64,6 @@ export const timedOut: readonly Scenario[] = [
     meanwhile: ({ clock }) => clock.advance(6_000),
     text: "Tock",
   },
-  { title: "nothing at all", status: "empty-response", reason: "empty", script: [finish("stop")], text: "" },
-  { title: "only blanks", status: "empty-response", reason: "empty", script: [text(" \n ")], text: "" },
+  { title: "an empty message", status: "empty-response", reason: "empty", script: [finish("stop")], text: "" },
+  { title: "a message of blanks", status: "empty-response", reason: "empty", script: [text(" \n ")], text: "" },
 ];
