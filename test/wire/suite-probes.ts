@@ -18,6 +18,6 @@ export const suiteProbes: readonly ProbeGroup[] = [
   {
     title: "The provider suite",
     about: "",
-    probes: [{ title: "Checks of [`providerSuite`](guides/writing-a-provider.md#checking-it) passed", find: runSuite }],
+    probes: [{ title: "Checks of [`providerSuite`](guides/writing-a-provider.md#test-a-provider) passed", find: runSuite }],
   },
 ];
