@@ -28,7 +28,7 @@ function wrapSdk(sdk: Sdk, model: string): Provider {
         tools: tools.map(({ name, description, inputSchema }) => ({ name, about: description, parameters: inputSchema })),
         choice: typeof toolChoice === "object" ? { tool: toolChoice.name } : toolChoice,
         temperature: settings?.temperature,
-        maxTokens: settings?.maxOutputTokens, // this SDK has no words for topP, stopSequences and seed
+        maxTokens: settings?.maxOutputTokens, // this SDK has no topP, stopSequences and seed
         ...settings?.extra,
       };
       let hasCalls = false;
@@ -46,8 +46,8 @@ function wrapSdk(sdk: Sdk, model: string): Provider {
             mode: "snapshot",
             usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens },
           };
-          const said = finishReasons.get(why) ?? "unknown"; // a word that the SDK learns later is not guessed at
-          // Some services say "stop" although they ask for tools.
+          const said = finishReasons.get(why) ?? "unknown"; // do not guess reasons that the SDK may add later
+          // Some services send "stop" although they request tools.
           yield { type: "finish", reason: said === "stop" && hasCalls ? "tool-calls" : said, raw: why };
         }
       }

@@ -13,7 +13,7 @@ import {
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 // #region chat
-/** Makes a conversation: a function that takes what the user says, at any time. */
+/** Makes a conversation: a function that takes each message of the user, at any time. */
 function createChat(
   options: Pick<LoopOptions, "provider" | "tools">,
   show: (result: LoopResult) => void,
@@ -34,7 +34,7 @@ function createChat(
   }
 
   return async (said) => {
-    // "finished": the run is just over, and the next one asks it.
+    // "finished": the run has just ended, so the next one sends the message.
     if (isLive && control.interrupt(said) === "accepted") return;
     waiting = [...waiting, { role: "user", content: said }];
     if (isLive) return;

@@ -9,7 +9,7 @@ function report({ status, reason, text }: LoopResult): string {
   if (reason.kind === "length") return `${text} [cut off]`;
   if (status === "completed") return text;
   if (reason.kind === "provider-error" && reason.error.retryable) return "The model is busy. Try again in a moment.";
-  // `text` holds everything that was said before the end, however the run ended.
+  // `text` holds the text before the end, however the run ended.
   return text === "" ? `That did not work (${reason.kind}).` : `${text} [${reason.kind}]`;
 }
 // #endregion report

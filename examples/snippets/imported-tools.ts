@@ -115,7 +115,7 @@ assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
 assert.equal((await runTool(clock, { zone: "Oslo" })).kind, "invalid-input");
 
 // #region with-validation
-const checked = withValidation(everything); // adds validation to tools without their own, by the schema that the model is shown
+const checked = withValidation(everything); // validates tools that do not validate themselves, by the schema that the model sees
 // #endregion with-validation
 assert.deepEqual(checked.validate?.("crm_search", { id: "7" }), {
   issues: [{ message: 'Instance type "string" is invalid. Expected "integer"', path: ["id"] }],

@@ -78,7 +78,7 @@ const file = join(folder, "order-12.jsonl");
   // #region redact
   const redact = ({ answer }: JournalRecord): Json => {
     const clean: Json = JSON.parse(JSON.stringify(answer).replace(/\d{4} \d{4}/g, "**** ****"));
-    return clean; // of the same shape: a resumed run goes on with it
+    return clean; // keeps its shape, because a resumed run continues with it
   };
   const journal = fileJournal(path, { redact });
   // #endregion redact

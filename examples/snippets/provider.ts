@@ -99,7 +99,7 @@ async function* streamWire(client: WireClient, request: ModelRequest, call: Mode
         yield* Array.from(open.values(), toReady);
         yield { type: "usage", mode: "snapshot", usage: toUsage(event.tokens) };
         const said = finishReasons.get(event.why) ?? "unknown";
-        // With calls in the turn, "done" asks for their results.
+        // If the message has calls, "done" means that the model wants their results.
         yield { type: "finish", reason: said === "stop" && open.size > 0 ? "tool-calls" : said, raw: event.why };
         return;
       }
@@ -108,7 +108,7 @@ async function* streamWire(client: WireClient, request: ModelRequest, call: Mode
         return;
     }
   }
-  // The wire closed without an "end": no finish, so that the loop knows that the answer is not complete.
+  // The connection closed without an "end". Without a finish, the loop knows that the answer is incomplete.
 }
 // #endregion stream
 
@@ -155,7 +155,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 
 // #region suite
 for (const { run } of providerSuite({ create: (scenario) => ({ provider: createProvider(createService(scenario)) }) })) {
-  await run(); // rejects with an Error that says what the provider did
+  await run(); // rejects with an Error that describes the provider's fault
 }
 // #endregion suite
 

@@ -77,7 +77,7 @@ const tools = [
     journal: memoryJournal(recorded),
     runId: "order-8",
   });
-  // The tool did not run again, and the model was asked for the second iteration only.
+  // The tool did not run again. Only the request of the second iteration was sent.
   // #endregion resume
   assert.equal(orders, 2);
   assert.equal(provider.calls, 1);
@@ -209,7 +209,7 @@ orders = 0;
     ...options,
     provider,
     journal,
-    tools: [], // the calls of the tool that is gone have their outcomes
+    tools: [], // the recorded calls of the removed tool have their outcomes
     policies: { allowToolChange: ({ toolName, kind }) => toolName === "order" && kind === "removed" },
   });
   // #endregion allow

@@ -28,7 +28,7 @@ const inputSchema = mini.object({ city: mini.string(), days: mini.optional(mini.
 const byZodMini = defineTool({
   ...described,
   inputSchema,
-  jsonSchema: z.toJSONSchema(inputSchema, { io: "input" }) as JsonSchema, // zod/mini does not say it by itself
+  jsonSchema: z.toJSONSchema(inputSchema, { io: "input" }) as JsonSchema, // zod/mini cannot convert itself
   execute: ({ city, days = 3 }) => `${city}, ${days} days`,
 });
 // #endregion libraries

@@ -91,7 +91,7 @@ const tools = [search];
     events,
     policies: { loopDetection: detectLoops({ action: "stop" }) },
   });
-  // The model searched for "moon", "tides", "moon", "tides", "moon", and asked for "tides" again:
+  // The model searched for "moon", "tides", "moon", "tides", "moon", and requested "tides" again:
   // { kind: "loop-detected", toolName: "search", count: 3 }, and `seen` is ["search: 2 iterations, 3 times"].
   // #endregion loop
   assert.deepEqual(reason, { kind: "loop-detected", toolName: "search", count: 3 });

@@ -87,7 +87,7 @@ const tools = [
     timeouts: { toolMs: 10 },
     policies: { finalAnswer: true },
   });
-  // The reason is still "max-iterations", and `text` is what the model said when it was asked once more, without tools.
+  // The reason is still "max-iterations". `text` is the answer to one more request, without tools.
   // #endregion final-answer
   assert.deepEqual([result.reason.kind, result.text, result.finalAnswer], ["max-iterations", "In short: no.", true]);
 }

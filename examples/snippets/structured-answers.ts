@@ -26,7 +26,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const schema = z.object({ city: z.string(), celsius: z.number() });
   const result = await runToolLoop({ provider, tools, messages, policies: { output: structuredOutput(schema) } });
   if (result.output !== undefined) say(`${result.output.city}: ${result.output.celsius} degrees`);
-  // The model put words around its first answer, read what was wrong with it, and sent it again.
+  // The model added text around its first answer, read what was wrong, and sent it again.
   // #endregion output
   assert.deepEqual(result.output, { city: "Oslo", celsius: 7 });
   assert.equal(result.iterations, 3);
@@ -41,7 +41,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
     messages,
     policies: { output: structuredOutput(schema, { maxRetries: 1 }) },
   });
-  // reason.kind is "invalid-output", reason.attempts 2, reason.issues says what was wrong; `said` is "It is raining."
+  // reason.kind is "invalid-output", reason.attempts 2, reason.issues describes the problem; `said` is "It is raining."
   // #endregion invalid
   assert.equal(reason.kind === "invalid-output" ? reason.attempts : 0, 2);
   assert.equal(said, "It is raining.");

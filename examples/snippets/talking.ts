@@ -46,7 +46,7 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
     const asked = [...result.messages, result.reason.message, ...result.undelivered];
     result = await runToolLoop({ provider, messages: asked, control });
   }
-  // During the first run came "And in Bergen?" and "And in Voss?". One answer came to all three: "Oslo 7, Bergen 9, Voss 4."
+  // "And in Bergen?" and "And in Voss?" arrived during the first run. One answer covers all three: "Oslo 7, Bergen 9, Voss 4."
   // #endregion interrupt
   assert.equal(result.text, "Oslo 7, Bergen 9, Voss 4.");
   assert.deepEqual(
@@ -78,7 +78,7 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
   }, 20);
   // #region order
   const { reason, undelivered } = await runToolLoop({ provider, messages, control });
-  // Said: steer("In Celsius, please."), interrupt("And in Bergen?"), interrupt("And in Voss?"), steer("In one line.")
+  // Sent: steer("In Celsius, please."), interrupt("And in Bergen?"), interrupt("And in Voss?"), steer("In one line.")
   // reason.message: "And in Bergen?"
   // undelivered: "In Celsius, please.", "And in Voss?", "In one line."
   // #endregion order

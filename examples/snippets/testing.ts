@@ -44,7 +44,7 @@ const weather = defineTool({
   const result = await runToolLoop({ provider, tools: [weather], messages });
 
   assert.equal(result.text, "Take a coat.");
-  // The result that the model was shown before it answered.
+  // The result that the model got before it answered.
   assert.deepEqual(provider.requests[1]?.messages.at(-1), {
     role: "tool",
     results: [{ callId: "call_1", name: "get_weather", outcome: "completed", result: { city: "Oslo", celsius: 7 } }],
@@ -104,7 +104,7 @@ const weather = defineTool({
   const provider = createMockProvider([toolCall("get_weather"), text("Yes.")], { usage: false });
   const pricing = (): number => 0.01;
   const { reason } = await runToolLoop({ provider, tools: [weather], messages, pricing, limits: { maxCostUSD: 1 } });
-  assert.equal(reason.kind, "cost-unknown"); // with the estimates it would have completed
+  assert.equal(reason.kind, "cost-unknown"); // with estimates, the run would complete
   // #endregion usage
 }
 
@@ -135,7 +135,7 @@ const weather = defineTool({
   const createProvider = (): Provider => createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")]);
   const answers = async (isRecording: boolean): Promise<LoopResult> => {
     // #region cassette
-    // Recorded once, against the service; from then on the test needs neither the service nor a key.
+    // Recorded once with the real service. After that, the test needs neither the service nor a key.
     const provider = isRecording ? recordTo(file, createProvider()) : replayFrom(file);
     const result = await runToolLoop({ provider, tools: [weather], messages });
     assert.equal(result.text, "Take a coat.");

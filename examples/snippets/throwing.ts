@@ -23,7 +23,7 @@ async function answer(provider: ReturnType<typeof createMockProvider>): Promise<
     const { text } = unwrap(await runToolLoop({ provider, messages }));
     say(text);
   } catch (error) {
-    if (!isLoopEndedError(error)) throw error; // a LoopError: misuse
+    if (!isLoopEndedError(error)) throw error; // a LoopError: the call was invalid
     // The result holds everything up to the end: the text, the transcript, the usage and the cost.
     say(`${error.result.text} [${error.name}]`);
     if (isLoopEndedError(error, "provider-error") && error.reason.error.retryable) say("Try again in a moment.");
@@ -60,7 +60,7 @@ async function ask(provider: ReturnType<typeof createMockProvider>): Promise<voi
       {
         maxIterations: 5, // requests to the model; default 10
         abortSignal: AbortSignal.timeout(60_000),
-        onIteration: (round, { lastToolCalls }) => say(`round ${round}: ${lastToolCalls.length} calls`),
+        onIteration: (iteration, { lastToolCalls }) => say(`iteration ${iteration}: ${lastToolCalls.length} calls`),
       },
     );
     say(text);
@@ -73,8 +73,8 @@ async function ask(provider: ReturnType<typeof createMockProvider>): Promise<voi
 
 said.length = 0;
 await ask(createMockProvider([toolCall("get_weather", { city: "Oslo" }), says("Take a coat.")]));
-assert.deepEqual(said, ["round 1: 1 calls", "Take a coat."]);
+assert.deepEqual(said, ["iteration 1: 1 calls", "Take a coat."]);
 
 said.length = 0;
 await ask(createMockProvider(() => toolCall("get_weather", { city: "Oslo" })));
-assert.deepEqual(said.slice(4), ["round 5: 1 calls", "No answer after 5 iterations."]);
+assert.deepEqual(said.slice(4), ["iteration 5: 1 calls", "No answer after 5 iterations."]);

@@ -42,11 +42,11 @@ const store = defineTool({
   name: "store",
   description: "Stores a note",
   inputSchema: z.object({ note: z.string() }),
-  sequential: true, // never beside another call
+  sequential: true, // never at the same time as another call
   timeoutMs: 30_000, // from dispatch to the end
   idleTimeoutMs: 5_000, // between two signs of life
   idempotent: true, // running it twice does no harm ...
-  retry: { maxAttempts: 3 }, // ... so that it may be tried again
+  retry: { maxAttempts: 3 }, // ... so it may be retried
   replay: "safe", // and may run again after a crash
   async execute({ note }, { progress, idempotencyKey }) {
     progress({ storing: note.length });
@@ -118,7 +118,7 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
     messages,
     policies: { preToolText: { suppressFollowUpAfterText: ["remember"] } },
   });
-  // { kind: "pre-tool-text" }, "Noted: you like tides.": the tool ran, and the model was not asked again.
+  // { kind: "pre-tool-text" }, "Noted: you like tides.": the tool ran, and no further request was sent.
   // #endregion pre-tool-text
   assert.deepEqual([reason.kind, said, provider.calls], ["pre-tool-text", "Noted: you like tides.", 1]);
 }
@@ -162,7 +162,7 @@ interface Remote {
 
 // #region registry
 function remoteTools(remote: Remote): ToolRegistry {
-  // One array for as long as nothing changes.
+  // Return the same array while nothing changes.
   const definitions = remote.tools.map(({ name, about, schema }) => ({ name, description: about, inputSchema: schema }));
   const schemas = new Map(remote.tools.map(({ name, schema }) => [name, schema]));
   return {

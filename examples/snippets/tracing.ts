@@ -42,7 +42,7 @@ const model = createMockProvider(({ messages: sent }) =>
       {
         tracerProvider,
         captureContent: true,
-        redact: (content, kind) => (kind === "tool-result" ? undefined : content), // undefined leaves it out
+        redact: (content, kind) => (kind === "tool-result" ? undefined : content), // undefined omits it
       },
     );
     for await (const event of streamToolLoop(traced)) if (event.type === "text-delta") process.stdout.write(event.text);

@@ -127,7 +127,7 @@ const doneReasons: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 // #region reader
-/** Turns the events of one answer into chunks. Reads them by shape: a server may send anything. */
+/** Turns the events of one answer into chunks. Checks their shape, because a server may send anything. */
 function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason>): EventReader {
   let calls = 0;
   let finished = false;
@@ -145,7 +145,7 @@ function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason
         const { name, arguments: args } = recordOf(recordOf(one)["function"]);
         const key = String(calls);
         calls += 1;
-        // The wire gives calls no ids, and each in one piece.
+        // The API sends each call in one piece, without an id.
         out.push({ type: "call-ready", key, id: undefined, name: textOf(name), args: args ?? {} });
       }
       if (done !== true) return;

@@ -1,4 +1,4 @@
-// Validations that take their time: what they said is recorded, and told again it is the same, however long they take then.
+// Slow validations: their outcome is recorded, and a replay gives the same outcome however fast it validates.
 
 import { expect, it } from "vitest";
 import { type Approve, defineTool, type LoopResult } from "turnwright";
@@ -15,7 +15,7 @@ interface Said {
 
 const edit: Approve = () => ({ kind: "modify", args: { amount: 5 } });
 
-/** A run of one call, whose schema refuses an amount of 5, in as many processes as one likes. */
+/** A run of one call whose schema refuses an amount of 5. Each start is another process. */
 function setUp({ amount, approve }: Said): {
   readonly ran: unknown[];
   start(tookMs: number, replays?: boolean): Playing;
@@ -46,10 +46,10 @@ async function checkTold(result: LoopResult, start: (tookMs: number, replays: bo
 }
 
 it.for<[what: string, said: Said, stopMs: number]>([
-  ["arguments", { amount: 5, approve: undefined }, 50],
-  ["arguments that fit", { amount: 1, approve: undefined }, 50],
-  ["an edit", { amount: 1, approve: edit }, 150],
-])("a stop during the validation of %s leaves the call not run", async ([, said, stopMs]) => {
+  ["invalid arguments", { amount: 5, approve: undefined }, 50],
+  ["valid arguments", { amount: 1, approve: undefined }, 50],
+  ["edited arguments", { amount: 1, approve: edit }, 150],
+])("input validation: a stop while it checks %s leaves the call not-run", async ([, said, stopMs]) => {
   const { ran, start } = setUp(said);
   const playing = start(100);
   await playing.clock.advance(stopMs);
@@ -60,7 +60,7 @@ it.for<[what: string, said: Said, stopMs: number]>([
   expect(ran).toEqual([]);
 });
 
-it("a validation that was late is late when it is told again", async () => {
+it("input validation: a call whose validation timed out stays invalid-input on replay", async () => {
   const { ran, start } = setUp({ amount: 1, approve: undefined });
   const playing = start(300);
   await playing.clock.advance(200);

@@ -28,8 +28,8 @@ function steerIn(at: number): (stage: Stage) => NonNullable<LoopOptions["hooks"]
   });
 }
 
-describe("a steered message", () => {
-  it("is sent after all results and before the next request, several in the order in which they came", async () => {
+describe("control.steer()", () => {
+  it("sends messages in order, after all results and before the next request", async () => {
     const script = [[toolCall("slow"), toolCall("alone"), toolCall("quick")], text("Done.")];
     const playing = play(script, ({ clock, control }) => {
       const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve(1), 10)));
@@ -56,7 +56,7 @@ describe("a steered message", () => {
     expect([result.reason.kind, result.text, result.undelivered]).toEqual(["answered", "Done.", []]);
   });
 
-  it("may be a message of parts, and is sent as it is", async () => {
+  it("sends a message of parts unchanged", async () => {
     const message: UserMessage = {
       role: "user",
       content: [
@@ -70,7 +70,7 @@ describe("a steered message", () => {
     expect((await playing.result).messages[2]).toEqual(message);
   });
 
-  it("is told to listeners before the iteration that it is sent in, also on replay", async () => {
+  it("emits steered before the iteration that sends the message, also on replay", async () => {
     const playing = play([toolCall("quick"), text("Hi."), text("Again.")], (stage) => ({
       tools: [quick],
       hooks: steerIn(1)(stage),
@@ -107,7 +107,7 @@ describe("a steered message", () => {
     expect(heardAgain.events.filter((event) => !event.replayed)).toEqual([]);
   });
 
-  it("stays where its iteration is tried again", async () => {
+  it("keeps the message if its iteration is retried", async () => {
     const first = play([[text("Let me "), fail({ status: 503 })]], { runId: "again" });
     first.control.steer("Hey.");
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
@@ -115,7 +115,7 @@ describe("a steered message", () => {
     expect(linesOf((await again.result).messages)).toEqual(["user: Go.", "user: Hey.", "assistant: Done."]);
   });
 
-  it("waits while a paused turn is sent again", async () => {
+  it("sends the message after all continuations of a paused message", async () => {
     const script = [
       [text("One, "), finish("paused")],
       [text("two, "), finish("continue", { token: "t" })],
@@ -133,7 +133,7 @@ describe("a steered message", () => {
     expect(linesOf(result.messages).at(-1)).toBe("assistant: Four.");
   });
 
-  it("comes back where the last allowed iteration has answered: the answer stands", async () => {
+  it("returns the message in undelivered if the last allowed iteration answers", async () => {
     const playing = play([toolCall("quick"), text("Done.")], (stage) => ({
       tools: [quick],
       limits: { maxIterations: 2 },
@@ -149,7 +149,7 @@ describe("a steered message", () => {
     ]);
   });
 
-  it("has one more iteration made each time, until none is allowed", async () => {
+  it("adds one iteration per message, up to maxIterations", async () => {
     const playing = play(
       () => text("Yes?"),
       ({ control }) => ({
@@ -172,7 +172,7 @@ const calls = [toolCall("quick")];
 const fatal = tool("fatal", () => Promise.reject(new FatalToolError("gone")));
 const over = tool("over", () => toolResult({ data: 1, endTurn: true }));
 
-it("is sent with the final answer that a limit grants", async () => {
+it("control.steer(): sends the message with the request for the final answer", async () => {
   const { result, provider } = play([toolCall("look"), text("In short.")], ({ control }) => ({
     tools: [tool("look", () => void control.steer("Hey."))],
     limits: { maxIterations: 1 },
@@ -184,15 +184,15 @@ it("is sent with the final answer that a limit grants", async () => {
   expect(linesOf(provider.requests.at(-1)?.messages ?? []).at(-1)).toBe("user: Hey.");
 });
 
-describe("a message steered into the last iteration", () => {
+describe("control.steer() in the last iteration", () => {
   it.for<[ending: string, turn: MockMessage]>([
     ["an answer", text("Hi.")],
-    ["an answer that was cut", [text("Hi"), finish("length")]],
+    ["a truncated answer", [text("Hi"), finish("length")]],
     ["a refusal", [text("No."), finish("refusal")]],
     ["a filtered answer", finish("content-filter")],
-    ["a tool that ends the turn", toolCall("over")],
-    ["nothing at all", finish("stop")],
-  ])("reopens %s", async ([, turn]) => {
+    ["a tool with endTurn", toolCall("over")],
+    ["an empty message", finish("stop")],
+  ])("continues the run after %s", async ([, turn]) => {
     const playing = play([turn, text("Once more.")], (stage) => ({ tools: [over], hooks: steerIn(0)(stage) }));
     const result = await playing.result;
     expect([result.status, result.text, result.undelivered, playing.provider.calls]).toEqual(["completed", "Once more.", [], 2]);
@@ -210,14 +210,14 @@ describe("a message steered into the last iteration", () => {
     ["stream-idle", [text("And"), stall()]],
     ["wall-clock", [text("And"), stall()], { limits: { wallClockMs: 10 } }],
     ["wall-clock", [wait(20), text("Done.")], { limits: { wallClockMs: 10 }, timeouts: { settleMs: 50 } }],
-  ])("comes back behind %s", async ([reason, turn, options]) => {
+  ])("returns the message in undelivered after %s (case %#)", async ([reason, turn, options]) => {
     const playing = play([turn], (stage) => ({ tools: [quick, fatal], ...options, hooks: steerIn(0)(stage) }));
     await playing.clock.runAll();
     const result = await playing.result;
     expect([result.reason.kind, textsOf(result.undelivered), playing.provider.calls]).toEqual([reason, ["Hey."], 1]);
   });
 
-  it("comes back behind an onIteration that ends the run", async () => {
+  it("returns the message in undelivered if onIteration aborts the run", async () => {
     const playing = play([toolCall("quick")], (stage) => ({
       tools: [quick],
       hooks: { ...steerIn(0)(stage), onIteration: () => ({ abort: true }) },
@@ -236,16 +236,16 @@ const hostile = {
 };
 
 it.for<[what: string, message: unknown]>([
-  ["nothing", undefined],
+  ["undefined", undefined],
   ["a number", 7],
-  ["a blank text", " \n"],
-  ["a message without words", { role: "user", content: "" }],
-  ["an assistant's message", { role: "assistant", content: [] }],
+  ["a blank string", " \n"],
+  ["a message with empty content", { role: "user", content: "" }],
+  ["an assistant message", { role: "assistant", content: [] }],
   ["a message without content", { role: "user" }],
-  ["a message of unknown parts", { role: "user", content: [{ type: "smell" }] }],
-  ["a message that cannot be saved", { role: "user", content: "x", big: 7n }],
-  ["a message that throws", hostile],
-])("is refused at once: %s", async ([, message]) => {
+  ["a message with an unknown part", { role: "user", content: [{ type: "smell" }] }],
+  ["a message with a BigInt", { role: "user", content: "x", big: 7n }],
+  ["a message with a getter that throws", hostile],
+])("control.steer() and control.interrupt(): refuse %s", async ([, message]) => {
   const control = createLoopControl();
   for (const verb of ["steer", "interrupt"] as const) {
     const call = (): unknown => control[verb](message as string);

@@ -10,18 +10,18 @@ it.for<[given: unknown, received: string]>([
   [{ reason: "x" }, 'an object with "reason"'],
   [{ requester: "user 7", reason: "x" }, 'an object with "reason"'],
   [7, "7"],
-])("refuses %j", ([given, received]) => {
+])("control.stop(): refuses %j", ([given, received]) => {
   const message = `Option "stop" must be nothing, or { requester, note }, but is ${received}.`;
   expect(() => createLoopControl().stop(given as StopRequest)).toThrow(message);
 });
 
 it.for<[what: string, given: unknown, facts: object]>([
-  ["nothing", undefined, {}],
+  ["undefined", undefined, {}],
   ["null", null, {}],
-  ["the facts", { requester: "user 7", note: "enough" }, { requester: "user 7", note: "enough" }],
-  ["the event of a button", new Event("click"), {}],
-  ["the name of a signal", "SIGINT", {}],
-])("takes %s", async ([, given, facts]) => {
+  ["a requester and a note", { requester: "user 7", note: "enough" }, { requester: "user 7", note: "enough" }],
+  ["a click event", new Event("click"), {}],
+  ["a signal name", "SIGINT", {}],
+])("control.stop(): accepts %s", async ([, given, facts]) => {
   const control = createLoopControl();
   expect(control.stop(given as StopRequest)).toBe("accepted");
   expect((await play([], { control }).result).reason).toEqual({ kind: "stopped", ...facts });

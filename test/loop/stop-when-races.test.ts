@@ -14,7 +14,7 @@ import { never, outcomesOf, play } from "./play.ts";
 import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-describe("a condition that fails", () => {
+describe("stopWhen: a condition that fails", () => {
   const wrong = 'A stop condition must answer true, false, { kind: "continue" } or { kind: "stop" }, but answered ';
 
   it.for<[how: string, condition: StopCondition, message: string]>([
@@ -26,11 +26,11 @@ describe("a condition that fails", () => {
       "no",
     ],
     ["rejects", () => Promise.reject(new Error("no")), "no"],
-    ["answers nothing", () => undefined as never, `${wrong}undefined.`],
-    ["answers something else", async () => ["stop"] as never, `${wrong}an array of 1 item.`],
-    ["answers an unknown kind", () => ({ kind: "halt" }) as never, `${wrong}an object.`],
+    ["returns undefined", () => undefined as never, `${wrong}undefined.`],
+    ["resolves to an array", async () => ["stop"] as never, `${wrong}an array of 1 item.`],
+    ["returns an unknown kind", () => ({ kind: "halt" }) as never, `${wrong}an object.`],
     [
-      "answers what throws when it is read",
+      "returns an object that cannot be read",
       () =>
         Object.defineProperty({}, "kind", {
           get() {
@@ -39,7 +39,7 @@ describe("a condition that fails", () => {
         }) as never,
       "no kind",
     ],
-  ])("because it %s ends the run; the text, the usage and the calls are kept", async ([, condition, message]) => {
+  ])("ends the run and keeps its text, usage and calls if it %s", async ([, condition, message]) => {
     const script: MockScript = [[text("Look: "), toolCall("echo"), usage({ inputTokens: 9, outputTokens: 1 })]];
     const result = await play(script, stopWhen([condition, () => true])).result;
     expect(result).toMatchObject({
@@ -53,7 +53,7 @@ describe("a condition that fails", () => {
     expect([outcomesOf(result), result.streamResults[0]?.calls.length]).toEqual([["call_i0_0: not-run"], 1]);
   });
 
-  it("because it hangs ends the run after hookMs", async () => {
+  it("ends the run after hookMs if it hangs", async () => {
     const playing = play([[text("Look: "), toolCall("echo")]], { ...stopWhen(() => never), timeouts: { hookMs: 700 } });
     await playing.clock.runAll();
     const result = await playing.result;
@@ -62,7 +62,7 @@ describe("a condition that fails", () => {
   });
 });
 
-describe("a verb while a condition is asked", () => {
+describe("stopWhen: while a condition is pending", () => {
   const hanging = (turn: MockMessage) =>
     play([turn], { ...stopWhen(() => never), timeouts: { hookMs: 10_000 }, limits: { wallClockMs: 5_000 } });
 
@@ -71,29 +71,26 @@ describe("a verb while a condition is asked", () => {
     ["a kill", ({ control }) => control.kill(), "killed", "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted", "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(5_000), "wall-clock", "answered"],
-  ])(
-    "%s ends the run at once, and no call runs; an answer stays one unless somebody stopped it",
-    async ([, act, call, answer]) => {
-      const reasons: string[] = [];
-      for (const turn of [[text("Look: "), toolCall("echo")], text("Look:")]) {
-        const playing = hanging(turn);
-        await playing.clock.flush();
-        await act(playing);
-        const before = playing.clock.now();
-        const result = await playing.result;
-        reasons.push(result.reason.kind);
-        expect([result.text, playing.endedAt(), result.pendingCalls]).toEqual(["Look:", before, []]);
-        expect(outcomesOf(result)).toEqual(result.streamResults[0]?.calls.map(({ callId }) => `${callId}: not-run`));
-        expect(playing.clock.pending).toBe(0);
-      }
-      expect(reasons).toEqual([call, answer]);
-    },
-  );
+  ])("%s ends the run at once, and no call runs", async ([, act, call, answer]) => {
+    const reasons: string[] = [];
+    for (const turn of [[text("Look: "), toolCall("echo")], text("Look:")]) {
+      const playing = hanging(turn);
+      await playing.clock.flush();
+      await act(playing);
+      const before = playing.clock.now();
+      const result = await playing.result;
+      reasons.push(result.reason.kind);
+      expect([result.text, playing.endedAt(), result.pendingCalls]).toEqual(["Look:", before, []]);
+      expect(outcomesOf(result)).toEqual(result.streamResults[0]?.calls.map(({ callId }) => `${callId}: not-run`));
+      expect(playing.clock.pending).toBe(0);
+    }
+    expect(reasons).toEqual([call, answer]);
+  });
 
   it.for<[answer: boolean, reason: string]>([
     [true, "stop-condition"],
     [false, "answered"],
-  ])("an interrupt comes too late, and the condition's answer (%s) counts", async ([answer, reason]) => {
+  ])("an interrupt comes too late, and the condition's answer %s counts", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
       policies: {
@@ -107,7 +104,7 @@ describe("a verb while a condition is asked", () => {
     expect([result.reason.kind, textsOf(result.undelivered)]).toEqual([reason, ["And now?"]]);
   });
 
-  it("does not have undecided calls run when the run is resumed", async () => {
+  it("a resumed run does not run the undecided calls", async () => {
     const playing = hanging(toolCall("echo"));
     await playing.clock.flush();
     playing.control.kill();
@@ -123,10 +120,10 @@ describe("a verb while a condition is asked", () => {
   });
 });
 
-describe("over a journal", () => {
-  it("calls that nobody had decided about when the process died do not run", async () => {
+describe("stopWhen: over a journal", () => {
+  it("calls that were undecided at a crash do not run", async () => {
     const store = createDurableStore();
-    // Dies as soon as the response is written.
+    // Crashes as soon as the response is recorded.
     const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 3 }) });
     await playing.clock.flush();
     playing.control.kill();
@@ -138,7 +135,7 @@ describe("over a journal", () => {
   });
 
   it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    "a crash after record %i changes nothing, and what was decided is not asked again",
+    "a crash after record %i changes nothing, and no condition is called again",
     async (afterRecords) => {
       const store = createDurableStore();
       const asked: number[] = [];

@@ -14,8 +14,8 @@ import { outcomesOf, play } from "./play.ts";
 import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
 import { linesOf } from "./transcript-lines.ts";
 
-describe("a condition that says stop", () => {
-  it("ends the run before the calls run; they are pending, and answered in the transcript", async () => {
+describe("stopWhen", () => {
+  it("ends the run before the calls run and returns them in pendingCalls", async () => {
     const playing = play(
       [
         toolCall("echo"),
@@ -36,7 +36,7 @@ describe("a condition that says stop", () => {
     ["an answer", text("Fine."), "completed"],
     ["an answer at its length limit", [text("Fin"), finish("length")], "completed"],
     ["a refusal", [text("No."), finish("refusal")], "completed"],
-  ])("sees %s too", async ([, turn]) => {
+  ])("ends the run after %s too", async ([, turn]) => {
     const result = await play(
       [turn],
       stopWhen(() => ({ kind: "stop", reason: "enough" })),
@@ -44,7 +44,7 @@ describe("a condition that says stop", () => {
     expect(endOf(result)).toEqual(["completed", { kind: "stop-condition", reason: "enough" }, []]);
   });
 
-  it("leaves out a call without a name", async () => {
+  it("leaves a call without a name out of pendingCalls", async () => {
     const result = await play(
       [[toolCall("echo"), toolCall(" ")]],
       stopWhen(() => true),
@@ -55,7 +55,7 @@ describe("a condition that says stop", () => {
     ]);
   });
 
-  it("gives way to a steered message, and is asked again behind it", async () => {
+  it("yields to a steered message and is called again after it", async () => {
     const playing = play([toolCall("final_answer"), text("42, or so.")], ({ control }) => ({
       tools,
       policies: {
@@ -73,8 +73,8 @@ describe("a condition that says stop", () => {
   });
 });
 
-describe("several conditions", () => {
-  it("are asked in order, until one says stop", async () => {
+describe("stopWhen: several conditions", () => {
+  it("are called in order until one stops the run", async () => {
     const asked: string[] = [];
     const says =
       (name: string, answer: ReturnType<StopCondition>): StopCondition =>
@@ -89,7 +89,7 @@ describe("several conditions", () => {
     expect([result.reason, asked]).toEqual([{ kind: "stop-condition", reason: "late" }, ["no", "go on", "late"]]);
   });
 
-  it("that are none change nothing, and neither does one that is added later", async () => {
+  it("an empty list has no effect, and later additions to it are ignored", async () => {
     const conditions: StopCondition[] = [];
     const playing = play([text("Fine.")], stopWhen(conditions));
     conditions.push(() => true);
@@ -101,7 +101,7 @@ describe("several conditions", () => {
     ["toolCallCountIs(2)", toolCallCountIs(2), 3],
     ["tokenBudget(20)", tokenBudget(20), 2],
     ["textMatches(/look 4/i)", textMatches(/look 4/i), 4],
-  ])("%s ends a run of calls", async ([, condition, count]) => {
+  ])("%s ends the run as the second condition", async ([, condition, count]) => {
     const script: MockScript = (_, index) => [
       text(`Look ${index + 1}.`),
       toolCall("echo"),
@@ -112,7 +112,7 @@ describe("several conditions", () => {
   });
 });
 
-it("tells a condition where the run stands, this response included", async () => {
+it("stopWhen: a condition receives the state of the run, including this response", async () => {
   const seen: unknown[] = [];
   const see = ({ response, totalUsage, lastToolResults, ...rest }: StopContext): boolean => {
     seen.push([rest, response.text, totalUsage.totalTokens, lastToolResults.map(({ kind }) => kind)]);
@@ -135,13 +135,13 @@ it("tells a condition where the run stands, this response included", async () =>
   ]);
 });
 
-describe("a turn that comes in several streams", () => {
+describe("stopWhen: a message with a continuation", () => {
   const continuations: MockScript = [
     [text("One "), toolCall("echo", {}, { id: "a" }), finish("paused")],
     [text("two"), toolCall("final_answer", {}, { id: "b" })],
   ];
 
-  it("is asked about once, as a whole", async () => {
+  it("calls the condition once, for the whole message", async () => {
     const seen: unknown[] = [];
     const see: StopCondition = ({ iteration, response }) =>
       seen.push([iteration, response.text, response.calls.map(({ callId }) => callId)]) > 9;
@@ -152,7 +152,7 @@ describe("a turn that comes in several streams", () => {
     ]);
   });
 
-  it("has all its calls pending", async () => {
+  it("returns all its calls in pendingCalls", async () => {
     const result = await play(continuations, stopWhen(hasToolCall("echo"))).result;
     expect([endOf(result), outcomesOf(result)]).toEqual([
       ["completed", { kind: "stop-condition" }, ["a", "b"]],
@@ -162,9 +162,9 @@ describe("a turn that comes in several streams", () => {
 });
 
 it.for<[title: string, turn: MockMessage]>([
-  ["a stream that failed", [text("Par"), fail({ status: 503 })]],
-  ["silence", finish("stop")],
-])("is not asked about %s", async ([, turn]) => {
+  ["a failed stream", [text("Par"), fail({ status: 503 })]],
+  ["an empty message", finish("stop")],
+])("stopWhen: is not called after %s", async ([, turn]) => {
   let asked = 0;
   await play(
     [turn],
@@ -173,7 +173,7 @@ it.for<[title: string, turn: MockMessage]>([
   expect(asked).toBe(0);
 });
 
-it("is not asked about the final answer to a limit", async () => {
+it("stopWhen: is not called for the final answer at a limit", async () => {
   const asked: number[] = [];
   const result = await play([toolCall("echo"), text("In short: no.")], {
     tools,
@@ -184,17 +184,13 @@ it("is not asked about the final answer to a limit", async () => {
 });
 
 it.for<[title: string, given: unknown, expected: string]>([
+  ["a string", "final_answer", 'Option "policies.stopWhen" must be a function, or an array of functions, but is "final_answer".'],
   [
-    "what is no function",
-    "final_answer",
-    'Option "policies.stopWhen" must be a function, or an array of functions, but is "final_answer".',
-  ],
-  [
-    "a list with something else in it",
+    "an array with a number",
     [() => true, 1],
     'Option "policies.stopWhen" must be a function, or an array of functions, but is an array of 2 items.',
   ],
-])("refuses %s", async ([, given, expected]) => {
+])("stopWhen: refuses %s", async ([, given, expected]) => {
   const error = await play([], stopWhen(given as never)).result.catch((thrown: unknown) => thrown);
   expect(isLoopError(error, "invalid-option") && error.message).toBe(expected);
 });

@@ -7,8 +7,8 @@ import { chatter, readAll, readSome, start } from "./reading.ts";
 const script = [[text("Hello", { chunks: 5 }), toolCall("t"), toolCall("nope")], text("Done.")];
 const tools = [tool("t", (_, { progress }) => progress("half"))];
 
-describe("a stream of events", () => {
-  it("yields what an emitter gets, and in the same order", async () => {
+describe("streamToolLoop", () => {
+  it("yields the same events as an emitter, in the same order", async () => {
     const recording = recordEvents();
     const { stream } = start(script, { tools, events: recording.emitter });
     const events = await readAll(stream);
@@ -17,7 +17,7 @@ describe("a stream of events", () => {
     expect((await stream.result).text).toBe("Done.");
   });
 
-  it("starts at once, and loses nothing where it is read late", async () => {
+  it("starts at once and loses no event if it is read late", async () => {
     const recording = recordEvents();
     const { stream } = start(script, { tools, events: recording.emitter });
     const { text: said } = await stream.result;
@@ -26,7 +26,7 @@ describe("a stream of events", () => {
     expect(await readAll(stream)).toEqual([]);
   });
 
-  it("answers several reads at once, in order", async () => {
+  it("answers concurrent reads in order", async () => {
     const { iterator } = start([text("Hi")]);
     const reads = await Promise.all(Array.from({ length: 7 }, () => iterator.next()));
     expect(reads.map((read) => (read.done === true ? "end" : read.value.type))).toEqual([
@@ -40,7 +40,7 @@ describe("a stream of events", () => {
     ]);
   });
 
-  it("is not held back by who only waits for the result", async () => {
+  it("is not held back if only the result is awaited", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider });
     expect([(await reading.stream.result).text.length, sent()]).toEqual([10_000, 10_000]);
@@ -48,8 +48,8 @@ describe("a stream of events", () => {
   });
 });
 
-describe("a reader that leaves", () => {
-  it("stops the run: tools get their time to settle, and nothing more is asked", async () => {
+describe("streamToolLoop: a reader that leaves", () => {
+  it("stops the run, lets tools settle and makes no further request", async () => {
     let aborted: unknown;
     const deaf = tool("deaf", (_, { signal }) => (signal.addEventListener("abort", () => (aborted = signal.reason)), never));
     const provider = createMockProvider([[text("Hm. "), toolCall("deaf")]]);
@@ -63,7 +63,7 @@ describe("a reader that leaves", () => {
     expect([result.text, outcomesOf(result), provider.calls, clock.pending]).toEqual(["Hm.", ["call_i0_0: interrupted"], 1, 0]);
   });
 
-  it("hears nothing more, also where it asks again", async () => {
+  it("gets no further event, even if it reads again", async () => {
     const chatty = tool(
       "chatty",
       (_, { signal, progress }) => new Promise(() => signal.addEventListener("abort", () => progress("still here"))),
@@ -81,7 +81,7 @@ describe("a reader that leaves", () => {
     expect(await readAll(reading.stream)).toEqual([]);
   });
 
-  it("lets a model go that it had held back", async () => {
+  it("ends a model stream that was held back", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider });
     await readSome(reading, 1);
@@ -90,14 +90,14 @@ describe("a reader that leaves", () => {
     expect([(await reading.stream.result).reason.kind, sent() < 100]).toEqual(["stopped", true]);
   });
 
-  it("after the end changes nothing", async () => {
+  it("does not change a run that has ended", async () => {
     const reading = start([text("Hi")]);
     const result = await reading.stream.result;
     await reading.iterator.return?.();
     expect([result.reason.kind, await readAll(reading.stream)]).toEqual(["answered", []]);
   });
 
-  it("by a throw of its own keeps its error", async () => {
+  it("keeps its own error if it leaves by throwing", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const reading = async (): Promise<void> => {
       for await (const event of stream) if (event.type === "text-delta") throw new Error("my own");
@@ -107,14 +107,14 @@ describe("a reader that leaves", () => {
   });
 });
 
-describe("a stream that fails", () => {
+describe("streamToolLoop: a run that rejects", () => {
   const broken = new Error("The disk is full.");
   const failing = (): Journal => {
     const inner = memoryJournal();
     return { ...inner, step: (one) => (one.key === "i1/inbox" ? Promise.reject(broken) : inner.step(one)) };
   };
 
-  it("tells its reader the error of its journal, behind all that was said", async () => {
+  it("throws the journal's error to the reader after all events", async () => {
     const { stream } = start(script, { tools, journal: failing() });
     const read: string[] = [];
     const reading = async (): Promise<void> => {
@@ -123,11 +123,11 @@ describe("a stream that fails", () => {
     await expect(reading()).rejects.toBe(broken);
     expect([read.at(0), read.at(-1)]).toEqual(["run-start", "iteration-end"]);
     await expect(stream.result).rejects.toBe(broken);
-    // It is told once.
+    // The error is thrown once.
     expect(await readAll(stream)).toEqual([]);
   });
 
-  it("rejects the read that was waiting, and ends the others", async () => {
+  it("rejects the next waiting read and ends the others", async () => {
     const clock = createTestClock();
     const journal: Journal = {
       ...failing(),
@@ -144,7 +144,7 @@ describe("a stream that fails", () => {
     ]);
   });
 
-  it("throws at once for misuse", () => {
+  it("throws at once for an invalid option", () => {
     let thrown: unknown;
     try {
       start([], { limits: { maxIterations: 0 } });

@@ -21,15 +21,15 @@ const wanting = (output: NonNullable<LoopOptions["policies"]>["output"]): Partia
   policies: { output },
 });
 
-/** A schema whose answer takes its time. */
+/** A schema that validates asynchronously. */
 function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, ms = 50): StandardSchema {
   const validate: StandardSchema["~standard"]["validate"] = (value) =>
     new Promise((resolve) => void clock.setTimeout(() => resolve(schema["~standard"].validate(value)), ms));
   return { "~standard": { version: 1, vendor: "test", validate, jsonSchema: schema["~standard"].jsonSchema } };
 }
 
-describe("a schema that fails", () => {
-  it("because it hangs ends the run after hookMs, with the text kept", async () => {
+describe("structuredOutput: a schema that fails", () => {
+  it("ends the run after hookMs if it hangs, and keeps the text", async () => {
     const hanging: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
     const playing = play([text("8")], { ...wanting(structuredOutput(hanging, { jsonSchema: {} })), timeouts: { hookMs: 700 } });
     await playing.clock.runAll();
@@ -43,16 +43,16 @@ describe("a schema that fails", () => {
 
   it.for<[what: string, made: () => unknown, why: string]>([
     ["a BigInt", () => 8n, "a BigInt"],
-    ["nothing", () => undefined, "undefined"],
+    ["undefined", () => undefined, "undefined"],
     ["a function", () => () => 8, "a function"],
-  ])("because it makes %s ends the run", async ([, made, why]) => {
+  ])("ends the run if it outputs %s", async ([, made, why]) => {
     const result = await play([text("8")], wanting(structuredOutput(z.unknown().transform(made)))).result;
     const message = `The schema made a value that is not plain data: ${why}.`;
     expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "output", error: { message } }, text: "8" });
   });
 });
 
-describe("a verb while the answer is validated", () => {
+describe("structuredOutput: while the answer is validated", () => {
   const validating = (answers: MockScript = [text('{ "n": 8 }')], more: Partial<LoopOptions> = {}) =>
     play(answers, ({ clock }) => ({
       ...wanting(structuredOutput(slowSchema(clock, 1_000))),
@@ -65,7 +65,7 @@ describe("a verb while the answer is validated", () => {
     ["a kill", ({ control }) => control.kill(), "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(500), "wall-clock"],
-  ])("%s ends the run at once, with the text kept", async ([, act, reason]) => {
+  ])("%s ends the run at once and keeps the text", async ([, act, reason]) => {
     const playing = validating();
     await playing.clock.flush();
     await act(playing);
@@ -77,7 +77,7 @@ describe("a verb while the answer is validated", () => {
     const { runId, messages } = playing.options;
     const options = { runId, messages, clock: createTestClock(), ...wanting(structuredOutput(schema)), provider };
     const again = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
-    // The answer that was not judged is taken back.
+    // The retry drops the answer that was not validated.
     expect([again.output, linesOf(again.messages), again.iterations]).toEqual([
       { n: 9 },
       ["user: Go.", 'assistant: { "n": 9 }'],
@@ -87,7 +87,7 @@ describe("a verb while the answer is validated", () => {
 
   const unlimited = { limits: {} };
 
-  it("a steered message has one more iteration made, whose answer counts", async () => {
+  it("a steered message adds an iteration, whose answer counts", async () => {
     const playing = validating([text('{ "n": 8 }'), text('{ "n": 9 }')], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -99,7 +99,7 @@ describe("a verb while the answer is validated", () => {
     ]);
   });
 
-  it("a value that is overtaken by a steered message is no longer on the result", async () => {
+  it("a steered message removes the value even if its own iteration fails", async () => {
     const playing = validating([text('{ "n": 8 }'), fail({ status: 503 })], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -108,7 +108,7 @@ describe("a verb while the answer is validated", () => {
     expect([result.reason.kind, result.text, result.output]).toEqual(["provider-error", '{ "n": 8 }', undefined]);
   });
 
-  it("a steered message goes before the end of tries, and grants new ones", async () => {
+  it("a steered message continues the run at the last try, and resets the tries", async () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
       policies: { output: structuredOutput(slowSchema(clock), { maxRetries: 0 }) },
@@ -120,7 +120,7 @@ describe("a verb while the answer is validated", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Eight.", "user: Nine, I mean.", "assistant: Nine."]);
   });
 
-  it("an interrupt comes too late for an answer that fits, and goes before another try", async () => {
+  it("an interrupt comes too late for a valid answer, but replaces another try", async () => {
     for (const [turn, reason, undelivered] of [
       [text('{ "n": 8 }'), "answered", ["And now?"]],
       [text('{ "n": "8" }'), "interrupted", []],
@@ -135,7 +135,7 @@ describe("a verb while the answer is validated", () => {
     }
   });
 
-  it("a stop behind it outranks the last answer that did not fit", async () => {
+  it("a stop after the last invalid answer wins over invalid-output", async () => {
     const playing = play([text("Eight.")], ({ control }) => ({
       ...wanting(structuredOutput(schema, { maxRetries: 0 })),
       events: undefined,
@@ -158,10 +158,10 @@ function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["j
   };
 }
 
-describe("over a journal", () => {
+describe("structuredOutput: over a journal", () => {
   const turns: readonly MockMessage[] = [toolCall("echo"), text("Eight."), text('{ "n": 8 }')];
 
-  it("a crash anywhere changes nothing, and no answer is validated twice once that is recorded", async () => {
+  it("a crash anywhere changes nothing, and no answer is validated twice", async () => {
     for (let afterRecords = 1; afterRecords < 16; afterRecords += 1) {
       const store = createDurableStore();
       const validated: unknown[] = [];
@@ -189,7 +189,7 @@ describe("over a journal", () => {
     }
   });
 
-  it("pins the keys", async () => {
+  it("records validations under output keys", async () => {
     const { journal } = await play([...turns], wanting(structuredOutput(schema))).result;
     expect(memoryJournal(JSON.parse(JSON.stringify(journal))).keys()).toEqual([
       "run",
@@ -206,7 +206,7 @@ describe("over a journal", () => {
     ]);
   });
 
-  it("an answer that is found not to fit only now is not tried again at once", async () => {
+  it("retry-last does not retry an answer that turns out invalid in this execution", async () => {
     const { journal, runId } = await play([text("Eight.")], wanting(structuredOutput(schema, { maxRetries: 0 }))).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });
@@ -221,7 +221,7 @@ describe("over a journal", () => {
     expect([result.reason.kind, provider.calls]).toEqual(["invalid-output", 0]);
   });
 
-  it("answers that never fitted are tried again, as often as before", async () => {
+  it("retry-last grants the same number of tries again", async () => {
     const options = {
       runId: "r",
       messages: [{ role: "user" as const, content: "Go." }],

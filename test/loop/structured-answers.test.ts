@@ -23,13 +23,13 @@ const complaint = (why: string): string =>
   `Your answer does not fit the schema: ${why}\nSend the whole answer again, as JSON and nothing else.`;
 const notNumber = complaint("n: Invalid input: expected number, received string");
 
-describe("an answer that fits", () => {
-  it("is on the result as a value, with its text", async () => {
+describe("structuredOutput: a valid answer", () => {
+  it("is result.output, and its text is result.text", async () => {
     const result = await play([toolCall("echo"), text('{ "n": 8 }')], wanting(structuredOutput(schema))).result;
     expect([result.reason.kind, result.output, result.text]).toEqual(["answered", { n: 8 }, '{ "n": 8 }']);
   });
 
-  it("is on the result of a stream too", async () => {
+  it("is in the result of streamToolLoop too", async () => {
     const stream = streamToolLoop({
       provider: createMockProvider([text('{ "n": 8 }')]),
       messages: [{ role: "user", content: "Go." }],
@@ -38,7 +38,7 @@ describe("an answer that fits", () => {
     expect((await stream.result).output).toEqual({ n: 8 });
   });
 
-  it("has what the schema makes of it, as plain data", async () => {
+  it("is transformed by the schema and returned as plain data", async () => {
     const filled = z.object({
       at: z.string().transform((at) => new Date(at)),
       unit: z.string().default("C"),
@@ -48,22 +48,22 @@ describe("an answer that fits", () => {
     expect(JSON.parse(JSON.stringify(result)).output).toEqual(result.output);
   });
 
-  it("may come in several streams", async () => {
+  it("can be split by a continuation", async () => {
     const result = await play([[text('{ "n":'), finish("paused")], text(" 8 }")], wanting(structuredOutput(schema))).result;
     expect(result.output).toEqual({ n: 8 });
   });
 
-  it("may be what was said before a silence", async () => {
+  it("can come before an empty message", async () => {
     const result = await play([[text('{ "n": 8 }'), toolCall("echo")], finish("stop")], wanting(structuredOutput(schema))).result;
     expect([result.reason.kind, result.output]).toEqual(["answered", { n: 8 }]);
   });
 
-  it("may be null", async () => {
+  it("can be null", async () => {
     const result = await play([text("null")], wanting(structuredOutput(z.null()))).result;
     expect([result.reason.kind, result.output]).toEqual(["answered", null]);
   });
 
-  it("structuredOutput reads its options once", async () => {
+  it("is requested again by the original options, despite later changes to them", async () => {
     const options: { jsonSchema?: JsonSchema; maxRetries: number } = { maxRetries: 1 };
     const output = structuredOutput(schema, options);
     options.maxRetries = 0;
@@ -71,8 +71,8 @@ describe("an answer that fits", () => {
   });
 });
 
-describe("an answer that does not fit", () => {
-  it("is asked for again, with what is wrong", async () => {
+describe("structuredOutput: an invalid answer", () => {
+  it("is requested again, with the problem", async () => {
     const playing = play([text("Eight."), text('{ "n": "8" }'), text('{ "n": 8 }')], wanting(structuredOutput(schema)));
     const result = await playing.result;
     expect([result.reason.kind, result.output, result.iterations]).toEqual(["answered", { n: 8 }, 3]);
@@ -86,7 +86,7 @@ describe("an answer that does not fit", () => {
     ]);
   });
 
-  it.for([0, 1, 2, 5])("ends the run after %i more tries, with the text kept", async (maxRetries) => {
+  it.for([0, 1, 2, 5])("ends the run after %i more tries and keeps the text", async (maxRetries) => {
     const result = await play(() => text('{ "n": "8" }'), wanting(structuredOutput(schema, { maxRetries }))).result;
     const issues = [{ message: "Invalid input: expected number, received string", path: ["n"] }];
     expect([result.status, result.reason, result.output, result.text, result.iterations]).toEqual([
@@ -99,7 +99,7 @@ describe("an answer that does not fit", () => {
     expect(linesOf(result.messages).at(-1)).toBe('assistant: { "n": "8" }');
   });
 
-  it("may be followed by calls before the next try", async () => {
+  it("can be followed by calls before the next try", async () => {
     const playing = play(
       [text("Eight."), toolCall("echo"), text("Eight."), toolCall("echo"), text('{ "n": 8 }')],
       wanting(structuredOutput(schema)),
@@ -108,7 +108,7 @@ describe("an answer that does not fit", () => {
     expect([result.output, result.toolCallsExecuted, result.iterations]).toEqual([{ n: 8 }, 2, 5]);
   });
 
-  it("is not asked for past maxIterations", async () => {
+  it("is not requested again beyond maxIterations", async () => {
     const result = await play(() => text("Eight."), { ...wanting(structuredOutput(schema)), limits: { maxIterations: 2 } })
       .result;
     expect([result.reason.kind, result.text, result.output, result.iterations]).toEqual([
@@ -119,7 +119,7 @@ describe("an answer that does not fit", () => {
     ]);
   });
 
-  it("is one where the schema throws", async () => {
+  it("includes one for which the schema throws", async () => {
     const broken = z.string().transform((url) => new URL(url).host);
     const result = await play([text('"nowhere"'), text('"https://example.com/"')], wanting(structuredOutput(broken))).result;
     expect([result.output, textsOf(result.messages.filter(({ role }) => role === "user") as never)[1]]).toEqual([
@@ -129,7 +129,7 @@ describe("an answer that does not fit", () => {
   });
 });
 
-describe("what the model is told beforehand", () => {
+describe("structuredOutput: the system prompt", () => {
   const systems = async (more: Partial<LoopOptions>): Promise<readonly (string | undefined)[]> => {
     const playing = play([toolCall("echo"), text("Eight."), text('{ "n": 8 }')], {
       ...wanting(structuredOutput(schema)),
@@ -144,12 +144,12 @@ describe("what the model is told beforehand", () => {
     required: ["n"],
   })}`;
 
-  it("is the same in each iteration, behind the caller's own text", async () => {
+  it("has the JSON Schema in each iteration, after the caller's text", async () => {
     expect(await systems({})).toEqual([prompt, prompt, prompt]);
     expect(await systems({ system: "Be brief." })).toEqual(Array.from({ length: 3 }, () => `Be brief.\n\n${prompt}`));
   });
 
-  it("is behind a hook's text, too, and not in what the hook is shown", async () => {
+  it("has the JSON Schema after a hook's text, and hooks do not see it", async () => {
     const shown: unknown[] = [];
     const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ system, iteration }) => {
       shown.push(system);
@@ -160,7 +160,7 @@ describe("what the model is told beforehand", () => {
     expect(shown).toEqual(["Be brief.", "Be brief.", "Be brief."]);
   });
 
-  it("is nothing where no answer is wanted", async () => {
+  it("is undefined without structuredOutput", async () => {
     expect(await systems({ policies: {} })).toEqual([undefined, undefined]);
   });
 });
@@ -177,12 +177,12 @@ it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>]>([
     [toolCall("echo"), text('{ "n": 8 }')],
     { limits: { maxIterations: 1 }, policies: { finalAnswer: true, output: structuredOutput(schema) } },
   ],
-])("a run that ends as %s has no value", async ([ending, script, more]) => {
+])("structuredOutput: a run that ends with %s has no output", async ([ending, script, more]) => {
   const result = await play(script, { ...wanting(structuredOutput(schema)), ...more }).result;
   expect([result.reason.kind, result.output, "output" in JSON.parse(JSON.stringify(result))]).toEqual([ending, undefined, false]);
 });
 
-it("the answer of an agent is a value to the run around it", async () => {
+it("structuredOutput: the output of a nested run is the result of its agent tool", async () => {
   const agent = defineAgentTool({
     name: "count",
     description: "Counts",
@@ -202,7 +202,7 @@ it.for<[option: string, output: { readonly schema?: unknown; readonly [option: s
   ["schema", { schema: { type: "object" } }, "a Standard Schema, such as zod makes, but is an object"],
   ["maxRetries", { schema, maxRetries: -1 }, "a whole number of at least 0, or Infinity, but is -1"],
   ["jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
-])("structuredOutput refuses an invalid %s: %j", ([option, { schema: given, ...options }, expected]) => {
+])("structuredOutput: refuses an invalid %s (case %#)", ([option, { schema: given, ...options }, expected]) => {
   expect(() => structuredOutput(given as StandardSchema, options)).toThrow(
     `Option "policies.output.${option}" must be ${expected}.`,
   );

@@ -1,4 +1,4 @@
-// Values that are nested too deeply are refused with a LoopError, wherever they are handed in.
+// Values that are nested too deeply are refused with a LoopError.
 
 import { expect, it } from "vitest";
 import { isLoopError, type Json, type JsonSchema, type Message, type ToolRegistry } from "turnwright";
@@ -23,19 +23,19 @@ const registryOf = (inputSchema: JsonSchema): ToolRegistry => ({
   executeTool: () => 1,
 });
 
-it.for([1_100, 20_000])("%d levels are refused in messages and in the schemas of a registry", async (levels) => {
+it.for([1_100, 20_000])("deep nesting: %d levels are refused in messages and in registry schemas", async (levels) => {
   expect(await refusal({ messages: calling(nest(levels)) })).toMatchObject({ code: "invalid-messages", details: { index: 1 } });
   const deep = { type: "object", properties: nest(levels) };
   expect(await refusal({ tools: registryOf(deep) })).toMatchObject({ code: "invalid-schema", details: { toolName: "t" } });
 });
 
-it("as many levels as data may have are taken", async () => {
+it("deep nesting: 1000 levels are accepted in messages and in registry schemas", async () => {
   const deep = nest(1_000);
   const playing = play([text("Done.")], { messages: calling(deep), tools: registryOf(deep) });
   expect((await playing.result).status).toBe("completed");
 });
 
-it.for([1_100, 20_000])("an MCP server's schema of %d levels is refused", async (levels) => {
+it.for([1_100, 20_000])("deep nesting: an MCP tool schema of %d levels is refused", async (levels) => {
   const tools = [{ name: "t", inputSchema: { type: "object", properties: nest(levels) } }];
   const client: object = {
     listTools: async () => ({ tools }),

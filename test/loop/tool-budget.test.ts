@@ -10,8 +10,8 @@ const kinds = (result: Parameters<typeof outcomesOf>[0]): string =>
     .join(" ");
 const three = [toolCall("ok"), toolCall("ok"), toolCall("ok")];
 
-describe("maxToolCalls", () => {
-  it("runs of a batch that crosses it what fits, and asks for an answer without tools", async () => {
+describe("limits.maxToolCalls", () => {
+  it("runs the calls that fit and then requests an answer without tools", async () => {
     const playing = play([three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 2 } });
     const result = await playing.result;
     expect([kinds(result), result.text, result.toolCallsExecuted]).toEqual(["completed completed limit", "Enough.", 2]);
@@ -22,26 +22,26 @@ describe("maxToolCalls", () => {
     ]);
   });
 
-  it("counts over iterations", async () => {
+  it("counts calls over all iterations", async () => {
     const playing = play([three, three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 4 } });
     expect(kinds(await playing.result)).toBe("completed completed completed completed limit limit");
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("is not crossed by the last call that fits", async () => {
+  it("forbids tools only after a call exceeds it", async () => {
     const playing = play([three, three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 3 } });
     expect(kinds(await playing.result)).toBe("completed completed completed limit limit limit");
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("ends a run whose model asks for tools even then", async () => {
+  it("ends the run if the model still calls tools when they are forbidden", async () => {
     const playing = play(() => three, { tools: [ok], limits: { maxToolCalls: 2 } });
     const result = await playing.result;
     expect([result.status, result.reason, playing.provider.calls]).toEqual(["error", { kind: "max-tool-calls", limit: 2 }, 2]);
     expect([kinds(result), result.toolCallsExecuted]).toEqual(["completed completed limit limit limit limit", 2]);
   });
 
-  it("is no tool error, and uses none up that never ran", async () => {
+  it("ignores calls that never ran, and is not a tool error", async () => {
     const batch = [toolCall("nope"), toolCall("denied"), toolCall("ok"), toolCall("ok")];
     const playing = play([batch, text("Enough.")], {
       tools: [ok, tool("denied", () => 1)],
@@ -51,7 +51,7 @@ describe("maxToolCalls", () => {
     expect(kinds(await playing.result)).toBe("unknown-tool denied completed limit");
   });
 
-  it("outranks what the caller chose, and what a hook chooses", async () => {
+  it("overrides the toolChoice of the caller and of a hook", async () => {
     const playing = play([three, text("Enough.")], {
       tools: [ok],
       toolChoice: "required",
@@ -62,7 +62,7 @@ describe("maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([{ name: "ok" }, "none"]);
   });
 
-  it("grants a final answer where that is wanted, and the reason stays the limit's", async () => {
+  it("grants a final answer with policies.finalAnswer and remains the reason", async () => {
     const playing = play((_, index) => (index < 2 ? three : text("In short.")), {
       tools: [ok],
       limits: { maxToolCalls: 2 },
@@ -79,13 +79,13 @@ describe("maxToolCalls", () => {
   });
 });
 
-describe("maxIterations", () => {
+describe("limits.maxIterations", () => {
   it.for<[limit: number, hooked: boolean]>([
     [1, false],
     [1, true],
     [7, false],
     [7, true],
-  ])("%d means as many requests, hooks or not (%s)", async ([limit, hooked]) => {
+  ])("%d ends the run after that many requests (with hooks: %s)", async ([limit, hooked]) => {
     const hooks = hooked ? { prepareIteration: () => ({}), onIteration: () => undefined } : undefined;
     const playing = play(() => [text("Again. "), toolCall("ok")], { tools: [ok], limits: { maxIterations: limit }, hooks });
     const result = await playing.result;
@@ -94,7 +94,7 @@ describe("maxIterations", () => {
     expect(playing.recording.of("notice").map((event) => event.kind)).toEqual(["max-iterations"]);
   });
 
-  it("is not crossed by an answer in the last iteration", async () => {
+  it("does not end a run that answers in the last iteration", async () => {
     const playing = play([toolCall("ok"), text("Done.")], { tools: [ok], limits: { maxIterations: 2 } });
     expect((await playing.result).reason.kind).toBe("answered");
   });
@@ -124,7 +124,7 @@ describe("maxIterations", () => {
   });
 });
 
-describe("maxTokens", () => {
+describe("limits.maxTokens", () => {
   const spends = (inputTokens: number) => [text("So. "), toolCall("ok"), usage({ inputTokens, outputTokens: 10 })];
 
   it.for<[limit: number, requests: number]>([
@@ -132,21 +132,21 @@ describe("maxTokens", () => {
     [111, 2],
     [220, 2],
     [221, 3],
-  ])("of %d ends the run before request %d + 1", async ([limit, requests]) => {
+  ])("%d ends the run after request %d", async ([limit, requests]) => {
     const playing = play(() => spends(100), { tools: [ok], limits: { maxTokens: limit }, policies: { finalAnswer: true } });
     const result = await playing.result;
     expect(result.reason).toEqual({ kind: "max-tokens", limit, spent: 110 * requests });
     expect([playing.provider.calls, result.finalAnswer]).toEqual([requests, false]);
   });
 
-  it("throws no finished answer away", async () => {
+  it("keeps a finished answer that exceeds it", async () => {
     const playing = play([[text("Done."), usage({ inputTokens: 1_000, outputTokens: 1 })]], { limits: { maxTokens: 100 } });
     expect((await playing.result).reason.kind).toBe("answered");
   });
 });
 
-describe("what a tool is told", () => {
-  it("of its budget is what is left", async () => {
+describe("tool context", () => {
+  it("budget is the rest of each limit", async () => {
     const clock = createTestClock();
     const budgets: ToolBudget[] = [];
     const spend = tool("spend", (_, { budget }) => {
@@ -163,7 +163,7 @@ describe("what a tool is told", () => {
     ]);
   });
 
-  it("of its budget is Infinity where there is no limit", async () => {
+  it("budget is Infinity for limits that are not set", async () => {
     let budget: ToolBudget | undefined;
     await play([toolCall("look"), text("Done.")], { tools: [tool("look", (_, context) => void (budget = context.budget))] })
       .result;
@@ -171,7 +171,7 @@ describe("what a tool is told", () => {
     expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none, costUSD: none });
   });
 
-  it("of the run is as the caller gave it", async () => {
+  it("has the call's ids, the messages and the caller's own values", async () => {
     const seen: unknown[] = [];
     const given = {
       messageIdMap: new Map(),
@@ -206,14 +206,14 @@ describe("what a tool is told", () => {
     [19, false],
     [20, true],
     [21, true],
-  ])("from the soft warning on: users may kill the run (iteration %d: %s)", async ([iteration, shown]) => {
+  ])("showKillHint in iteration %d is %s", async ([iteration, shown]) => {
     const hints: boolean[] = [];
     const look = tool("look", (_, context) => hints.push(context.showKillHint));
     await play((_, index) => (index <= iteration ? toolCall("look") : text("Done.")), { tools: [look] }).result;
     expect(hints[iteration]).toBe(shown);
   });
 
-  it("where users are to hear nothing", async () => {
+  it("suppressProgressNotices is true if session.surfaceUserErrors is false", async () => {
     let suppressed: unknown;
     const look = tool("look", (_, context) => void (suppressed = context.suppressProgressNotices));
     await play([toolCall("look"), text("Done.")], { tools: [look], session: { surfaceUserErrors: false } }).result;

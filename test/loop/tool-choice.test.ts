@@ -1,4 +1,4 @@
-// `toolChoice` holds for what runs, also with a model or a server that does not obey it.
+// `toolChoice` decides which calls run, even if a model or a server ignores it.
 
 import { expect, it } from "vitest";
 import { type LoopHooks, type LoopOptions, memoryJournal, type Tool } from "turnwright";
@@ -16,20 +16,20 @@ const both: MockMessage = [toolCall("wipe"), toolCall("look"), toolCall("lock")]
 
 it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcomes: string]>([
   ["none", { toolChoice: "none" }, [], "blocked blocked unknown-tool"],
-  ["one name", { toolChoice: { name: "look" } }, ["look"], "blocked completed unknown-tool"],
-  ["another name", { toolChoice: { name: "wipe" } }, ["wipe"], "completed blocked unknown-tool"],
-  ["a name that is not there", { toolChoice: { name: "x" } }, [], "blocked blocked unknown-tool"],
+  ["one tool", { toolChoice: { name: "look" } }, ["look"], "blocked completed unknown-tool"],
+  ["another tool", { toolChoice: { name: "wipe" } }, ["wipe"], "completed blocked unknown-tool"],
+  ["an unknown tool", { toolChoice: { name: "x" } }, [], "blocked blocked unknown-tool"],
   ["auto", { toolChoice: "auto" }, ["look", "wipe"], "completed completed unknown-tool"],
   ["required", { toolChoice: "required" }, ["look", "wipe"], "completed completed unknown-tool"],
-  ["none for this iteration", { hooks: choosing("none") }, [], "blocked blocked unknown-tool"],
+  ["none from a hook", { hooks: choosing("none") }, [], "blocked blocked unknown-tool"],
+  ["one tool from a hook", { toolChoice: "none", hooks: choosing({ name: "look" }) }, ["look"], "blocked completed unknown-tool"],
   [
-    "one name for this iteration",
-    { toolChoice: "none", hooks: choosing({ name: "look" }) },
-    ["look"],
-    "blocked completed unknown-tool",
+    "none from a hook for the next iteration",
+    { hooks: choosing(undefined, "none") },
+    ["look", "wipe"],
+    "completed completed unknown-tool",
   ],
-  ["none only before", { hooks: choosing(undefined, "none") }, ["look", "wipe"], "completed completed unknown-tool"],
-])("toolChoice %s decides which calls run, eager ones too", async ([, more, expected, outcomes]) => {
+])("toolChoice: %s decides which calls run, including eager ones", async ([, more, expected, outcomes]) => {
   const ran: string[] = [];
   const playing = play([both, text("Done.")], { tools: makeTools(ran), ...more });
   const result = await playing.result;
@@ -41,7 +41,7 @@ it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcom
   ).toBe(outcomes);
 });
 
-it("a call that toolChoice does not allow reads as blocked, with the tools that are allowed", async () => {
+it("toolChoice: the result of a blocked call names the allowed tools", async () => {
   const playing = play([both, text("Done.")], { tools: makeTools([]), toolChoice: { name: "look" } });
   expect(answersOf(await playing.result)[0]?.result).toEqual({
     status: "blocked_by_tool_choice",
@@ -50,7 +50,7 @@ it("a call that toolChoice does not allow reads as blocked, with the tools that 
   });
 });
 
-it("a replayed iteration keeps the toolChoice that a hook gave, without asking the hook again", async () => {
+it("toolChoice: a replayed iteration keeps a hook's choice without the hook", async () => {
   const ran: string[] = [];
   const first = await play([both, text("Done.")], { tools: makeTools(ran), hooks: choosing("none") }).result;
   const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
@@ -62,7 +62,7 @@ it("a replayed iteration keeps the toolChoice that a hook gave, without asking t
   expect([outcomes, ran, again.provider.calls]).toEqual([["blocked", "blocked", "unknown-tool"], [], 1]);
 });
 
-it("a call past maxToolCalls reads as past the limit, although the model was asked without tools", async () => {
+it("toolChoice: a call beyond maxToolCalls has the outcome limit, not blocked", async () => {
   const playing = play([toolCall("look"), [toolCall("look"), toolCall("look")], toolCall("look"), text("Done.")], {
     tools: makeTools([]),
     limits: { maxToolCalls: 2 },

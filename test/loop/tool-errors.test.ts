@@ -11,7 +11,7 @@ const tools: readonly Tool[] = [
   tool("asked", () => "yes"),
 ];
 
-/** One iteration for each word, one call for each letter group: "bad bad | ok". */
+/** Iterations are separated by "|", and their calls by spaces: "bad bad | ok". */
 const script = (iterations: string): readonly (readonly MockPart[])[] =>
   [...iterations.split("|"), ""].map((iteration) => {
     const names = iteration
@@ -30,7 +30,7 @@ const end = (iterations: string, cap: number): Promise<LoopResult> =>
     policies: { approve: ({ name }) => (name === "asked" ? { kind: "deny" } : { kind: "approve" }) },
   }).result;
 
-describe("tool errors in a row", () => {
+describe("limits.maxConsecutiveToolErrors", () => {
   it.for<[iterations: string, ending: string]>([
     ["bad | bad", "answered"],
     ["bad | bad | bad", "tool-error-cap"],
@@ -44,25 +44,25 @@ describe("tool errors in a row", () => {
     ["ok bad bad bad ok ok", "tool-error-cap"],
     ["bad bad | bad ok", "tool-error-cap"],
     ["bad bad bad ok bad", "tool-error-cap"],
-    // The cap comes before the end of the turn.
+    // The cap wins over endTurn.
     ["over bad bad bad", "tool-error-cap"],
     ["bad bad over", "end-turn"],
-    // A restart starts the count anew.
+    // A restart resets the count.
     ["bad bad restart bad bad", "answered"],
     ["bad bad | restart | bad bad", "answered"],
     ["bad bad bad restart", "tool-error-cap"],
-    // Of other outcomes these count, and
+    // These other outcomes count.
     ["nope nope | nope", "tool-error-cap"],
     ["malformed malformed malformed", "tool-error-cap"],
     ["bad nope malformed", "tool-error-cap"],
-    // these neither count nor set back.
+    // Denied calls neither count nor reset the count.
     ["asked asked asked", "answered"],
     ["bad asked bad asked bad", "tool-error-cap"],
-  ])("%s, with a cap of 3: %s", async ([iterations, ending]) => {
+  ])('with a cap of 3, the calls "%s" end with %s', async ([iterations, ending]) => {
     expect((await end(iterations, 3)).reason.kind).toBe(ending);
   });
 
-  it("end the run at the cap exactly, with a notice for users", async () => {
+  it("ends the run exactly at the cap, with a notice for users", async () => {
     let ran = 0;
     const counting = tool("bad", () => {
       ran += 1;
@@ -79,7 +79,7 @@ describe("tool errors in a row", () => {
     expect(silent.recording.of("notice")).toEqual([]);
   });
 
-  it("all count once, whichever way the model asked", async () => {
+  it("counts a truncated, a malformed and a failed call once each", async () => {
     const playing = play([[toolCall("ok"), finish("length")], finish("malformed-call"), toolCall("bad"), text("Done.")], {
       tools,
       limits: { maxConsecutiveToolErrors: 3 },
@@ -87,22 +87,22 @@ describe("tool errors in a row", () => {
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["tool-error-cap", 3]);
   });
 
-  it("are counted anew by each run", async () => {
+  it("counts from zero in each run", async () => {
     for (let round = 0; round < 3; round += 1) expect((await end("bad bad", 3)).reason.kind).toBe("answered");
   });
 
-  it("never end a run whose cap is Infinity", async () => {
+  it("never ends a run if it is Infinity", async () => {
     expect((await end("bad bad bad bad bad bad | bad bad", Number.POSITIVE_INFINITY)).reason.kind).toBe("answered");
   });
 });
 
-describe("a tool that ends the turn", () => {
+describe("toolResult with endTurn", () => {
   it.for<[iterations: string, ending: string, requests: number]>([
     ["over", "end-turn", 1],
     ["ok over ok", "end-turn", 1],
     ["bad over", "end-turn", 1],
     ["ok | over", "end-turn", 2],
-  ])("%s: %s after %d requests", async ([iterations, ending, requests]) => {
+  ])('the calls "%s" end with %s after request %d', async ([iterations, ending, requests]) => {
     const playing = play(script(iterations), { tools });
     const result = await playing.result;
     expect([result.reason.kind, playing.provider.calls, answersOf(result).length]).toEqual([
@@ -114,16 +114,16 @@ describe("a tool that ends the turn", () => {
 
   it.for([
     ["fails", (): unknown => toolResult({ success: false, endTurn: true })],
-    ["restarts", (): unknown => ({ ...contextRestart({ type: "context_restart_x" }), endTurn: true })],
-    ["says so in plain data", (): unknown => ({ success: true, endTurn: true })],
-  ] as const)("does not end it where it %s", async ([, execute]) => {
+    ["returns a context restart", (): unknown => ({ ...contextRestart({ type: "context_restart_x" }), endTurn: true })],
+    ["returns it in a plain object", (): unknown => ({ success: true, endTurn: true })],
+  ] as const)("does not end the run if the tool %s", async ([, execute]) => {
     const { result } = play([toolCall("over"), text("On.")], { tools: [tool("over", execute)] });
     expect((await result).reason.kind).toBe("answered");
   });
 });
 
-describe("a fatal tool error", () => {
-  it("ends the run: the calls beside it finish, and no further one starts", async () => {
+describe("FatalToolError", () => {
+  it("ends the run; running calls finish and no further call starts", async () => {
     const clock = createTestClock();
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("The licence is revoked.", { cause: new Error("E7") })));
     const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve("slow"), 50)));
@@ -140,7 +140,7 @@ describe("a fatal tool error", () => {
     expect(outcomesOf(result).map((line) => line.split(" ")[1])).toEqual(["failed", "completed", "completed", "not-run"]);
   });
 
-  it("outranks the cap and the end of the turn", async () => {
+  it("wins over the error cap and endTurn", async () => {
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("gone")));
     const playing = play([[toolCall("bad"), toolCall("over"), toolCall("fatal")]], {
       tools: [...tools, fatal],
@@ -149,14 +149,14 @@ describe("a fatal tool error", () => {
     expect((await playing.result).reason.kind).toBe("fatal-tool-error");
   });
 
-  it("is one from any copy of the package", async () => {
+  it("is recognized from any copy of the package", async () => {
     const other = Object.assign(new Error("gone"), { [Symbol.for("turnwright.FatalToolError")]: true });
     const { result } = play([toolCall("fatal")], { tools: [tool("fatal", () => Promise.reject(other))] });
     expect((await result).reason.kind).toBe("fatal-tool-error");
   });
 });
 
-describe("a tool that may try again", () => {
+describe("tool.retry", () => {
   const retrying = (
     execute: (attempt: number) => unknown,
     maxAttempts = 3,
@@ -176,11 +176,16 @@ describe("a tool that may try again", () => {
     ["succeeds at once", () => "ok", "completed", 1],
     ["throws twice", (attempt) => (attempt < 3 ? busy() : "ok"), "completed", 3],
     ["rejects once", (attempt) => (attempt < 2 ? Promise.reject(new Error("busy")) : "ok"), "completed", 2],
-    ["fails once, politely", (attempt) => (attempt < 2 ? toolResult({ success: false, error: "busy" }) : "ok"), "completed", 2],
+    [
+      "returns a failed result once",
+      (attempt) => (attempt < 2 ? toolResult({ success: false, error: "busy" }) : "ok"),
+      "completed",
+      2,
+    ],
     ["throws each time", busy, "failed", 3],
-    ["fails each time, politely", () => toolResult({ success: false, error: "busy" }), "failed", 3],
-    ["is fatal", () => Promise.reject(new FatalToolError("gone")), "failed", 1],
-  ])("and %s", async ([, execute, outcome, expected]) => {
+    ["returns a failed result each time", () => toolResult({ success: false, error: "busy" }), "failed", 3],
+    ["throws a FatalToolError", () => Promise.reject(new FatalToolError("gone")), "failed", 1],
+  ])("makes the expected attempts, as one call, if the tool %s", async ([, execute, outcome, expected]) => {
     const { tool: again, ran } = retrying(execute);
     const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
     const result = await playing.result;
@@ -191,13 +196,13 @@ describe("a tool that may try again", () => {
     ]);
   });
 
-  it("counts as one error", async () => {
+  it("counts all attempts as one error", async () => {
     const { tool: again } = retrying(busy, 9);
     const playing = play(() => toolCall("try"), { tools: [again], limits: { maxConsecutiveToolErrors: 2 } });
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["tool-error-cap", 2]);
   });
 
-  it("has one time limit for all its attempts", async () => {
+  it("has one timeout for all attempts", async () => {
     const clock = createTestClock();
     const { tool: again, ran } = retrying(
       () => new Promise((_, reject) => clock.setTimeout(() => reject(new Error("busy")), 40)),
@@ -209,7 +214,7 @@ describe("a tool that may try again", () => {
     expect([outcomesOf(await playing.result), playing.endedAt(), ran()]).toEqual([["call_i0_0: timed-out"], 100, 3]);
   });
 
-  it("tries once where it does not say that it is idempotent", async () => {
+  it("makes one attempt if the tool is not idempotent", async () => {
     let ran = 0;
     const registry = {
       definitions: () => definitions,

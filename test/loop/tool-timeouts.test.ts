@@ -16,13 +16,13 @@ const after = <T>(clock: Clock, ms: number, act: () => T): Promise<T> =>
     }, ms);
   });
 
-describe("the time of a call", () => {
+describe("timeouts.toolMs and tool.timeoutMs", () => {
   it.for<[toolMs: number | undefined, timeoutMs: number | undefined, limitMs: number]>([
     [undefined, undefined, 300_000],
     [1_000, undefined, 1_000],
     [1_000, 2_000, 2_000],
     [undefined, 10, 10],
-  ])("with toolMs %s and timeoutMs %s is %d ms", async ([toolMs, timeoutMs, limitMs]) => {
+  ])("toolMs %s with timeoutMs %s ends a call after %d ms", async ([toolMs, timeoutMs, limitMs]) => {
     const playing = play(script, { tools: [tool("work", () => never, { timeoutMs })], timeouts: { toolMs } });
     await playing.clock.runAll();
     const result = await playing.result;
@@ -38,7 +38,7 @@ describe("the time of a call", () => {
     expect(result.functionHistory).toMatchObject([{ outcome: "timed-out", durationMs: limitMs }]);
   });
 
-  it("has no end where toolMs is Infinity", async () => {
+  it("a call has no timeout if toolMs is Infinity", async () => {
     const clock = createTestClock();
     const tools = [tool("work", () => after(clock, 2 ** 40, () => "done"))];
     const playing = play(script, { clock, tools, timeouts: { toolMs: Number.POSITIVE_INFINITY } });
@@ -46,7 +46,7 @@ describe("the time of a call", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: completed"]);
   });
 
-  it("is fresh for each call", async () => {
+  it("each call has its own timeout", async () => {
     const clock = createTestClock();
     const tools = [tool("work", () => after(clock, 200_000, () => "done"), { sequential: true })];
     const playing = play([[toolCall("work"), toolCall("work")], toolCall("work"), text("Done.")], { clock, tools });
@@ -55,7 +55,7 @@ describe("the time of a call", () => {
     expect(playing.endedAt()).toBe(600_000);
   });
 
-  it("fires the signal of this call only, with the reason that it took too long", async () => {
+  it("a timeout aborts only the signal of its own call, with a TimeoutError", async () => {
     const signals = new Map<string, AbortSignal>();
     const keep = (_: unknown, { name, signal }: ToolContext): Promise<never> => (signals.set(name, signal), never);
     const tools = [tool("work", keep, { timeoutMs: 10 }), tool("other", keep, { timeoutMs: 50 })];
@@ -70,7 +70,7 @@ describe("the time of a call", () => {
   it.for<[how: string, succeeds: boolean]>([
     ["returns", true],
     ["throws", false],
-  ])("is over for a tool that %s later: told once, and dropped", async ([, succeeds]) => {
+  ])("a tool that %s after its timeout gets one late-result, and the value is dropped", async ([, succeeds]) => {
     const clock = createTestClock();
     const act = (): string => {
       if (succeeds) return "too late";
@@ -88,7 +88,7 @@ describe("the time of a call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: timed-out", "call_i1_0: completed"]);
   });
 
-  it("is over for late progress as well", async () => {
+  it("progress after the timeout is dropped", async () => {
     const clock = createTestClock();
     const work = async (_: unknown, { progress, heartbeat }: ToolContext): Promise<void> => {
       progress("in time");
@@ -103,7 +103,7 @@ describe("the time of a call", () => {
   });
 });
 
-describe("the silence of a call", () => {
+describe("tool.idleTimeoutMs", () => {
   const beating = (clock: Clock, beat: (context: ToolContext) => void): Tool =>
     tool(
       "work",
@@ -118,7 +118,7 @@ describe("the silence of a call", () => {
     ["progress", ({ progress }) => progress(1), 460],
     ["heartbeats", ({ heartbeat }) => heartbeat(), 460],
     ["nothing", () => {}, 100],
-  ])("is put off by %s", async ([, beat, endedAt]) => {
+  ])("a tool that sends %s times out after 100 ms of silence", async ([, beat, endedAt]) => {
     const clock = createTestClock();
     const playing = play(script, { clock, tools: [beating(clock, beat)] });
     await clock.runAll();
@@ -127,7 +127,7 @@ describe("the silence of a call", () => {
     expect(answersOf(result)[0]?.result).toMatchObject({ reason: "timed out after 100 ms" });
   });
 
-  it("does not put off the time of the whole call", async () => {
+  it("heartbeats do not extend the timeout of the whole call", async () => {
     const clock = createTestClock();
     const playing = play(script, { clock, tools: [beating(clock, ({ heartbeat }) => heartbeat())], timeouts: { toolMs: 200 } });
     await clock.runAll();
@@ -135,7 +135,7 @@ describe("the silence of a call", () => {
     expect(playing.endedAt()).toBe(200);
   });
 
-  it("is limited also where the call is not", async () => {
+  it("applies even if toolMs is Infinity", async () => {
     const tools = [tool("work", () => never, { idleTimeoutMs: 100 })];
     const playing = play(script, { tools, timeouts: { toolMs: Number.POSITIVE_INFINITY } });
     await playing.clock.runAll();
@@ -143,14 +143,14 @@ describe("the silence of a call", () => {
   });
 });
 
-describe("a tool that holds the thread", () => {
+describe("tool timeouts: a tool that blocks the thread", () => {
   it.for<[how: string, heldMs: number, end: () => unknown, outcome: string]>([
     ["returns in time", 299_999, () => "done", "completed"],
     ["returns late", 300_000, () => "done", "timed-out"],
-    ["throws late", 300_000, () => Promise.reject(new Error("no")), "timed-out"],
-    ["promises in time", 299_999, async () => "done", "completed"],
-    ["promises late", 300_000, async () => "done", "timed-out"],
-  ])("and %s, after %d ms, is %s", async ([, heldMs, end, outcome]) => {
+    ["rejects late", 300_000, () => Promise.reject(new Error("no")), "timed-out"],
+    ["resolves in time", 299_999, async () => "done", "completed"],
+    ["resolves late", 300_000, async () => "done", "timed-out"],
+  ])("a tool that %s after %d ms has the expected outcome", async ([, heldMs, end, outcome]) => {
     const clock = createHoldClock();
     const work = (): unknown => {
       clock.hold(heldMs);
@@ -161,7 +161,7 @@ describe("a tool that holds the thread", () => {
     expect([outcomesOf(result), result.text]).toEqual([[`call_i0_0: ${outcome}`], "Moving on."]);
   });
 
-  it("is late also where it throws at once", async () => {
+  it("a tool that throws late has the outcome timed-out", async () => {
     const clock = createHoldClock();
     const work = (): never => {
       clock.hold(300_000);
@@ -171,7 +171,7 @@ describe("a tool that holds the thread", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: timed-out"]);
   });
 
-  it("has used up that time when it goes on waiting", async () => {
+  it("the blocked time counts if the tool then waits", async () => {
     const clock = createHoldClock();
     const work = (): Promise<never> => {
       clock.hold(200_000);
@@ -182,13 +182,13 @@ describe("a tool that holds the thread", () => {
     expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_i0_0: timed-out"], 300_000]);
   });
 
-  it("keeps no timer waiting where it is synchronous", async () => {
+  it("a synchronous tool sets no timer", async () => {
     const clock = createTestClock();
     let timers = 0;
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };
     const turns = [[toolCall("work"), toolCall("work"), toolCall("work")], toolCall("work"), text("Done.")];
     await play(turns, { clock: counting, tools: [tool("work", () => "done")] }).result;
-    // Those of the first stream: for its first chunk, its silence and its end. The streams after it share them.
+    // These three are for the first chunk, the silence and the end of the first stream. Later streams share them.
     expect(timers).toBe(3);
   });
 });

@@ -17,17 +17,17 @@ function contentOf(message: Message | undefined): Part[] {
 
 /** Ways of changing a list or a message in it, as plain JavaScript does. */
 const changes: { readonly [how: string]: (messages: Message[]) => unknown } = {
-  reverse: (messages) => messages.reverse(),
-  sort: (messages) => messages.sort(() => -1),
-  push: (messages) => messages.push({ role: "user", content: "Forged." }),
-  pop: (messages) => messages.pop(),
-  splice: (messages) => messages.splice(0, 1),
-  shorten: (messages) => (messages.length = 0),
-  replace: (messages) => (messages[0] = { role: "user", content: "Forged." }),
-  "a field": (messages) => Object.assign(messages[0] ?? {}, { content: "Forged." }),
-  "a part": (messages) => contentOf(messages[1]).push({ type: "text", text: "Forged." }),
-  "a field of a part": (messages) => Object.assign(contentOf(messages[1])[0] ?? {}, { text: "Forged." }),
-  arguments: (messages) =>
+  "reverse()": (messages) => messages.reverse(),
+  "sort()": (messages) => messages.sort(() => -1),
+  "push()": (messages) => messages.push({ role: "user", content: "Forged." }),
+  "pop()": (messages) => messages.pop(),
+  "splice()": (messages) => messages.splice(0, 1),
+  "setting the length": (messages) => (messages.length = 0),
+  "replacing a message": (messages) => (messages[0] = { role: "user", content: "Forged." }),
+  "setting a field": (messages) => Object.assign(messages[0] ?? {}, { content: "Forged." }),
+  "adding a part": (messages) => contentOf(messages[1]).push({ type: "text", text: "Forged." }),
+  "setting a field of a part": (messages) => Object.assign(contentOf(messages[1])[0] ?? {}, { text: "Forged." }),
+  "setting an argument": (messages) =>
     Object.assign(messages.flatMap(contentOf).at(-1)?.args ?? messages, {
       to: "me",
     }),
@@ -57,10 +57,10 @@ async function sent(options: Partial<LoopOptions>): Promise<readonly unknown[]> 
   return [playing.provider.requests.map(({ messages }) => messages), result.status, result.messages];
 }
 
-describe("a view of the messages", () => {
+describe("messages shown to callbacks", () => {
   const rows = Object.keys(readers).flatMap((who) => Object.keys(changes).map((how) => [who, how] as const));
 
-  it.for(rows)("shown to %s cannot be changed by: %s", async ([who, how]) => {
+  it.for(rows)("%s cannot change the messages by %s", async ([who, how]) => {
     const thrown: unknown[] = [];
     const options = readers[who]?.((messages) => {
       try {
@@ -75,7 +75,7 @@ describe("a view of the messages", () => {
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 
-  it.for(Object.keys(changes))("shown to a provider cannot be changed by: %s", async (how) => {
+  it.for(Object.keys(changes))("a provider cannot change the messages by %s", async (how) => {
     const run = async (change: (messages: Message[]) => unknown): Promise<unknown> => {
       const mock: MockProvider = createMockProvider(script);
       const provider = {
@@ -97,7 +97,7 @@ describe("a view of the messages", () => {
     expect(await run(changes[how] ?? (() => {}))).toEqual(await run(() => {}));
   });
 
-  it("can be cloned, written as JSON and spread, and is made once for all who read it", async () => {
+  it("can be cloned, serialized and spread, and are one array for all readers", async () => {
     const seen: (readonly Message[])[] = [];
     const look = tool("t", (_, { messages }) => void seen.push(messages));
     await play([[toolCall("t"), toolCall("t")], text("Done.")], { tools: [look], messages: given() }).result;
@@ -107,7 +107,7 @@ describe("a view of the messages", () => {
     expect(Array.isArray(first)).toBe(true);
   });
 
-  it("is in a copy of a request", async () => {
+  it("are in a copy of a request", async () => {
     const mock = createMockProvider(script);
     const copies: (readonly Message[])[] = [];
     const provider = {
@@ -123,8 +123,8 @@ describe("a view of the messages", () => {
   });
 });
 
-describe("the caller's own messages", () => {
-  it("are neither frozen nor live", async () => {
+describe("messages of the caller", () => {
+  it("are not frozen, and later changes to them have no effect", async () => {
     const messages = given();
     const change = tool("t", () => {
       messages.reverse();
@@ -136,7 +136,7 @@ describe("the caller's own messages", () => {
     expect([Object.isFrozen(messages), messages.some(Object.isFrozen)]).toEqual([false, false]);
   });
 
-  it("that a run has made go into the next run as they are", async () => {
+  it("are the same objects in the next run if they come from a result", async () => {
     const { messages } = await play(script, { tools: [tool("t", () => undefined)], messages: given() }).result;
     const list = [...messages, { role: "user" as const, content: "And?" }];
     const next = await play([text("So.")], { messages: list }).result;
@@ -146,7 +146,7 @@ describe("the caller's own messages", () => {
     expect(Object.isFrozen(messages)).toBe(false);
   });
 
-  it("said to a control can be changed later", async () => {
+  it("can be changed after control.steer() without effect", async () => {
     const message = { role: "user" as const, content: "Steered." };
     const playing = play(script, { tools: [tool("t", () => void (message.content = "Forged."))] });
     playing.control.steer(message);
@@ -155,7 +155,7 @@ describe("the caller's own messages", () => {
   });
 });
 
-describe("what else is handed out", () => {
+describe("other values shown to callbacks", () => {
   it.for<[what: string, options: (change: (value: unknown) => void) => Partial<LoopOptions>]>([
     [
       "context items",
@@ -176,7 +176,7 @@ describe("what else is handed out", () => {
     ["a response", (change) => ({ policies: { stopWhen: ({ response }) => (change(response), false) } })],
     ["calls of a response", (change) => ({ policies: { stopWhen: ({ response }) => (change(response.calls), false) } })],
     ["outcomes", (change) => ({ policies: { stopWhen: ({ lastToolResults }) => (change(lastToolResults[0]), false) } })],
-  ])("is frozen: %s", async ([, options]) => {
+  ])("are frozen: %s", async ([, options]) => {
     const seen: unknown[] = [];
     const playing = play(script, { tools: [tool("t", () => 1)], ...options((value) => void seen.push(value)) });
     expect((await playing.result).status).toBe("completed");
@@ -184,7 +184,7 @@ describe("what else is handed out", () => {
     expect(seen.length).toBeGreaterThan(0);
   });
 
-  it("is frozen: what events say of calls", async () => {
+  it("are frozen: arguments and results in events", async () => {
     const playing = play(script, { tools: [tool("t", () => ({ list: [1] }))] });
     await playing.result;
     const [start] = playing.recording.of("tool-start");

@@ -13,14 +13,14 @@ async function runOut(script: MockScript, more: More = within(1_000)): Promise<P
   return playing;
 }
 
-describe("the wall clock", () => {
-  it("is off unless it is set", async () => {
+describe("limits.wallClockMs", () => {
+  it("is off by default", async () => {
     const playing = play([[wait(2 ** 30), text("Late, but here.")]], { timeouts: { firstChunkMs: Number.POSITIVE_INFINITY } });
     await playing.clock.runAll();
     expect((await playing.result).text).toBe("Late, but here.");
   });
 
-  it("ends a stream that never falls silent, keeps its text, and counts its last words", async () => {
+  it("ends a stream that never falls silent and keeps its text and usage", async () => {
     const tick = Array.from({ length: 20 }, () => [wait(100), text(".")]).flat();
     const playing = await runOut([[usage({ inputTokens: 3, outputTokens: 1 }), ...tick]]);
     const result = await playing.result;
@@ -28,13 +28,13 @@ describe("the wall clock", () => {
     expect(result.usage.totalTokens).toBe(4);
   });
 
-  it("is no matter of the model's silence: no user is told so", async () => {
+  it("ends a silent stream without a notice for users", async () => {
     const playing = await runOut([stall()]);
     expect((await playing.result).reason).toEqual(reason);
     expect(playing.recording.of("notice")).toEqual([]);
   });
 
-  it("goes on over iterations", async () => {
+  it("counts over all iterations", async () => {
     const clock = createTestClock();
     const nap = tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 400)));
     const playing = play(() => [text("Again. "), toolCall("nap")], { clock, tools: [nap], ...within(1_000) });
@@ -45,7 +45,7 @@ describe("the wall clock", () => {
     expect(playing.endedAt()).toBe(1_200);
   });
 
-  it("keeps what finished before it, and starts nothing after it", async () => {
+  it("keeps finished calls and starts no further ones", async () => {
     const tools = [tool("quick", () => 1), tool("deaf", () => never), tool("next", () => 1, { sequential: true })];
     const playing = await runOut([[toolCall("quick"), toolCall("deaf"), toolCall("next")]], { tools, ...within(1_000) });
     const result = await playing.result;
@@ -53,14 +53,14 @@ describe("the wall clock", () => {
     expect([playing.endedAt(), playing.provider.calls]).toEqual([6_000, 1]);
   });
 
-  it("gives a stream that has been given up no second grace", async () => {
+  it("gives a stream that has timed out no second grace period", async () => {
     const playing = play([[text("Half"), stall({ ignoreSignal: true })]], within(123_000));
     await playing.clock.advance(200_000);
     expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("is outranked by a stop", async () => {
+  it("yields to a stop during its grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });
@@ -78,7 +78,7 @@ describe("the wall clock", () => {
     expect([(await playing.result).finalAnswer, playing.provider.calls]).toEqual([false, 1]);
   });
 
-  it("does not take back an answer that was finished in time", async () => {
+  it("keeps an answer that was finished in time", async () => {
     const clock = createHoldClock();
     const finish = tool("finish", () => (clock.hold(999), "done"));
     const playing = play([toolCall("finish"), text("Done.")], { clock, tools: [finish], ...within(1_000) });
@@ -86,7 +86,7 @@ describe("the wall clock", () => {
   });
 });
 
-describe("the wall clock while no timer can fire", () => {
+describe("limits.wallClockMs: while no timer can fire", () => {
   /** Yields for ever without waiting; each chunk takes a while. */
   function chatter(hold: (ms: number) => void): Provider {
     return {
@@ -104,7 +104,7 @@ describe("the wall clock while no timer can fire", () => {
   it.for<[settleMs: number, endedAt: number]>([
     [0, 1_000],
     [200, 1_200],
-  ])("ends a stream that never waits, settleMs %d", async ([settleMs, endedAt]) => {
+  ])("ends a stream that never waits, with settleMs %d", async ([settleMs, endedAt]) => {
     const clock = createHoldClock();
     const playing = play([], { provider: chatter(clock.hold), clock, timeouts: { settleMs }, ...within(1_000) });
     const result = await playing.result;
@@ -117,7 +117,7 @@ describe("the wall clock while no timer can fire", () => {
   it.for<[where: string, script: MockScript, ran: number]>([
     ["in one batch", [[toolCall("spin"), toolCall("spin"), toolCall("spin"), toolCall("spin")]], 3],
     ["in many iterations", () => toolCall("spin"), 3],
-  ])("lets no further synchronous tool run: %s", async ([, script, expected]) => {
+  ])("starts no further synchronous tool %s", async ([, script, expected]) => {
     const clock = createHoldClock();
     let ran = 0;
     const spin = tool("spin", () => (clock.hold(400), (ran += 1)));
@@ -127,7 +127,7 @@ describe("the wall clock while no timer can fire", () => {
   });
 });
 
-describe("the wall clock of a resumed run", () => {
+describe("limits.wallClockMs: a resumed run", () => {
   const clockAt = 5_000_000;
   const nap = (clock: { setTimeout(fn: () => void, ms: number): unknown }) =>
     tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 600)));
@@ -152,8 +152,8 @@ describe("the wall clock of a resumed run", () => {
     ["in a stream", "i1/inbox", 400],
     ["in a tool", "i1/model", 400],
     // The second iteration began at 600 and went on to 1,200.
-    ["after both", "i1/tool/0/nap", 1],
-  ])("counts what was active, not the days between: crashed %s", async ([, lastKey, endsAfterMs]) => {
+    ["after the last tool", "i1/tool/0/nap", 1],
+  ])("counts only active time if it crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);
     const clock = createTestClock(clockAt);
     let endedAt = 0;
