@@ -11,6 +11,7 @@ export type {
   UIApproval,
   UICost,
   UIDataChunk,
+  UIExecuted,
   UIFinishReason,
   UIMasked,
   UIMessageChunk,

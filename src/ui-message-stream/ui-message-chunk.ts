@@ -25,9 +25,9 @@ export type UIMessageChunk =
       readonly toolName: string;
       readonly input: Json;
       readonly errorText: string;
-    } & Executed)
-  | ({ readonly type: "tool-output-available"; readonly output: Json; readonly preliminary?: true } & Executed)
-  | ({ readonly type: "tool-output-error"; readonly errorText: string } & Executed)
+    } & UIExecuted)
+  | ({ readonly type: "tool-output-available"; readonly output: Json; readonly preliminary?: true } & UIExecuted)
+  | ({ readonly type: "tool-output-error"; readonly errorText: string } & UIExecuted)
   /** Versions 6 and 7. */
   | { readonly type: "tool-output-denied"; readonly toolCallId: string }
   /** Versions 6 and 7. `isAutomatic` is set if no person was asked. */
@@ -44,7 +44,7 @@ export type UIMessageChunk =
   | UIDataChunk;
 
 /** Marks an outcome that the server sent, so that the next request of the page does not count as its result. */
-interface Executed {
+export interface UIExecuted {
   readonly toolCallId: string;
   readonly providerExecuted: true;
 }
