@@ -107,7 +107,7 @@ const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) 
 describe("control.steer() on a nested run", () => {
   it.for(
     times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [when, levels, where, make] as const))),
-  )("%s at level %d, returns the message once in the outermost undelivered, over %s", async ([when, levels, , make]) => {
+  )("%s at level %d, returns the message in undelivered, over %s", async ([when, levels, , make]) => {
     const { told, said, run } = setUp(when, levels);
     const open = make();
     const first = await run({ journal: open() });

@@ -162,7 +162,7 @@ describe("control.drain() on a nested run", () => {
     });
   });
 
-  it("is different from a drain of the outer run, which lets the nested run finish", async () => {
+  it("a drain of the outer run instead lets the nested run finish", async () => {
     const child = scripted(["agent tool", "child"], [[wait(10), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     await playing.clock.flush();
