@@ -1,4 +1,4 @@
-// Every function that a run is given fails in every way: the run ends as expected, keeps its text and usage, and releases everything.
+// Every function that a run is given fails in every way. The run ends as expected, keeps its text and usage, and is released.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isLoopError, type LoopResult, type PartialResult } from "turnwright";
@@ -71,7 +71,7 @@ function canBeWritten(end: End): boolean {
   }
 }
 
-/** Describes how the run ended, and everything wrong with that: it must have ended, kept its text and usage, and released everything. */
+/** Describes how the run ended, and all problems: it must have ended, kept its text and usage, and released everything. */
 async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   const { clock, provider, recording } = playing;
   if (playing.endedAt() === undefined) return "still running";

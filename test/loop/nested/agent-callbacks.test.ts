@@ -32,25 +32,25 @@ const broken = (message: string) => (): never => {
   throw new Error(message);
 };
 
-describe("prepare", () => {
+describe("defineAgentTool: prepare", () => {
   it.for<[what: string, prepare: Prepare, reason: string]>([
     ["throws", broken("no"), "no"],
     ["rejects", () => Promise.reject(new Error("no")), "no"],
-    ["throws no error", () => Promise.reject("no"), "no"],
-    ["answers nothing", () => undefined, "The agent's prepare() gave no options for its run."],
-    ["answers null", () => Promise.resolve(null), "The agent's prepare() gave no options for its run."],
-    ["answers a text", () => "options", "The agent's prepare() gave no options for its run."],
-    ["answers a list", () => [], "The agent's prepare() gave no options for its run."],
-    ["answers an empty object", () => ({}), 'Option "messages" must be an array of at least one message, but is undefined.'],
+    ["rejects with a string", () => Promise.reject("no"), "no"],
+    ["returns undefined", () => undefined, "The agent's prepare() gave no options for its run."],
+    ["resolves to null", () => Promise.resolve(null), "The agent's prepare() gave no options for its run."],
+    ["returns a string", () => "options", "The agent's prepare() gave no options for its run."],
+    ["returns an array", () => [], "The agent's prepare() gave no options for its run."],
+    ["returns an empty object", () => ({}), 'Option "messages" must be an array of at least one message, but is undefined.'],
     [
-      "answers no messages",
+      "returns an empty list of messages",
       () => ({ messages: [] }),
       'Option "messages" must be an array of at least one message, but is an array of 0 items.',
     ],
-    ["answers an unknown option", () => ({ ...answers(), maxIteration: 3 }), 'There is no option "maxIteration".'],
-    ["answers a limit that is none", () => ({ ...answers(), limits: { maxTokens: -1 } }), 'Option "limits.maxTokens" must be'],
+    ["returns an unknown option", () => ({ ...answers(), maxIteration: 3 }), 'There is no option "maxIteration".'],
+    ["returns an invalid limit", () => ({ ...answers(), limits: { maxTokens: -1 } }), 'Option "limits.maxTokens" must be'],
     [
-      "answers a getter that throws",
+      "returns a getter that throws",
       () => ({
         ...answers(),
         get: 1,
@@ -60,9 +60,9 @@ describe("prepare", () => {
       }),
       "got",
     ],
-    ["answers a broken promise", () => thenable({ value: broken("then") }), "then"],
+    ["returns a thenable that throws", () => thenable({ value: broken("then") }), "then"],
     ["takes too long", () => never, "The hook took longer than 30000 ms."],
-  ])("that %s is a failed call", async ([, prepare, reason]) => {
+  ])("fails the call if it %s", async ([, prepare, reason]) => {
     const playing = playAgent(agent(prepare));
     await playing.clock.runAll();
     const result = await playing.result;
@@ -71,7 +71,7 @@ describe("prepare", () => {
     expect(playing.recording.of("run-start")).toHaveLength(1);
   });
 
-  it.for(["stop", "kill"] as const)("that hangs is left at once at a %s, and told by its signal", async (verb) => {
+  it.for(["stop", "kill"] as const)("is left at once on a %s if it hangs, and its signal aborts", async (verb) => {
     const signals: AbortSignal[] = [];
     const hangs = defineAgentTool({
       name: "agent",
@@ -90,7 +90,7 @@ describe("prepare", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  it("may ask a model itself; what that used counts with the rest, once", async () => {
+  it("can start a nested run itself, whose usage counts once", async () => {
     const used = (total: number) => ({ messages: question, provider: createMockProvider([[text("x"), tokens(total)]]) });
     const asks = defineAgentTool({
       name: "agent",
@@ -111,7 +111,7 @@ describe("prepare", () => {
     expect((await playing.result).usage.totalTokens).toBe(113);
   });
 
-  it("gets what the tool's schema made of the arguments, and the context of the call", async () => {
+  it("receives the validated arguments and the context of the call", async () => {
     const seen: unknown[] = [];
     const asks = defineAgentTool({
       name: "agent",
@@ -145,7 +145,7 @@ describe("prepare", () => {
     expect(seen).toEqual([["OSLO", 3, "call_i0_0", "agent", 0, 0, key, "mine", { userName: "Ada" }, 2, false]]);
   });
 
-  it("may not name the journal nor the run", async () => {
+  it("cannot set the journal or the run id", async () => {
     const journal = { durable: false, step: broken("journal"), all: broken("journal") };
     const playing = playAgent(agent(() => ({ ...answers(), journal, runId: "mine" })));
     expect(answersOf(await playing.result)[0]?.result).toBe("c");
@@ -153,17 +153,17 @@ describe("prepare", () => {
   });
 });
 
-describe("toResult", () => {
+describe("defineAgentTool: toResult", () => {
   it.for<[what: string, toResult: ((result: LoopResult) => unknown) | undefined, outcome: string, data: unknown]>([
-    ["is the answer where there is none", undefined, "completed", "c"],
-    ["may give anything", ({ text: said, iterations }) => ({ said, iterations }), "completed", { said: "c", iterations: 1 }],
-    ["may give nothing", () => undefined, "completed", null],
-    ["may take its time", async ({ text: said }) => said, "completed", "c"],
-    ["may give a failure", () => toolResult({ success: false, error: "not good" }), "failed", { reason: "not good" }],
-    ["may throw", broken("no"), "failed", { reason: "no" }],
-    ["may give what is no data", () => 1n, "failed", { reason: expect.stringContaining("BigInt") }],
-    ["takes as long as a tool may", () => never, "timed-out", { reason: "timed out after 50 ms" }],
-  ])("%s", async ([, toResult, outcome, data]) => {
+    ["is not defined", undefined, "completed", "c"],
+    ["returns an object", ({ text: said, iterations }) => ({ said, iterations }), "completed", { said: "c", iterations: 1 }],
+    ["returns undefined", () => undefined, "completed", null],
+    ["is async", async ({ text: said }) => said, "completed", "c"],
+    ["returns a failed result", () => toolResult({ success: false, error: "not good" }), "failed", { reason: "not good" }],
+    ["throws", broken("no"), "failed", { reason: "no" }],
+    ["returns a BigInt", () => 1n, "failed", { reason: expect.stringContaining("BigInt") }],
+    ["never settles", () => never, "timed-out", { reason: "timed out after 50 ms" }],
+  ])("the call has the expected outcome if it %s", async ([, toResult, outcome, data]) => {
     const playing = playAgent(
       agent(() => answers(), toResult),
       { timeouts: { toolMs: 50 } },
@@ -177,7 +177,7 @@ describe("toResult", () => {
     expect([result.text, result.toolCallsExecuted, playing.clock.pending]).toEqual(["Done.", 1, 0]);
   });
 
-  it("by default says how a run that did not complete has ended, and what it had said", async () => {
+  it("by default reports how an incomplete run ended, and its text", async () => {
     const said = createMockProvider([[text("Half an answer"), fail({ status: 503 })]]);
     const result = await playAgent(agent(() => ({ messages: question, provider: said }))).result;
     expect(answersOf(result)[0]).toMatchObject({
@@ -186,7 +186,7 @@ describe("toResult", () => {
     });
   });
 
-  it("ends the run where its result says so, with its content delivered", async () => {
+  it("ends the run if its result has endTurn, and delivers the content", async () => {
     const content = [{ type: "text" as const, text: "For you." }];
     const one = agent(
       () => answers(),
@@ -199,7 +199,7 @@ describe("toResult", () => {
     expect(playing.recording.of("tool-end")[0]?.metadata).toEqual({ secret: 1 });
   });
 
-  it("ends the run where it throws a FatalToolError", async () => {
+  it("ends the run if it throws a FatalToolError", async () => {
     const one = agent(
       () => answers(),
       () => {
@@ -211,7 +211,7 @@ describe("toResult", () => {
     expect([result.reason, playing.provider.calls]).toMatchObject([{ kind: "fatal-tool-error", toolName: "agent" }, 1]);
   });
 
-  it("restarts the context where its result says so, once, also with an item that was set aside", async () => {
+  it("restarts the context once if it returns contextRestart, with a stashed item", async () => {
     const stash = createContextStash();
     const pending_context_key = stash.put({ more: "facts" });
     const answer = contextRestart({

@@ -27,8 +27,8 @@ const broken = (message: string) => (): never => {
   throw new Error(message);
 };
 
-describe("an agent tool", () => {
-  it("has its run under a registry that wraps another and knows nothing of agents", async () => {
+describe("defineAgentTool", () => {
+  it("runs its agent in a registry that wraps another one without agentOf", async () => {
     const child = scripted(["agent tool", "agent"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
     const inner = createToolRegistry([child.tool]);
     const wrapper: ToolRegistry = {
@@ -43,22 +43,22 @@ describe("an agent tool", () => {
 
   it.for<[what: string, agentOf: unknown]>([
     ["throws", broken("no")],
-    ["answers nonsense", () => ({})],
-  ])("of a registry whose agentOf %s is a failed call at the worst", async ([, agentOf]) => {
+    ["returns an empty object", () => ({})],
+  ])("at worst fails its call if the registry's agentOf %s", async ([, agentOf]) => {
     const definition = { name: "agent", description: "", inputSchema: { type: "object" } };
     const tools = { definitions: () => [definition], executeTool: () => "ran", agentOf } as unknown as ToolRegistry;
     const result = await play([toolCall("agent"), text("Done.")], { tools }).result;
     expect([result.text, outcomesOf(result)[0]]).toEqual(["Done.", expect.stringMatching(/failed|completed/)]);
   });
 
-  it("of a registry whose agentOf is no function is refused before any request", async () => {
+  it("is refused before any request if the registry's agentOf is not a function", async () => {
     const tools = { definitions: () => [], executeTool: () => "ran", agentOf: 7 } as unknown as ToolRegistry;
     const playing = play([text("Done.")], { tools });
     await expect(playing.result).rejects.toMatchObject({ code: "invalid-option" });
     expect(playing.provider.calls).toBe(0);
   });
 
-  it("runs in the testing kit, whose runToolLoop a test may replace", async () => {
+  it("runs in runTool, where a test can replace runToolLoop", async () => {
     const one = agent(() => answers("kit"));
     expect(await runTool(one)).toMatchObject({ kind: "completed", data: "kit" });
     const told: unknown[] = [];
@@ -74,11 +74,11 @@ describe("an agent tool", () => {
       ),
     ).toMatchObject({ data: "faked" });
     expect(told).toEqual([{ messages: question }]);
-    // Without a provider there is no model to ask.
+    // Without a provider there is no model to call.
     expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
   });
 
-  it("is one call for approvals and for the gate of the outer run", async () => {
+  it("is one call for the approve policy and the gate of the outer run", async () => {
     const asked: string[] = [];
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name, args }) => {
       asked.push(`${name} ${JSON.stringify(args)}`);
@@ -101,7 +101,7 @@ describe("an agent tool", () => {
     expect([outcomesOf(gated), provider.calls]).toEqual([["call_i0_0: blocked", "call_i0_1: blocked"], 1]);
   });
 
-  it("is answered in its place among ordinary calls of the same batch", async () => {
+  it("has its result in call order among ordinary calls of the same batch", async () => {
     const clock = createTestClock();
     const child = nesting("agent tool", "agent", (args) => ({
       messages: question,
@@ -125,7 +125,7 @@ describe("an agent tool", () => {
   it.for<[sequential: boolean | undefined, endsAt: number]>([
     [undefined, 100],
     [true, 300],
-  ])("with sequential: %s has its calls done after %d ms", async ([sequential, endsAt]) => {
+  ])("with sequential: %s, three calls end after %d ms", async ([sequential, endsAt]) => {
     const one = agent(() => ({ messages: question, provider: createMockProvider([[wait(100), text("c")]]) }), undefined, {
       sequential,
     });
@@ -134,7 +134,7 @@ describe("an agent tool", () => {
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["Done.", endsAt]);
   });
 
-  it("of which one fails for good ends the run, when those beside it are done", async () => {
+  it("finishes beside a FatalToolError, and does not start after it", async () => {
     const clock = createTestClock();
     const slow = scripted(["agent tool", "slow"], [[wait(100), text("c")]]);
     const fatal = tool("fatal", () => {

@@ -1,4 +1,4 @@
-// Calls inside calls that wait for a decision when the run around them is ended, while other calls of its batch run.
+// Calls in nested runs that wait for approval when the outer run ends while other calls of its batch run.
 
 import { describe, expect, it } from "vitest";
 import { FatalToolError, isLoopError, type Journal, type LoopOptions, type LoopResult } from "turnwright";
@@ -14,7 +14,7 @@ interface Stage {
   start(more: Partial<LoopOptions>): Playing;
 }
 
-/** A call that becomes a run, in which one waits for somebody, beside another call. So many runs are inside each other. */
+/** `levels` nested agents, whose innermost call waits for approval, beside another call of the outer run. */
 function setUp(levels: number, other: () => unknown): Stage {
   const ran: string[] = [];
   const providers: MockProvider[] = [];
@@ -42,7 +42,7 @@ const decisionFor = (levels: number): LoopOptions["decisions"] => ({
   [Array.from({ length: levels + 1 }, () => "call_i0_0").join("/")]: { kind: "approve" },
 });
 
-/** It is told as it was, and no decision makes it go on. */
+/** Checks that a replay gives the same result, and that no decision continues the run. */
 async function checkOver({ start, ran, providers }: Stage, ended: LoopResult, open: () => Journal): Promise<void> {
   const asked = providers.map(({ calls }) => calls);
   for (const journal of [open(), replayJournal(open())]) {
@@ -61,8 +61,8 @@ const ends: readonly [verb: string, end: (playing: Playing) => void, kind: strin
   ["aborted", ({ abort }) => abort.abort(), "aborted"],
 ];
 
-describe.for([1, 2])("a call inside %i others that waits for a decision never runs", (levels) => {
-  it.for(ends)("where the run around is %s while another call runs", async ([, end, kind]) => {
+describe.for([1, 2])("a call that waits for approval inside %i agent(s)", (levels) => {
+  it.for(ends)("never runs if the outer run is %s while another call runs", async ([, end, kind]) => {
     const stage = setUp(levels, () => never);
     const store = createDurableStore();
     const playing = stage.start({ journal: store.open() });
@@ -78,7 +78,7 @@ describe.for([1, 2])("a call inside %i others that waits for a decision never ru
     await checkOver(stage, result, () => store.open());
   });
 
-  it("where another call of the run around fails for good", async () => {
+  it("never runs if another call of the outer run throws a FatalToolError", async () => {
     const stage = setUp(levels, () => {
       throw new FatalToolError("No.");
     });
@@ -88,7 +88,7 @@ describe.for([1, 2])("a call inside %i others that waits for a decision never ru
     await checkOver(stage, result, () => store.open());
   });
 
-  it("where the run around breaks: nothing is held", async () => {
+  it("never runs if the journal of the outer run fails, and all run ids are released", async () => {
     const stage = setUp(levels, () => 1);
     const inner = createDurableStore().open();
     const broken = new Error("The disk is full.");
@@ -102,7 +102,7 @@ describe.for([1, 2])("a call inside %i others that waits for a decision never ru
     expect(again.reason.kind).toBe("approval-required");
   });
 
-  it("goes on waiting where nobody ends anything", async () => {
+  it("runs after its decision if nothing ends the outer run", async () => {
     const stage = setUp(levels, () => 1);
     const store = createDurableStore();
     const first = await stage.start({ journal: store.open() }).result;

@@ -1,4 +1,4 @@
-// Calls that wait, beside a call that is a run: what becomes of them once that run has ended, also in the middle of the wait.
+// Calls that wait for approval inside or beside an agent call, when the nested run or the outer run ends.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -27,7 +27,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** A run of one batch. `tools` are made with what notes that a tool has run. */
+/** A run of one batch. `make` gets a function that creates tools whose executions are listed in `ran`. */
 function setUp(names: readonly string[], make: (work: (name: string, traits?: Partial<Tool>) => Tool) => readonly Tool[]): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -38,7 +38,7 @@ function setUp(names: readonly string[], make: (work: (name: string, traits?: Pa
   return { ran, store, start };
 }
 
-/** A call that is a run of one batch. */
+/** An agent tool whose run has one batch. */
 function agent(names: readonly string[], more: Partial<NestedLoopOptions> = {}): Tool {
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls(...names) : text("Inside.")));
   return nesting("agent tool", "agent", () => ({ messages: question, provider, policies: { approve }, ...more }));
@@ -48,7 +48,7 @@ const broken = tool("broken", () => {
   throw new FatalToolError("No.");
 });
 
-/** Told again, the run is the same, nothing of it runs, and no decision changes that. */
+/** Checks that a replay gives the same result and runs nothing, and that no decision changes that. */
 async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promise<void> {
   const before = [...ran];
   for (const journal of [store.open(), replayJournal(store.open())]) {
@@ -64,7 +64,7 @@ async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promi
   expect(ran).toEqual(before);
 }
 
-it("a fatal failure inside an agent cancels what waits there, and the run around it can still be stopped", async () => {
+it("a FatalToolError inside an agent cancels its waiting calls; the outer run can still be stopped", async () => {
   const said: string[] = [];
   const stage = setUp(["agent", "look"], (work) => [agent(["broken", "pay"], { tools: [broken, work("pay")] }), work("look")]);
   const provider = createMockProvider(({ messages }) => {
@@ -76,8 +76,8 @@ it("a fatal failure inside an agent cancels what waits there, and the run around
   expect([said, result.reason.kind, stage.ran]).toEqual([["accepted"], "stopped", ["look"]]);
 });
 
-describe("where only the run inside a call did something new in this execution, and somebody ends the run around it", () => {
-  it.for(["stop", "kill", "abort"] as const)("by %s, a call outside that waits never runs", async (verb) => {
+describe("a resumed run that ends while a call waits for approval", () => {
+  it.for(["stop", "kill", "abort"] as const)("never runs the waiting call of the outer run on %s", async (verb) => {
     let end = (): void => {};
     const stage = setUp(["agent", "pay"], (work) => [
       agent(["payIn", "payToo"], {
@@ -95,7 +95,7 @@ describe("where only the run inside a call did something new in this execution, 
     expect(stage.ran).toEqual([]);
   });
 
-  it("a call inside that waits since an execution before never runs where another one has done something new", async () => {
+  it("never runs the waiting call of the nested run on stop", async () => {
     let end = (): void => {};
     const stage = setUp(["agent", "pay"], (work) => [
       agent(["look", "payIn"], { tools: [work("look"), work("payIn")] }),
@@ -114,7 +114,7 @@ describe("where only the run inside a call did something new in this execution, 
   });
 });
 
-it("a sequential call behind an agent that is ended while it waits runs in its turn, and is in the records", async () => {
+it("a sequential call runs, and is recorded, after an agent that is stopped while suspended", async () => {
   const control = createLoopControl();
   const drain = tool("drain", () => void control.drain());
   let finish = (): void => {};
@@ -133,7 +133,7 @@ it("a sequential call behind an agent that is ended while it waits runs in its t
   await checkOver(stage, result);
 });
 
-it("a fatal failure of an agent's toResult cancels what waits beside it", async () => {
+it("a FatalToolError from an agent's toResult cancels the waiting calls beside it", async () => {
   const control = createLoopControl();
   let finish = (): void => {};
   const stage = setUp(["agent", "pay", "slow"], (work) => [
@@ -167,8 +167,8 @@ it("a fatal failure of an agent's toResult cancels what waits beside it", async 
   await checkOver(stage, result);
 });
 
-describe("a sequential call does not begin", () => {
-  it("behind an agent in which a call waits", async () => {
+describe("sequential calls", () => {
+  it("do not start after an agent with a waiting call", async () => {
     const stage = setUp(["agent", "alone", "look"], (work) => [
       agent(["payIn"], { tools: [work("payIn")] }),
       work("alone", { sequential: true }),
@@ -182,7 +182,7 @@ describe("a sequential call does not begin", () => {
     expect([second.text, stage.ran]).toEqual(["Done.", ["payIn", "alone", "look"]]);
   });
 
-  it("nor does what is behind a sequential agent in which a call waits", async () => {
+  it("keep later calls from starting after a sequential agent with a waiting call", async () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls("payIn") : text("Inside.")));
     const stage = setUp(["look", "agent", "late"], (work) => [
       work("look"),
@@ -203,7 +203,7 @@ describe("a sequential call does not begin", () => {
   });
 });
 
-it("after a fatal failure nobody is asked about a call whose tool has changed, and it does not run", async () => {
+it("after a FatalToolError, a call whose tool has changed is not approved again and does not run", async () => {
   const ran: string[] = [];
   const asked: string[] = [];
   const store = createDurableStore();

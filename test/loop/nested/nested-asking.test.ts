@@ -1,4 +1,4 @@
-// Calls inside calls that cannot be decided at once.
+// Calls in nested runs that wait for approval.
 
 import { describe, expect, it } from "vitest";
 import { type Approve, isLoopError, type Json, type LoopOptions, memoryJournal } from "turnwright";
@@ -14,7 +14,7 @@ interface Stage {
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
-/** An outer run with a call that becomes a run of its own, beside a payment and a look. Both runs ask before they pay. */
+/** An outer run that calls an agent, a payment and a look. The agent calls the latter two as well. Payments need approval. */
 function setUp(kind: Kind): Stage {
   const ran: string[] = [];
   const work = (name: string): ReturnType<typeof tool> => tool(name, (_, { idempotencyKey }) => void ran.push(idempotencyKey));
@@ -38,8 +38,8 @@ function setUp(kind: Kind): Stage {
 const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)));
 
-describe("a call inside a call that nobody can decide about", () => {
-  it("ends the outer run with the path to it, and goes on with a decision for that", async () => {
+describe("approval of a call in a nested run", () => {
+  it("suspends the outer run with the path to the call, and continues after a decision", async () => {
     const { ran, inner, start } = setUp("agent tool");
     const first = start();
     const result = await first.result;
@@ -67,22 +67,19 @@ describe("a call inside a call that nobody can decide about", () => {
     expect([inner.calls, done.toolCallsExecuted]).toEqual([2, 5]);
   });
 
-  it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])(
-    "takes no decision for another one, and then nothing goes on: %s",
-    async (id) => {
-      const { ran, inner, start } = setUp("agent tool");
-      const journal = await savedOf(start());
-      const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
-      const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
-      expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({
-        call: id,
-        waiting: ["call_i0_1", "call_i0_0/call_i0_0"],
-      });
-      expect([inner.calls, ran.length]).toEqual([1, 2]);
-    },
-  );
+  it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])("is refused, and nothing runs, if a decision names %s", async (id) => {
+    const { ran, inner, start } = setUp("agent tool");
+    const journal = await savedOf(start());
+    const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
+    const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
+    expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({
+      call: id,
+      waiting: ["call_i0_1", "call_i0_0/call_i0_0"],
+    });
+    expect([inner.calls, ran.length]).toEqual([1, 2]);
+  });
 
-  it("is denied where the outer call is an ordinary tool, for that cannot wait", async () => {
+  it("is denied if the outer call is an ordinary tool", async () => {
     const { ran, inner, start } = setUp("ordinary tool");
     const result = await start().result;
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });
@@ -93,7 +90,7 @@ describe("a call inside a call that nobody can decide about", () => {
     expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
   });
 
-  it("is waited for by a journal that can wait, under the path to it", async () => {
+  it("is awaited by a journal with wait(), under the path to the call", async () => {
     const { ran, start } = setUp("agent tool");
     const asked: string[] = [];
     const wait = async (key: string): Promise<Json> => {

@@ -25,7 +25,7 @@ interface Levels {
   readonly providers: readonly MockProvider[];
 }
 
-/** Runs that each call the next one, so many levels below the outermost run. `limits` are those of each run, outermost first. */
+/** An outer run with `levels` nested levels below it. `limits` are those of each run, outermost first. */
 function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefined)[] = []): Levels {
   const depths: number[] = [];
   const providers: MockProvider[] = [];
@@ -51,8 +51,8 @@ const refusal = (current: number, limit: number) => ({
   tool_name: "down",
 });
 
-describe.for(kinds)("levels of runs, each in an %s", (kind) => {
-  it("are three unless said otherwise: the run, one in its tool, and one in that one's", async () => {
+describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
+  it("allows three levels of runs by default", async () => {
     const { playing, depths, providers } = nest(kind, 2);
     expect((await playing.result).status).toBe("completed");
     expect([depths, providers.map(({ calls }) => calls)]).toEqual([
@@ -61,7 +61,7 @@ describe.for(kinds)("levels of runs, each in an %s", (kind) => {
     ]);
   });
 
-  it("are refused at the fourth: its model is never asked, and the third one's reads why", async () => {
+  it("refuses a fourth level: the model of the third one reads the reason", async () => {
     const { playing, depths, providers } = nest(kind, 3);
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
@@ -87,14 +87,14 @@ describe.for(kinds)("levels of runs, each in an %s", (kind) => {
     [4, 1, [0, 0, 0]],
     [4, undefined, [2, 2, 1]],
     [Number.POSITIVE_INFINITY, undefined, [2, 2, 1]],
-  ])("with maxDepth %s, and %s on the next one, are asked %j times", async ([maxDepth, inner, asked]) => {
+  ])("%s, and %s in the first nested run, allow %j requests of nested models", async ([maxDepth, inner, asked]) => {
     const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
     expect((await playing.result).text).toBe("Top.");
     expect(providers.map(({ calls }) => calls)).toEqual(asked);
   });
 });
 
-it("ctx.runToolLoop rejects with the depth and the limit, and misuse with its own code", async () => {
+it("context.runToolLoop: rejects with depth-exceeded, or with a code for invalid options", async () => {
   const seen: unknown[] = [];
   const look = async (
     _: unknown,
@@ -126,10 +126,10 @@ it("ctx.runToolLoop rejects with the depth and the limit, and misuse with its ow
   expect(playing.provider.calls).toBe(2);
 });
 
-describe("a plain run inside a tool", () => {
+describe("limits.maxDepth: runToolLoop called inside a tool", () => {
   type Start = (options: NestedLoopOptions, context: ToolContext) => Promise<unknown>;
   const provider = (): MockProvider => createMockProvider([toolCall("down"), text("Done.")]);
-  /** Levels of runs, each started by a tool of the one before, until one is refused; how many there were. */
+  /** Nests runs, each started by a tool of the one before, until one is refused. Returns the number of levels. */
   const dive = async (start: Start, limits?: LoopLimits): Promise<readonly [levels: number, error: unknown]> => {
     let levels = 1;
     let refused: unknown;
@@ -153,14 +153,14 @@ describe("a plain run inside a tool", () => {
 
   it.for<[what: string, start: Start]>([
     ["the signal of the call", (options, { signal }) => run(options, { signal })],
-    ["its context", (options, context) => run(options, { context })],
-    ["its signal and more levels of its own", (options, { signal }) => run(options, { signal, limits: { maxDepth: 9 } })],
+    ["the context of the call", (options, context) => run(options, { context })],
+    ["the signal of the call and a higher maxDepth", (options, { signal }) => run(options, { signal, limits: { maxDepth: 9 } })],
     [
-      "its signal, to streamToolLoop",
+      "the signal of the call, by streamToolLoop",
       (options, { signal }) => streamToolLoop({ provider: provider(), ...options, signal } as LoopOptions).result,
     ],
     [
-      "its signal, to generateWithTools",
+      "the signal of the call, by generateWithTools",
       (options, { signal, runToolLoop: nested }) =>
         generateWithTools(
           createMockProvider([toolCall("nest"), text("Done.")]),
@@ -172,15 +172,15 @@ describe("a plain run inside a tool", () => {
           { abortSignal: signal },
         ),
     ],
-  ])("that is handed %s is one level deeper", async ([, start]) => {
+  ])("is one level deeper if it gets %s", async ([, start]) => {
     expect(await dive(start)).toEqual([3, { current: 3, limit: 3 }]);
   });
 
-  it("holds the outer limit", async () => {
+  it("obeys the outer limit", async () => {
     expect(await dive((options, { signal }) => run(options, { signal }), { maxDepth: 1 })).toEqual([1, { current: 1, limit: 1 }]);
   });
 
-  it("that is handed nothing of the call is not known to be inside", async () => {
+  it("is not limited if it gets neither the signal nor the context of the call", async () => {
     expect(await dive((options, { context }) => run(options, { context }))).toEqual([20, undefined]);
   });
 });

@@ -57,9 +57,9 @@ function busyTower(kind: Kind, turn: MockMessage, wallClockMs?: number): Tower {
 
 const cases = kinds.flatMap((kind) => ends.flatMap((end) => busy.map((state) => ({ kind, end, state }))));
 
-describe("runs inside calls end with the outermost one", () => {
+describe("nested runs when the outermost run ends", () => {
   it.for(cases.map(({ kind, end, state }) => [end[0], state[0], kind, end, state] as const))(
-    "at %s, over %s, in an %s",
+    "end at %s during %s, in an %s",
     async ([, , kind, [how, reason, act], [what, turn, settlesAt]]) => {
       const wallClockMs = how === "the wall clock" ? 500 : undefined;
       const playing = busyTower(kind, turn, wallClockMs);
@@ -79,7 +79,7 @@ describe("runs inside calls end with the outermost one", () => {
     },
   );
 
-  it.for(kinds)("a kill outranks the stop that is settling, on every level, in an %s", async (kind) => {
+  it.for(kinds)("a kill wins over a stop that is settling, on every level, in an %s", async (kind) => {
     const playing = busyTower(kind, toolCall("deaf"));
     await playing.clock.flush();
     playing.control.stop();
@@ -91,7 +91,7 @@ describe("runs inside calls end with the outermost one", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it.for(kinds)("a call of an %s that had not begun does not run", async (kind) => {
+  it.for(kinds)("a call of an %s that has not started does not run", async (kind) => {
     let prepared = 0;
     const child = nesting(kind, "child", () => {
       prepared += 1;
@@ -106,7 +106,7 @@ describe("runs inside calls end with the outermost one", () => {
     expect(result.toolCallsExecuted).toBe(1);
   });
 
-  it.for(kinds)("with a stop comes who asked for it, in an %s", async (kind) => {
+  it.for(kinds)("each run-end has the requester and the note of the stop, in an %s", async (kind) => {
     const playing = busyTower(kind, stall());
     await playing.clock.flush();
     playing.control.stop({ requester: "me", note: "why" });
@@ -115,7 +115,7 @@ describe("runs inside calls end with the outermost one", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([stopped, stopped, stopped]);
   });
 
-  it.for(kinds)("the wall clock says the limit that has struck, in an %s", async (kind) => {
+  it.for(kinds)("each run-end has the wall clock limit of the outer run, in an %s", async (kind) => {
     const playing = busyTower(kind, toolCall("deaf"), 500);
     await playing.clock.runAll();
     await playing.result;
@@ -123,7 +123,7 @@ describe("runs inside calls end with the outermost one", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([struck, struck, struck]);
   });
 
-  it.for(kinds)("the wall clock is looked at where runs in an %s hold the thread, so that no timer fires", async (kind) => {
+  it.for(kinds)("the wall clock ends a run in an %s that blocks the thread", async (kind) => {
     const clock = createHoldClock();
     const provider = createMockProvider((_, index) => (index < 20 ? toolCall("hold") : text("At last.")));
     const hold = tool("hold", () => clock.hold(300));
@@ -133,7 +133,7 @@ describe("runs inside calls end with the outermost one", () => {
     expect([(await playing.result).reason.kind, provider.calls]).toEqual(["wall-clock", 4]);
   });
 
-  it("a nested run that may settle longer does not keep the outer one", async () => {
+  it("a longer settleMs of the nested run does not delay the outer run", async () => {
     const child = scripted(["agent tool", "child"], [toolCall("deaf"), text("More.")], { tools, timeouts: { settleMs: 9_000 } });
     const playing = play([toolCall("child"), text("More.")], { tools: [child.tool], timeouts: { settleMs: 40 } });
     await playing.clock.flush();
@@ -144,8 +144,8 @@ describe("runs inside calls end with the outermost one", () => {
   });
 });
 
-describe("a call that is given up ends the runs inside it", () => {
-  it.for(busy)("at the tool's own time limit, over %s", async ([what, turn]) => {
+describe("nested runs when their call ends", () => {
+  it.for(busy)("end at the timeout of the tool during %s", async ([what, turn]) => {
     const child = scripted(["ordinary tool", "child"], [turn, text("More.")], { tools });
     const [{ execute, ...traits }] = [child.tool];
     const playing = play([toolCall("child"), text("Moving on.")], {
@@ -175,7 +175,7 @@ describe("a call that is given up ends the runs inside it", () => {
       "failed",
       0,
     ],
-  ])("where the tool %s without waiting for them", async ([, execute, outcome, asked]) => {
+  ])("end if the tool %s without awaiting them", async ([, execute, outcome, asked]) => {
     const provider = createMockProvider(() => stall());
     const options: NestedLoopOptions = { messages: question, provider };
     const loses = tool("loses", (_, ctx) => execute(() => Promise.all([ctx.runToolLoop(options), ctx.runToolLoop(options)])));
@@ -186,7 +186,7 @@ describe("a call that is given up ends the runs inside it", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason.kind)).toEqual(["aborted", "aborted", "answered"]);
   });
 
-  it("and lets it start no more", async () => {
+  it("cannot start any more", async () => {
     const clock = createTestClock();
     let context: ToolContext | undefined;
     const provider = createMockProvider(() => text("x"));
@@ -207,7 +207,7 @@ describe("a call that is given up ends the runs inside it", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("and does not stand in the way of a second attempt", async () => {
+  it("do not disturb a second attempt of the tool", async () => {
     const provider = createMockProvider((_, index) => (index === 0 ? stall() : text("Second.")));
     let attempts = 0;
     const tries = tool(
@@ -216,7 +216,7 @@ describe("a call that is given up ends the runs inside it", () => {
         attempts += 1;
         const running = ctx.runToolLoop({ messages: question, provider });
         if (attempts > 1) return (await running).text;
-        // The model is asked, and then the attempt fails over something else.
+        // The model is called, and then the attempt fails for another reason.
         for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
         throw new Error("no");
       },
@@ -228,7 +228,7 @@ describe("a call that is given up ends the runs inside it", () => {
     expect([answersOf(result)[0]?.result, provider.calls, provider.active]).toEqual(["Second.", 2, 0]);
   });
 
-  it("a run that is refused and not waited for is no unhandled rejection", async () => {
+  it("cause no unhandled rejection if they are refused and not awaited", async () => {
     const loses = tool("loses", (_, ctx) => void ctx.runToolLoop({ messages: question }));
     const playing = play([toolCall("loses"), text("Done.")], { tools: [loses], limits: { maxDepth: 1 } });
     expect((await playing.result).text).toBe("Done.");

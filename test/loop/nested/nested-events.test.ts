@@ -11,7 +11,7 @@ const ok = tool("ok", (_, { progress }) => {
 });
 
 describe.for(kinds)("events of a run inside an %s", (kind) => {
-  it("reach the listeners of every run around it, with the calls that they come from, outermost first", async () => {
+  it("reach the listeners of all outer runs, with the path of calls, outermost first", async () => {
     const inner = recordEvents();
     const middle = recordEvents();
     const grandchild = scripted([kind, "grandchild"], [toolCall("ok", {}, { id: "third" }), text("g")], {
@@ -34,7 +34,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(new Set(events.map(({ runId }) => runId)).size).toBe(3);
   });
 
-  it("come within the call, each start with one end", async () => {
+  it("come between the start and the end of the call, each start with one end", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), text("c", { chunks: 1 })], { tools: [ok] });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     await playing.result;
@@ -65,7 +65,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     `);
   });
 
-  it("are read from the stream of the outer run, too", async () => {
+  it("are in the stream of the outer run", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), text("c")], { tools: [ok] });
     const recording = recordEvents();
     const { stream } = start([toolCall("child"), text("Done.")], { tools: [child.tool], events: recording.emitter });
@@ -75,7 +75,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.at(-1)).toMatchObject({ type: "run-end", status: "completed" });
   });
 
-  it("are held back with the model where the reader is slow, and no limit of silence runs meanwhile", async () => {
+  it("wait for a slow reader together with the model, without a timeout", async () => {
     const { provider, sent } = chatter(300);
     const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: Number.POSITIVE_INFINITY };
     const child = nesting(kind, "child", () => ({ messages: question, provider }));
@@ -93,7 +93,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.filter(({ type, path }) => type === "text-delta" && path !== undefined).length).toBeGreaterThan(200);
   });
 
-  it("tell what a listener of either run does wrong to its own run's listeners, and disturb nothing", async () => {
+  it("report a listener's error to its own run and to the runs around it", async () => {
     const inner = recordEvents();
     const child = scripted([kind, "child"], [text("c")], { events: inner.emitter });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
@@ -110,7 +110,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     ]);
   });
 
-  it("end with the run, also where the tool does not wait for it", async () => {
+  it("end with the run, even if the tool does not await it", async () => {
     const clock = createTestClock();
     const late = createMockProvider([[wait(1_000), text("late")]]);
     const loses = tool("loses", (_, ctx) => void ctx.runToolLoop({ messages: question, provider: late }));
@@ -126,7 +126,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
   });
 });
 
-it("events of an agent tool are told again over the journal, as recalled, with the same paths", async () => {
+it("events of an agent tool are replayed from the journal with the same paths", async () => {
   const child = scripted(["agent tool", "child"], callAndAnswer("ok"), { tools: [ok] });
   const playing = play(callAndAnswer("child"), { tools: [child.tool] });
   const result = await playing.result;

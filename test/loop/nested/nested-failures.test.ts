@@ -25,7 +25,7 @@ const deaf = tool("deaf", () => never);
 const tools: readonly Tool[] = [ok, broken, fatal, deaf];
 const many = (turn: MockMessage): readonly MockMessage[] => Array.from({ length: 200 }, () => turn);
 
-/** How a nested run may end by itself, its own limits and what its model does. */
+/** Endings of a nested run, with the script and the options that lead to them. */
 const failures: readonly (readonly [ending: string, script: readonly MockMessage[], options?: Partial<NestedLoopOptions>])[] = [
   ["error: provider-error", [[text("Half"), fail({ status: 500 })]]],
   ["error: provider-error", [[text("Half"), endEarly()]]],
@@ -54,9 +54,9 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
   ["stopped-by-user: iteration-abort", [toolCall("ok")], { hooks: { onIteration: () => ({ abort: true }) } }],
 ];
 
-describe("a nested run that ends badly by itself is a failed call, and the run around it goes on", () => {
+describe("a nested run that fails", () => {
   it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [ending, kind, script, more] as const)))(
-    "%s, in an %s",
+    "fails only its call, with %s, in an %s (case %#)",
     async ([ending, kind, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
       const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };
@@ -79,7 +79,7 @@ describe("a nested run that ends badly by itself is a failed call, and the run a
     },
   );
 
-  it.for(kinds)("and counts as one tool error of the run around it, in an %s", async (kind) => {
+  it.for(kinds)("counts as one tool error of the outer run, in an %s", async (kind) => {
     const child = nesting(kind, "child", () => ({ messages: question, provider: createMockProvider([fail({ status: 500 })]) }));
     const playing = play(() => toolCall("child"), { tools: [child], limits: { maxConsecutiveToolErrors: 2 } });
     const result = await playing.result;
@@ -87,13 +87,13 @@ describe("a nested run that ends badly by itself is a failed call, and the run a
   });
 });
 
-describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => {
+describe.for(kinds)("a nested run with its own control, in an %s", (kind) => {
   it.for<[how: string, act: (control: ReturnType<typeof createLoopControl>, abort: AbortController) => void, ending: string]>([
     ["its own stop", (control) => control.stop(), "stopped-by-user: stopped"],
     ["its own kill", (control) => control.kill(), "stopped-by-user: killed"],
     ["its own signal", (_, abort) => abort.abort(), "stopped-by-user: aborted"],
     ["its own interrupt", (control) => control.interrupt("Wait."), "follow-up-interrupt: interrupted"],
-  ])("ends by %s, alone", async ([, act, ending]) => {
+  ])("is ended by %s without ending the outer run", async ([, act, ending]) => {
     const control = createLoopControl();
     const abort = new AbortController();
     const child = scripted([kind, "child"], [stall()], { control, signal: abort.signal });
@@ -115,7 +115,7 @@ describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => 
     expect(child.provider.requests[1]?.messages.at(-1)).toEqual({ role: "user", content: "In Celsius." });
   });
 
-  it.for(["control", "runId"] as const)("that another live run holds (%s) fails the call, and nothing else", async (what) => {
+  it.for(["control", "runId"] as const)("affects only its call if another live run holds its %s", async (what) => {
     const control = createLoopControl();
     const clock = createTestClock();
     const holding = runToolLoop({ provider: createMockProvider([stall()]), messages: question, control, runId: "held", clock });
@@ -132,7 +132,7 @@ describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => 
     await holding;
   });
 
-  it("has iterations and restarts of its own", async () => {
+  it("has its own limits for iterations and restarts", async () => {
     const restart = tool("restart", () => contextRestart({ type: "context_restart_more", enhanced_context_item: { fact: 7 } }));
     const child = scripted([kind, "child"], [toolCall("restart"), toolCall("ok"), toolCall("ok"), text("c")], {
       tools: [ok, restart],
@@ -151,8 +151,8 @@ describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => 
   });
 });
 
-describe("the time of an agent tool's call", () => {
-  it("is not toolMs, nor the time of the steps inside, but its run's own wall clock", async () => {
+describe("timeouts of an agent tool", () => {
+  it("toolMs does not limit the call, nor does the toolMs of the nested run", async () => {
     const child = scripted(["agent tool", "child"], [toolCall("slow"), toolCall("slow"), text("c")], {
       tools: [tool("slow", () => new Promise((resolve) => void playing.clock.setTimeout(() => resolve(1), 900)))],
       timeouts: { toolMs: 1_000 },
@@ -163,7 +163,7 @@ describe("the time of an agent tool's call", () => {
     expect([outcomesOf(result), playing.endedAt()]).toEqual([["call_i0_0: completed"], 1_800]);
   });
 
-  it("ends a model that nobody hears from after the silence that its run allows", async () => {
+  it("streamIdleMs ends a silent model of the nested run", async () => {
     const child = scripted(["agent tool", "child"], [[text("x"), stall({ ignoreSignal: true })]]);
     const playing = play([toolCall("child"), text("Done.")], {
       tools: [child.tool],

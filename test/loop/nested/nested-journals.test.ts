@@ -16,7 +16,7 @@ import { createOrderedStore } from "./ordered-store.ts";
 
 const ok = tool("ok", () => "fine");
 
-/** A model that says what comes next in its conversation, in whatever process it is asked. */
+/** A model that chooses its message by the length of the transcript, so that it continues in any process. */
 const model = (turns: readonly MockMessage[]) =>
   createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 
@@ -31,11 +31,11 @@ const optionsOf = (turns: readonly MockMessage[], tools: readonly Tool[]): Omit<
   clock: createTestClock(),
 });
 
-describe("where steps have to come in one order", () => {
+describe("a journal with ordered steps", () => {
   const grandchild = agent("grandchild", [[toolCall("ok"), toolCall("ok")], text("g")]);
   const child = agent("child", [[toolCall("grandchild"), toolCall("ok"), toolCall("grandchild")], text("c")], [ok, grandchild]);
 
-  it("a nested run has its wave to itself, so that its steps come together", async () => {
+  it("records the steps of a nested run without gaps", async () => {
     const store = createOrderedStore();
     const turns: readonly MockMessage[] = [
       [toolCall("ok"), toolCall("child"), toolCall("ok"), toolCall("ok"), toolCall("child")],
@@ -52,8 +52,8 @@ describe("where steps have to come in one order", () => {
   it.for<[what: string, turns: readonly MockMessage[], inner: readonly MockMessage[]]>([
     ["answered", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), text("c")]],
     ["failed", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), fail({ status: 500 })]],
-    ["said nothing", [toolCall("child"), text("Done.")], [[]]],
-  ])("a run over its own records asks for the same steps, where the nested one %s", async ([, turns, inner]) => {
+    ["was empty", [toolCall("child"), text("Done.")], [[]]],
+  ])("gets the same steps again on replay if the nested run %s", async ([, turns, inner]) => {
     const store = createOrderedStore();
     const options = optionsOf(turns, [agent("child", inner)]);
     const first = await runToolLoop({ ...options, journal: store.open() });
@@ -62,7 +62,7 @@ describe("where steps have to come in one order", () => {
     expect([plain(again), store.keys]).toEqual([plain(first), keys]);
   });
 
-  it("nested runs are beside each other on other journals", async () => {
+  it("runs nested runs one after the other, and other journals run them in parallel", async () => {
     const clock = createTestClock();
     const slow = agent("slow", [[wait(100), text("s")]]);
     const options = { ...optionsOf([[toolCall("slow"), toolCall("slow")], text("Done.")], [slow]), clock };
@@ -94,14 +94,14 @@ function failingOnce(at: string): { open(): Journal } {
   return { open };
 }
 
-describe("a journal that fails", () => {
+describe("a journal step that fails", () => {
   it.for([
     "i0/agent/1/child",
     "i0/tool/1/child/run",
     "i0/tool/1/child/i0/model",
     "i0/tool/1/child/i1/inbox-end",
     "i0/tool/1/child",
-  ])("at %s, in a nested run, ends the outer run with its error; resumed, both go on", async (at) => {
+  ])("at %s rejects the outer run, which can be resumed", async (at) => {
     const { open } = failingOnce(at);
     const options = optionsOf(
       [[toolCall("ok"), toolCall("child")], text("Done.")],
@@ -112,7 +112,7 @@ describe("a journal that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("beside a nested run does not end that one for good: resumed, it goes on", async () => {
+  it("beside a nested run rejects the outer run; a resumed run continues both", async () => {
     const { open } = failingOnce("i0/tool/0/ok");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);
@@ -135,56 +135,47 @@ describe("a journal that fails", () => {
       "i0/tool/0/outer/i0/tool/0/inner/i0/inbox",
       "i0/tool/0/outer/i0/tool/0/inner/i0/tool/0/ok",
     ].flatMap((slow) => (["before", "after"] as const).map((when) => [slow, when] as const)),
-  )(
-    "beside a nested run that waits for it at %s, %s it is written, lets go of that run: the same call can be made again at once",
-    async ([slow, when]) => {
-      const store = createDurableStore();
-      const clock = createTestClock();
-      const controls = [createLoopControl(), createLoopControl()];
-      const within = (name: string, control: LoopControl | undefined, inside: Tool): Tool =>
-        nesting("agent tool", name, () => ({
-          messages: question,
-          control,
-          provider: model([toolCall(inside.name), text(name)]),
-          tools: [inside],
-        }));
-      const outer = within("outer", controls[0], within("inner", controls[1], { ...ok, replay: "safe" }));
-      const options = {
-        ...optionsOf(
-          [[toolCall("outer"), toolCall("quick")], text("Done.")],
-          [outer, tool("quick", () => 1, { replay: "safe" })],
-        ),
-        clock,
-      };
-      const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
-      const journal = store.open();
-      const step = async <T>(one: Step<T>): Promise<T> => {
-        if (one.key === slow && when === "before") await pause(200);
-        const answer = await journal.step(one);
-        if (one.key === slow && when === "after") await pause(200);
-        if (one.key !== "i0/tool/1/quick") return answer;
-        await pause(10);
-        throw new Error("The connection is lost.");
-      };
-      const first = runToolLoop({
-        ...options,
-        journal: { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) },
-      });
-      first.catch(() => {});
-      await clock.advance(10);
-      await expect(first).rejects.toThrow("The connection is lost.");
-      const again = runToolLoop({ ...options, journal: store.open() });
-      await clock.runAll();
-      expect(answersOf(await again).map(({ result }) => result)).toEqual(["outer", 1]);
-      expect(answersOf(await runToolLoop({ ...options, journal: store.open() })).map(({ result }) => result)).toEqual([
-        "outer",
-        1,
-      ]);
-      expect(clock.pending).toBe(0);
-    },
-  );
+  )("releases a nested run that waits at %s, %s it is written", async ([slow, when]) => {
+    const store = createDurableStore();
+    const clock = createTestClock();
+    const controls = [createLoopControl(), createLoopControl()];
+    const within = (name: string, control: LoopControl | undefined, inside: Tool): Tool =>
+      nesting("agent tool", name, () => ({
+        messages: question,
+        control,
+        provider: model([toolCall(inside.name), text(name)]),
+        tools: [inside],
+      }));
+    const outer = within("outer", controls[0], within("inner", controls[1], { ...ok, replay: "safe" }));
+    const options = {
+      ...optionsOf([[toolCall("outer"), toolCall("quick")], text("Done.")], [outer, tool("quick", () => 1, { replay: "safe" })]),
+      clock,
+    };
+    const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
+    const journal = store.open();
+    const step = async <T>(one: Step<T>): Promise<T> => {
+      if (one.key === slow && when === "before") await pause(200);
+      const answer = await journal.step(one);
+      if (one.key === slow && when === "after") await pause(200);
+      if (one.key !== "i0/tool/1/quick") return answer;
+      await pause(10);
+      throw new Error("The connection is lost.");
+    };
+    const first = runToolLoop({
+      ...options,
+      journal: { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) },
+    });
+    first.catch(() => {});
+    await clock.advance(10);
+    await expect(first).rejects.toThrow("The connection is lost.");
+    const again = runToolLoop({ ...options, journal: store.open() });
+    await clock.runAll();
+    expect(answersOf(await again).map(({ result }) => result)).toEqual(["outer", 1]);
+    expect(answersOf(await runToolLoop({ ...options, journal: store.open() })).map(({ result }) => result)).toEqual(["outer", 1]);
+    expect(clock.pending).toBe(0);
+  });
 
-  it("for one call leaves no outcome of the call beside it that was cut off by that", async () => {
+  it("leaves no outcome for another call that it cuts off", async () => {
     const { open } = failingOnce("i0/tool/1/ok");
     const clock = createTestClock();
     const slow = tool("slow", () => new Promise((resolve) => void clock.setTimeout(() => resolve("s"), 50)), { replay: "safe" });

@@ -6,8 +6,8 @@ import { callAndAnswer, kinds, nesting, question, tokens } from "./nesting.ts";
 
 const ok = tool("ok", () => "fine");
 
-describe.for(kinds)("what a run inside an %s is not told", (kind) => {
-  it("it takes from the run around it: model, prices, session and context", async () => {
+describe.for(kinds)("options that a run inside an %s does not set", (kind) => {
+  it("are inherited: model, prices, session and context", async () => {
     const seen: unknown[] = [];
     const look = tool(
       "look",
@@ -33,7 +33,7 @@ describe.for(kinds)("what a run inside an %s is not told", (kind) => {
     expect(seen).toEqual([["mine", { userName: "Ada" }, "mock-model"]]);
   });
 
-  it("it takes from the run around it: time limits and the clock", async () => {
+  it("are inherited: timeouts and the clock", async () => {
     const provider = createMockProvider([stall()]);
     const child = nesting(kind, "child", () => ({ messages: question, provider }));
     const playing = play([toolCall("child"), text("Done.")], { tools: [child], timeouts: { firstChunkMs: 70 } });
@@ -44,7 +44,7 @@ describe.for(kinds)("what a run inside an %s is not told", (kind) => {
     ]);
   });
 
-  it("it does without: the tools, system text, settings, policies, hooks, limits, control and facts of the run around it", async () => {
+  it("are not inherited: tools, system text, settings, policies, hooks, limits and context items", async () => {
     const inner = createMockProvider([toolCall("ok"), toolCall("ok"), text("c")]);
     const hooked: unknown[] = [];
     const child = nesting(kind, "child", () => ({ messages: question, provider: inner, tools: [ok] }));
@@ -71,7 +71,7 @@ describe.for(kinds)("what a run inside an %s is not told", (kind) => {
     expect([inner.calls, system, settings, toolChoice]).toEqual([3, undefined, undefined, undefined]);
   });
 
-  it("it may be told as undefined, too", async () => {
+  it("can be undefined", async () => {
     const nothing = {
       provider: undefined,
       pricing: undefined,
@@ -92,8 +92,8 @@ describe.for(kinds)("what a run inside an %s is not told", (kind) => {
   });
 });
 
-describe.for(kinds)("what a run inside an %s is told", (kind) => {
-  it("holds for it alone", async () => {
+describe.for(kinds)("options that a run inside an %s sets", (kind) => {
+  it("apply to that run alone", async () => {
     const clock = createTestClock(5);
     const provider = createMockProvider(callAndAnswer("ok", [1, 2]), { model: "small" });
     const seen: unknown[] = [];
@@ -126,22 +126,22 @@ describe.for(kinds)("what a run inside an %s is told", (kind) => {
     ["an unknown option", { messages: question, nothing: 1 }, 'There is no option "nothing".'],
     ["no messages", {}, 'Option "messages" must be an array of at least one message, but is undefined.'],
     [
-      "an option of the wrong kind",
+      "an option of the wrong type",
       { messages: question, tools: 7 },
       'Option "tools" must be an array of tools, or a registry (of an object of tools by name: importTools(tools) of "turnwright/interop"), but is 7.',
     ],
     [
-      "a limit that is none",
+      "an invalid limit",
       { messages: question, limits: { maxDepth: 0 } },
       'Option "limits.maxDepth" must be a whole number of at least 1, or Infinity',
     ],
     [
-      "an open call in its messages",
+      "a call without a result in the messages",
       { messages: [{ role: "assistant", content: [{ type: "tool-call", callId: "x", name: "y", args: {} }] }] },
       "Message 0",
     ],
     ["two tools of one name", { messages: question, tools: [ok, ok] }, 'There are two tools named "ok": rename one'],
-  ])("is misuse for the model to read: %s", async ([, options, reason]) => {
+  ])("fail the call, and the model reads why, if they have %s", async ([, options, reason]) => {
     const child = nesting(kind, "child", () => options as NestedLoopOptions);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child] });
     const result = await playing.result;

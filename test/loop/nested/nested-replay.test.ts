@@ -5,8 +5,8 @@ import { play, tool } from "../play.ts";
 import { kinds, nesting, plain, question, scripted, tokens } from "./nesting.ts";
 import { keyOf, over, scriptOf, stepsOf } from "./records.ts";
 
-describe("a finished run over its own records", () => {
-  it.for(kinds)("is the same, with models and tools that must not be touched, for an %s", async (kind) => {
+describe("replay of a finished run with a nested run", () => {
+  it.for(kinds)("gives the same result without calling a model or tool, in an %s", async (kind) => {
     const script = [
       [toolCall("ok"), tokens(3)],
       [text("c"), tokens(4)],
@@ -38,7 +38,7 @@ describe("a finished run over its own records", () => {
     expect([plain(again), untouchable.calls]).toEqual([plain(result), 0]);
   });
 
-  it("reads what was recorded, also where prepare now fails or asks for something else", async () => {
+  it("gives the same result even if prepare now fails or returns other options", async () => {
     const child = scripted(["agent tool", "child"], [text("c")]);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     const result = await playing.result;
@@ -54,7 +54,7 @@ describe("a finished run over its own records", () => {
     expect([other.provider.calls, playing.provider.calls]).toEqual([0, 2]);
   });
 
-  it("asks nobody again, where the nested run had failed and says that it is to be tried again", async () => {
+  it("does not retry a failed nested run that sets retry-last", async () => {
     const turns = (): MockMessage => fail({ status: 500 });
     const provider = createMockProvider(turns);
     const child = nesting("agent tool", "child", () => ({ messages: question, provider, resume: "retry-last" as const }));
@@ -67,7 +67,7 @@ describe("a finished run over its own records", () => {
 });
 
 it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
-  "a call that is recorded up to %s has its place among those that may be made",
+  "maxToolCalls: an agent call recorded up to %s is counted once after a resume",
   async (last) => {
     const child = nesting("agent tool", "child", (_, context) => ({
       messages: question,
@@ -89,7 +89,7 @@ it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
   },
 );
 
-it("what runs inside a recorded ordinary call have used is counted when the run goes on", async () => {
+it("budget: the usage of runs inside a recorded ordinary call counts after a resume", async () => {
   const ok = tool("ok", () => 1);
   const inside = nesting("ordinary tool", "inside", () => ({
     messages: question,

@@ -6,7 +6,7 @@ import { answersOf, play, tool } from "../play.ts";
 import { nesting, plain, question, scripted, tokens } from "./nesting.ts";
 import { keyOf, type Log, over, scriptOf, stepsOf } from "./records.ts";
 
-/** Three levels: two calls of `child` beside each other and an ordinary one, each child with a grandchild and tools of its own. */
+/** Three levels: two parallel calls of `child` and an ordinary one. Each child has a grandchild and tools of its own. */
 function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "journal"> {
   const work = tool(
     "work",
@@ -44,10 +44,10 @@ function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "j
   };
 }
 
-/** True if a step asks a model or runs an ordinary tool. */
+/** True if a step calls a model or runs an ordinary tool. */
 const acts = (key: string): boolean => /(model|work)$/.test(key) && !key.includes("intent");
 
-it("pins the keys of nested runs", async () => {
+it("journal keys: a nested run records its steps under the key of its call", async () => {
   const child = scripted(["agent tool", "child"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
   const inside = scripted(["ordinary tool", "inside"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
   const script = [[toolCall("child"), toolCall("inside"), toolCall("child")], fail({ status: 500 })];
@@ -94,8 +94,8 @@ it("pins the keys of nested runs", async () => {
   `);
 });
 
-describe("a run that lost what came after a step of a nested run", () => {
-  it("goes on from there over its memory journal: no model is asked and no tool runs for what is recorded", async () => {
+describe("resume of a run with nested runs", () => {
+  it("continues from any step of a memory journal and repeats no recorded step", async () => {
     const all: Log = [];
     const first = await runToolLoop(threeLevels(all));
     const entries = Object.entries(stepsOf(first));
@@ -109,7 +109,7 @@ describe("a run that lost what came after a step of a nested run", () => {
     }
   });
 
-  it("goes on over a durable store after a crash at each step: what is recorded is not done again", async () => {
+  it("continues after a crash at any step of a durable journal and repeats no recorded step", async () => {
     const calm = createDurableStore();
     const first = await runToolLoop({ ...threeLevels([]), journal: calm.open() });
     expect(calm.records.size).toBe(48);
@@ -130,7 +130,7 @@ describe("a run that lost what came after a step of a nested run", () => {
     }
   });
 
-  it("gets over a crash at each step, one after the other, and runs no tool twice", async () => {
+  it("survives a crash at every step in turn and runs no tool twice", async () => {
     const store = createDurableStore();
     const log: Log = [];
     let lives = 0;
@@ -147,7 +147,7 @@ describe("a run that lost what came after a step of a nested run", () => {
   });
 
   it.for(["i0/tool/0/child/i0/tool/0/work", "i0/tool/0/child/i0/tool/1/grandchild/i0/tool/0/work"])(
-    "reads that a tool inside it may have run, where it crashed within %s",
+    "reports a nested tool call as interrupted after a crash within %s",
     async (within) => {
       const store = createDurableStore();
       const log: Log = [];
@@ -156,12 +156,12 @@ describe("a run that lost what came after a step of a nested run", () => {
       expect(result.text).toBe("Done.");
       expect(log.filter((line) => line === within)).toHaveLength(1);
       expect(JSON.parse(store.records.get(within) ?? "{}")).toMatchObject({ kind: "interrupted" });
-      // The calls around it are over as if nothing had been.
+      // The calls around it complete normally.
       expect(answersOf(result)[0]).toMatchObject({ outcome: "completed", result: "child." });
     },
   );
 
-  it("asks a model again whose answer was not recorded, and counts it once", async () => {
+  it("calls a model again if its answer was not recorded, and counts it once", async () => {
     const within = "i0/tool/0/child/i1/model";
     const store = createDurableStore();
     const log: Log = [];

@@ -7,8 +7,8 @@ import { callAndAnswer, kinds, nesting, plain, question, scripted, spendingOf, t
 const pricing: Pricing = ({ totalTokens }) => totalTokens / 8;
 const ok = tool("ok", () => "fine");
 
-describe.for(kinds)("what a run inside an %s has used", (kind) => {
-  it("counts once for the run around it, and the call gives its text", async () => {
+describe.for(kinds)("usage of a run inside an %s", (kind) => {
+  it("counts once for the outer run, and the call returns its text", async () => {
     const child = scripted([kind, "child"], callAndAnswer("ok", [100, 1_000]), { tools: [ok] });
     const playing = play(callAndAnswer("child", [1, 10]), { tools: [child.tool], pricing });
     const result = await playing.result;
@@ -35,7 +35,7 @@ describe.for(kinds)("what a run inside an %s has used", (kind) => {
     ]);
   });
 
-  it("counts once for each of several calls beside each other", async () => {
+  it("counts once for each of several parallel calls", async () => {
     const child = nesting(kind, "child", () => ({
       messages: question,
       provider: createMockProvider(callAndAnswer("ok", [10, 20])),
@@ -61,7 +61,7 @@ describe.for(kinds)("what a run inside an %s has used", (kind) => {
       "failed",
     ],
     [
-      "is cut off",
+      "ends early",
       [
         [toolCall("ok"), tokens(10)],
         [text("Half"), tokens(20), endEarly()],
@@ -69,15 +69,15 @@ describe.for(kinds)("what a run inside an %s has used", (kind) => {
       "failed",
     ],
     [
-      "is silent",
+      "falls silent",
       [
         [toolCall("ok"), tokens(10)],
         [text("Half"), tokens(20), stall()],
       ],
       "failed",
     ],
-    ["says nothing", [[toolCall("ok"), tokens(10)], [tokens(20)]], "failed"],
-  ])("counts where it %s", async ([, script, outcome]) => {
+    ["returns an empty message", [[toolCall("ok"), tokens(10)], [tokens(20)]], "failed"],
+  ])("counts if the nested run %s", async ([, script, outcome]) => {
     const child = nesting(kind, "child", () => ({ messages: question, provider: createMockProvider(script), tools: [ok] }));
     const playing = play(callAndAnswer("child"), { tools: [child], pricing, timeouts: { streamIdleMs: 1_000 } });
     await playing.clock.runAll();
@@ -86,7 +86,7 @@ describe.for(kinds)("what a run inside an %s has used", (kind) => {
     expect(spendingOf(result)).toEqual([32, 4, 2]);
   });
 
-  it.for(["stop", "kill"] as const)("counts where a %s of the run around it cuts it off", async (verb) => {
+  it.for(["stop", "kill"] as const)("counts if a %s of the outer run cuts it off", async (verb) => {
     const child = scripted(
       [kind, "child"],
       [
@@ -104,13 +104,13 @@ describe.for(kinds)("what a run inside an %s has used", (kind) => {
     expect(spendingOf(result)).toEqual([31, 31 / 8, 2]);
   });
 
-  it("has no known cost where that of one iteration is unknown", async () => {
+  it("has no known cost if the cost of one iteration is unknown", async () => {
     const child = scripted([kind, "child"], callAndAnswer("ok", [10, 20]), { tools: [ok], pricing: () => undefined });
     const result = await play(callAndAnswer("child"), { tools: [child.tool], pricing }).result;
     expect(spendingOf(result)).toEqual([32, undefined, 2]);
   });
 
-  it("counts the same over its own records, where no model is asked", async () => {
+  it("is the same on replay, which calls no model", async () => {
     const grandchild = scripted([kind, "grandchild"], callAndAnswer("ok", [10_000, 100_000]), { tools: [ok] });
     const child = scripted([kind, "child"], callAndAnswer("grandchild", [100, 1_000]), { tools: [grandchild.tool] });
     const playing = play(callAndAnswer("child", [1, 10]), { tools: [child.tool], pricing });
@@ -121,7 +121,7 @@ describe.for(kinds)("what a run inside an %s has used", (kind) => {
     expect([playing.provider.calls, child.provider.calls, grandchild.provider.calls]).toEqual([2, 2, 2]);
   });
 
-  it("is spent time of the call, and of the run around it", async () => {
+  it("includes its duration in the call and in the outer run", async () => {
     const child = scripted(
       [kind, "child"],
       [
@@ -144,7 +144,7 @@ describe("several runs inside one ordinary tool", () => {
     provider: createMockProvider([[text(said), tokens(total)]]),
   });
 
-  it("count once each, after each other and beside each other", async () => {
+  it("count once each, one after the other and in parallel", async () => {
     const work = tool("work", async (_, { runToolLoop: run }: ToolContext) => {
       const first = await run(asks("a", 10));
       const others = await Promise.all([run(asks("b", 100)), run(asks("c", 1_000))]);
@@ -156,7 +156,7 @@ describe("several runs inside one ordinary tool", () => {
     expect(spendingOf(result)).toEqual([1_112, 139, 1]);
   });
 
-  it("count where the tool fails, or is given up, or does not wait for them", async () => {
+  it("count if the tool fails, times out or does not await them", async () => {
     const clock = createTestClock();
     const hanging = { messages: question, provider: createMockProvider(() => [text("x"), tokens(100), stall()]) };
     const tools = [

@@ -1,4 +1,4 @@
-// Messages to the control of a run inside a call, and what becomes of them if that run is suspended.
+// Messages to the control of a nested run, and their delivery if that run is suspended.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -104,39 +104,36 @@ const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) 
   ],
 ];
 
-describe("a message to the control of an inner run", () => {
+describe("control.steer() on a nested run", () => {
   it.for(
     times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [when, levels, where, make] as const))),
-  )(
-    "that is suspended: steered %s, it comes back once, in the undelivered of the outermost of the runs around it (%d), over %s",
-    async ([when, levels, , make]) => {
-      const { told, said, run } = setUp(when, levels);
-      const open = make();
-      const first = await run({ journal: open() });
-      expect([said, first.status, first.undelivered]).toEqual([["accepted"], "suspended", [message]]);
-      const control = createLoopControl();
-      for (const one of first.undelivered) control.steer(one);
-      const second = await run({ journal: open(first), control, ...decided(first) });
-      expect([second.status, second.text, second.undelivered]).toEqual(["completed", "Done.", []]);
-      expect([told.inner.has(message.content), told.outer.has(message.content)]).toEqual([false, true]);
-    },
-  );
+  )("%s at level %d, returns the message in undelivered, over %s", async ([when, levels, , make]) => {
+    const { told, said, run } = setUp(when, levels);
+    const open = make();
+    const first = await run({ journal: open() });
+    expect([said, first.status, first.undelivered]).toEqual([["accepted"], "suspended", [message]]);
+    const control = createLoopControl();
+    for (const one of first.undelivered) control.steer(one);
+    const second = await run({ journal: open(first), control, ...decided(first) });
+    expect([second.status, second.text, second.undelivered]).toEqual(["completed", "Done.", []]);
+    expect([told.inner.has(message.content), told.outer.has(message.content)]).toEqual([false, true]);
+  });
 
-  it("comes before what is said to the outer run later", async () => {
+  it("returns the message before later messages to the outer run", async () => {
     const control = createLoopControl();
     const { run } = setUp("with a drain", 1, () => control.steer("Later."));
     const { undelivered } = await run({ control });
     expect(undelivered.map(({ content }) => content)).toEqual([message.content, "Later."]);
   });
 
-  it("comes back from a replay as well, where it is recorded", async () => {
+  it("returns the message from a replay too", async () => {
     const { run } = setUp("with a drain");
     const first = await run();
     expect((await run({ journal: replayJournal(first.journal) })).undelivered).toEqual(first.undelivered);
   });
 
   it.for(times.flatMap((when) => ([1, 2] as const).map((levels) => [when, levels] as const)))(
-    "that is suspended: steered %s, it comes back as well if somebody ends the outermost run (%d) instead, also when that is made again",
+    "%s at level %d, returns the message if the outermost run is stopped, also on replay",
     async ([when, levels]) => {
       const control = createLoopControl();
       const { run } = setUp(when, levels, () => control.stop());
@@ -146,14 +143,14 @@ describe("a message to the control of an inner run", () => {
     },
   );
 
-  it("is for toResult if the inner run ends by itself", async () => {
+  it("returns the message to toResult if the nested run is stopped alone", async () => {
     const { results, run } = setUp("with a stop");
     const { status, undelivered } = await run();
     expect([status, undelivered]).toEqual(["completed", []]);
     expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped-by-user", [message]]]);
   });
 
-  it("is read by the inner model if the run waits for the decision itself", async () => {
+  it("sends the message to the nested model if the journal waits for the decision", async () => {
     const { told, run } = setUp("beside a call that waits");
     const journal: Journal = { ...memoryJournal(), wait: async () => ({ kind: "approve" }) };
     const result = await run({ journal });

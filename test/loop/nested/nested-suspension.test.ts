@@ -21,7 +21,7 @@ const ok = tool("ok", () => "fine");
 
 interface Draining {
   readonly options: Omit<LoopOptions, "journal">;
-  /** How often each model was asked, innermost last. */
+  /** The number of requests of each model, innermost last. */
   asked(): readonly number[];
 }
 
@@ -60,10 +60,10 @@ const saved = ({ journal }: LoopResult): Journal => memoryJournal(JSON.parse(JSO
 
 /** The journals that hold the records between two processes. */
 const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) => Journal])[] = [
-  ["a memory journal that is handed on", () => (last) => last?.journal ?? memoryJournal()],
-  ["a memory journal that was saved", () => (last) => (last === undefined ? memoryJournal() : saved(last))],
-  ["a durable store", createDurableStoreOf],
-  ["a store that knows steps by their order", createOrderedStoreOf],
+  ["the memory journal of the result", () => (last) => last?.journal ?? memoryJournal()],
+  ["a saved memory journal", () => (last) => (last === undefined ? memoryJournal() : saved(last))],
+  ["a durable journal", createDurableStoreOf],
+  ["an ordered journal", createOrderedStoreOf],
 ];
 
 function createDurableStoreOf(): () => Journal {
@@ -76,9 +76,9 @@ function createOrderedStoreOf(): () => Journal {
   return () => store.open();
 }
 
-describe("a nested run that is drained suspends the runs around it", () => {
+describe("control.drain() on a nested run", () => {
   it.for(stores.flatMap(([what, make]) => [2, 3].map((levels) => [levels, what, make] as const)))(
-    "of %d levels, and they go on together over %s",
+    "suspends all %d levels, which continue together over %s",
     async ([levels, , make]) => {
       const { options, asked } = draining(levels);
       const open = make();
@@ -115,7 +115,7 @@ describe("a nested run that is drained suspends the runs around it", () => {
     },
   );
 
-  it("as often as it is drained", async () => {
+  it("suspends the runs again at each drain", async () => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), toolCall("drain"), text("i")], {
       control,
       tools: [drain],
@@ -129,7 +129,7 @@ describe("a nested run that is drained suspends the runs around it", () => {
     expect([inner.provider.calls, provider.calls, third.toolCallsExecuted]).toEqual([3, 2, 3]);
   });
 
-  it("with the calls beside it finished, and not done again", async () => {
+  it("lets parallel calls finish, which are not repeated", async () => {
     const ran: string[] = [];
     const work = tool("work", (_, { idempotencyKey }) => ran.push(idempotencyKey));
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
@@ -146,7 +146,7 @@ describe("a nested run that is drained suspends the runs around it", () => {
     expect([[...ran].sort(), other.provider.calls]).toEqual([["r/i0/tool/0/other/i0/tool/0/work", "r/i0/tool/2/work"], 2]);
   });
 
-  it.for(kinds)("but not out of an ordinary tool: there it is what the tool makes of it, in an %s", async (kind) => {
+  it.for(kinds)("does not suspend the runs around an ordinary tool, in an %s", async (kind) => {
     const inner = nesting("ordinary tool", "inner", () => ({
       messages: question,
       provider: createMockProvider([toolCall("drain"), text("i")]),
@@ -162,7 +162,7 @@ describe("a nested run that is drained suspends the runs around it", () => {
     });
   });
 
-  it("a drain of the outer run waits for it to finish", async () => {
+  it("a drain of the outer run instead lets the nested run finish", async () => {
     const child = scripted(["agent tool", "child"], [[wait(10), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
     await playing.clock.flush();
@@ -173,32 +173,29 @@ describe("a nested run that is drained suspends the runs around it", () => {
   });
 });
 
-describe("a suspension of a nested run", () => {
-  it.for(["stop", "kill", "abort"] as const)(
-    "is none where the outer run meets with a %s while another call runs: nothing goes on, also later",
-    async (verb) => {
-      const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
-      const playing = play([[toolCall("inner"), toolCall("hang")], text("Done.")], {
-        tools: [inner.tool, tool("hang", () => never)],
-        timeouts: { settleMs: 0 },
-      });
-      await playing.clock.flush();
-      if (verb === "abort") playing.abort.abort();
-      else playing.control[verb]();
-      const { status, messages, journal } = await playing.result;
-      expect([status, playing.clock.pending, inner.provider.calls]).toEqual(["stopped-by-user", 0, 1]);
-      const again = play([], {
-        ...playing.options,
-        control: undefined,
-        signal: undefined,
-        journal: memoryJournal(JSON.parse(JSON.stringify(journal))),
-      });
-      expect((await again.result).messages).toEqual(messages);
-      expect([again.options.provider === playing.provider, inner.provider.calls]).toEqual([true, 1]);
-    },
-  );
+describe("a suspended nested run", () => {
+  it.for(["stop", "kill", "abort"] as const)("never continues after %s of the outer run", async (verb) => {
+    const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
+    const playing = play([[toolCall("inner"), toolCall("hang")], text("Done.")], {
+      tools: [inner.tool, tool("hang", () => never)],
+      timeouts: { settleMs: 0 },
+    });
+    await playing.clock.flush();
+    if (verb === "abort") playing.abort.abort();
+    else playing.control[verb]();
+    const { status, messages, journal } = await playing.result;
+    expect([status, playing.clock.pending, inner.provider.calls]).toEqual(["stopped-by-user", 0, 1]);
+    const again = play([], {
+      ...playing.options,
+      control: undefined,
+      signal: undefined,
+      journal: memoryJournal(JSON.parse(JSON.stringify(journal))),
+    });
+    expect((await again.result).messages).toEqual(messages);
+    expect([again.options.provider === playing.provider, inner.provider.calls]).toEqual([true, 1]);
+  });
 
-  it.for(stores)("lets no call begin behind it that was to wait for it, over %s", async ([, make]) => {
+  it.for(stores)("keeps a later sequential call waiting until it has ended, over %s", async ([, make]) => {
     const order: string[] = [];
     const alone = tool("alone", () => order.push("alone"), { sequential: true });
     const late = tool("late", () => order.push("late"));

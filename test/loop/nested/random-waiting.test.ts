@@ -1,4 +1,4 @@
-// Trees of runs that wait for people, are told to end while they do, crash, and go on in other processes.
+// Trees of runs that wait for approval, are ended meanwhile, crash, and continue in other processes.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { type Deed, optionsOf, type Plan, plans, type Stage } from "./waiting-tr
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** Something that is said to one of the runs. */
+/** A control call on one of the runs. */
 interface Word {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "drain";
@@ -18,7 +18,7 @@ interface Word {
   readonly run: number;
 }
 
-/** One process: what is decided about the calls that wait, what is said to the runs, and after how many records it dies. */
+/** One process: its decisions about waiting calls, its control calls, and the number of records after which it crashes. */
 interface Life {
   readonly answers: readonly ("approve" | "deny" | "none")[];
   readonly words: readonly Word[];
@@ -51,7 +51,7 @@ interface Process {
 }
 
 interface Lived {
-  /** Its result, or what it was rejected with. */
+  /** Its result, or the error that it rejected with. */
   readonly end: unknown;
   readonly deeds: readonly Deed[];
   /** True if the outermost run accepted a verb that ends it. */
@@ -134,11 +134,11 @@ interface History {
   /** Calls that have waited. */
   readonly ids: Set<string>;
   readonly approved: Set<string>;
-  /** The decisions that were given to a process that died. */
+  /** The decisions that were given to a process that crashed. */
   repeated: Decisions | undefined;
 }
 
-/** As the records tell it, the run is as it was, and the inspector says so too. */
+/** Checks that a replay gives the same result, and that inspectJournal agrees with it. */
 async function checkTold({ plan, store }: History, result: LoopResult): Promise<void> {
   const told = await live(plan, { journal: replayJournal(store.open()) });
   if (!isResult(told.end)) throw told.end;
@@ -172,7 +172,7 @@ function decide({ approved }: History, { answers }: Life, last: LoopResult | und
   return decisions;
 }
 
-/** With a decision that nothing waits for, nothing runs. */
+/** Checks that nothing runs if there is a decision for a call that does not wait. */
 async function checkMistaken({ plan, store }: History, decisions: Decisions, last: LoopResult): Promise<void> {
   const [waiting] = waitsFor(last);
   if (waiting === undefined) return;
@@ -181,7 +181,7 @@ async function checkMistaken({ plan, store }: History, decisions: Decisions, las
   expect([end, deeds]).toEqual([unknownDecision, []]);
 }
 
-/** Every tool runs once, in its turn, and if it asks, then with a yes. */
+/** Checks that each tool ran at most once and in order, and only with an approval if it needs one. */
 function checkDeeds({ deeds, approved }: History): void {
   const begun = begunIn(deeds);
   expect(new Set(begun).size, "A tool ran twice.").toBe(begun.length);
@@ -191,7 +191,7 @@ function checkDeeds({ deeds, approved }: History): void {
 
 async function liveOn(history: History, life: Life, last: LoopResult | undefined): Promise<LoopResult | undefined> {
   const { plan, store, deeds, ids } = history;
-  // A process that died is followed by one that says the same.
+  // After a crash, the next process is given the same decisions.
   const decisions = history.repeated ?? decide(history, life, last);
   if (life.isMistaken && history.repeated === undefined && last !== undefined) await checkMistaken(history, decisions, last);
   const lived = await live(plan, { journal: store.open({ afterRecords: life.afterRecords }), decisions, words: life.words });
@@ -223,7 +223,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
     if (end === undefined) continue;
     last = end;
     if (end.status === "suspended") continue;
-    // Told to end before it did anything new, it waits on.
+    // If it was ended before it did anything new, it still waits.
     const told = await live(plan, { journal: replayJournal(history.store.open()) });
     if ((told.end as LoopResult).status === "suspended") {
       last = told.end as LoopResult;
@@ -235,14 +235,10 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
   throw new Error("The run does not come to its end.");
 }
 
-// To look further: WAITING=5000 SEED=7 npx vitest run test/loop/nested/random-waiting.test.ts
+// More runs: WAITING=5000 SEED=7 npx vitest run test/loop/nested/random-waiting.test.ts
 const runs = Number(process.env["WAITING"] ?? 100);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it(
-  "every tree of runs that waits for people goes on or ends as it is told, and nothing runs that was told not to",
-  { timeout: 600_000 },
-  async () => {
-    await fc.assert(fc.asyncProperty(plans, lives, check), { numRuns: runs, seed });
-  },
-);
+it("nested runs: a random tree that waits for approval follows decisions and control calls", { timeout: 600_000 }, async () => {
+  await fc.assert(fc.asyncProperty(plans, lives, check), { numRuns: runs, seed });
+});

@@ -20,13 +20,13 @@ describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
     expect(answersOf(result)[0]).toMatchObject({ outcome: "failed", result: { reason: "error: max-tokens" } });
   });
 
-  it("is used up already: the inner model is never asked", async () => {
+  it("allows no request of the inner model if it is used up", async () => {
     const child = scripted([kind, "child"], []);
     const playing = play([[toolCall("child"), tokens(10)]], { tools: [child.tool], limits: { maxTokens: 10 } });
     expect([(await playing.result).reason, child.provider.calls]).toEqual([{ kind: "max-tokens", limit: 10, spent: 10 }, 0]);
   });
 
-  it("counts what runs beside each other use, and the resends of a turn", async () => {
+  it("counts parallel nested runs and continuations", async () => {
     const providers = [0, 1].map(() =>
       createMockProvider((_, index) => [wait(10), tokens(100), index === 0 ? finish("paused") : toolCall("ok")]),
     );
@@ -41,7 +41,7 @@ describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
     expect([(await playing.result).usage.totalTokens, providers.map(({ calls }) => calls)]).toEqual([401, [2, 2]]);
   });
 
-  it("is the nearest one that is used up, over three levels", async () => {
+  it("is reported by the nearest run that has used it up, over three levels", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const grandchild = nesting(kind, "grandchild", () => ({
       messages: question,
@@ -63,7 +63,7 @@ describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
     ]);
   });
 
-  it("of an inner run alone is its own affair", async () => {
+  it("does not apply to the outer run if only the inner run sets it", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const child = nesting(kind, "child", () => ({ messages: question, provider, tools: [ok], limits: { maxTokens: 100 } }));
     const result = await play([[toolCall("child"), tokens(5_000)], text("Done.")], { tools: [child] }).result;
@@ -72,7 +72,7 @@ describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
-  it("counts the call itself and all inside it; the others read that it is reached", async () => {
+  it("counts the call and all calls inside it; later calls have the outcome limit", async () => {
     const child = scripted([kind, "child"], [[toolCall("ok"), toolCall("ok"), toolCall("ok")], text("c")], { tools: [ok] });
     const playing = play([toolCall("child"), toolCall("ok"), text("Done.")], {
       tools: [child.tool, ok],
@@ -87,19 +87,19 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
       "completed",
       "limit",
     ]);
-    // The inner run's next iteration is told to answer, and so is the outer one's.
+    // The next request of the inner run forbids tools, and so does that of the outer run.
     expect(child.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none"]);
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("ends an inner run that asks even then, and says whose limit it is", async () => {
+  it("ends an inner run that still calls tools, with the outer limit as reason", async () => {
     const child = scripted([kind, "child"], [toolCall("ok"), toolCall("ok")], { tools: [ok], limits: { maxToolCalls: 40 } });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool], limits: { maxToolCalls: 1 } });
     expect((await playing.result).toolCallsExecuted).toBe(1);
     expect(playing.recording.of("run-end")[0]?.reason).toEqual({ kind: "max-tool-calls", limit: 1 });
   });
 
-  it("is never exceeded by calls beside each other, on any level", async () => {
+  it("is never exceeded by parallel calls on any level", async () => {
     const grandchild = nesting(kind, "grandchild", () => ({
       messages: question,
       provider: createMockProvider([[toolCall("ok"), toolCall("ok")], text("g")]),
@@ -130,8 +130,8 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
   });
 });
 
-describe.for(kinds)("what is left, as a tool inside an %s sees it,", (kind) => {
-  it("is the least of all runs around it; iterations are its own run's", async () => {
+describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
+  it("is the least of all runs around it, except for iterations", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();
@@ -158,7 +158,7 @@ describe.for(kinds)("what is left, as a tool inside an %s sees it,", (kind) => {
     for (const [, { wallClockMs }] of seen) expect(wallClockMs).toBeLessThanOrEqual(1_000);
   });
 
-  it("is without end where no run has a limit", async () => {
+  it("is Infinity if no run has a limit", async () => {
     let budget: ToolBudget | undefined;
     const look = tool("look", (_, context) => void (budget = context.budget));
     const child = scripted([kind, "child"], callAndAnswer("look"), { tools: [look] });
@@ -168,7 +168,7 @@ describe.for(kinds)("what is left, as a tool inside an %s sees it,", (kind) => {
   });
 });
 
-it("the concurrency of a run counts its agent calls, and not what they do", async () => {
+it("limits.toolConcurrency: counts agent calls, but not the calls inside them", async () => {
   const clock = createTestClock();
   let [running, most] = [0, 0];
   const slow = tool("slow", async () => {

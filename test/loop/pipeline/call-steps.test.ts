@@ -1,4 +1,4 @@
-// The steps around one call: their order and their number.
+// Callbacks and events of one call: their order and their number.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.
 const trigger: TriggerMatch = { trigger: "who*", match: "who", source: "stem" };
 const restart = contextRestart({ type: "context_restart_profile", pending_context_key: "k" });
 
-/** Notes every step of a run whose calls iteration all that there is. */
+/** Starts a run that logs every callback and event of its calls. */
 function startNoting(
   turns: readonly MockMessage[],
   allowedNames: readonly string[],
@@ -48,8 +48,8 @@ function startNoting(
   return { log, playing };
 }
 
-describe("the steps around a call", () => {
-  it("come in this order", async () => {
+describe("callbacks and events of a call", () => {
+  it("come in a fixed order", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], ["enrich"]);
     await playing.result;
     expect(log).toEqual([
@@ -58,7 +58,7 @@ describe("the steps around a call", () => {
     ]);
   });
 
-  it("are taken for the whole batch, phase by phase", async () => {
+  it("run phase by phase for the whole batch", async () => {
     const { log, playing } = startNoting([[toolCall("plain"), toolCall("enrich")], text("Done.")], ["plain", "enrich"]);
     await playing.result;
     expect(log.filter((step) => step !== "take k" && !/^(start|end) /.test(step))).toEqual([
@@ -67,7 +67,7 @@ describe("the steps around a call", () => {
     ]);
   });
 
-  it("are none for a call that the gate does not let through: it is told, and nothing else", async () => {
+  it("are only tool-start and tool-end for a call that the gate blocks", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], []);
     await playing.result;
     expect(log).toEqual(["iteration 0", "start enrich", "end enrich", "iteration", "iteration 1"]);
@@ -79,13 +79,13 @@ describe("the steps around a call", () => {
   });
 });
 
-describe("a call", () => {
+describe("a tool call", () => {
   it.for<[outcome: string, execute: () => unknown, more?: Partial<LoopOptions>]>([
     ["completed", () => 1],
     ["restarted", () => contextRestart({ type: "context_restart_x" })],
     ["failed", () => Promise.reject(new Error("no"))],
     ["timed-out", () => never],
-  ])("is dispatched once where it is %s", async ([outcome, execute]) => {
+  ])("is executed once if its outcome is %s", async ([outcome, execute]) => {
     let dispatched = 0;
     const inner = createToolRegistry([tool("work", execute)]);
     const registry = {
@@ -100,7 +100,7 @@ describe("a call", () => {
     expect([outcomesOf(await playing.result), dispatched]).toEqual([[`call_i0_0: ${outcome}`], 1]);
   });
 
-  it("tells how long it took", async () => {
+  it("reports its duration in tool-end", async () => {
     const playing = play([toolCall("work"), text("Done.")], ({ clock }) => ({
       tools: [tool("work", () => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 70)))],
     }));
@@ -109,7 +109,7 @@ describe("a call", () => {
     expect(playing.recording.of("tool-end")).toMatchObject([{ name: "work", outcome: "completed", durationMs: 70 }]);
   });
 
-  it("that a kill overtakes is over at once, with no entry in the history and nothing sent", async () => {
+  it("ends at once on a kill, without a history entry or another request", async () => {
     const playing = play([toolCall("work")], { tools: [tool("work", () => never)] });
     await playing.clock.advance(100);
     playing.control.kill();
@@ -120,7 +120,7 @@ describe("a call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("may hand its signal on: what it waits for is cut off by a kill", async () => {
+  it("can pass its signal on, which aborts on a kill", async () => {
     let cut: unknown;
     const fetchLike = (signal: AbortSignal): Promise<never> =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject((cut = signal.reason))));
@@ -132,7 +132,7 @@ describe("a call", () => {
   });
 });
 
-describe("the notice of a deliberate tool", () => {
+describe("hidden-notice of a deliberate tool", () => {
   const argsTold = async (args: object): Promise<{ readonly told: unknown; readonly given: unknown }> => {
     let given: unknown;
     const search = tool("search", (got) => void (given = got));
@@ -150,7 +150,7 @@ describe("the notice of a deliberate tool", () => {
     expect((await argsTold(args)).told).toEqual(args);
   });
 
-  it("has no secrets, which the tool itself gets", async () => {
+  it("redacts secrets, which the tool itself receives", async () => {
     const args = {
       query: "tides",
       note: "Bearer abc123def456ghi",
@@ -165,7 +165,7 @@ describe("the notice of a deliberate tool", () => {
     expect(given).toEqual(args);
   });
 
-  it("is short, however long the arguments are", async () => {
+  it("is short even if the arguments are long", async () => {
     const { told, given } = await argsTold({ query: "x".repeat(1_000_000) });
     expect(JSON.stringify(told).length).toBeLessThan(10_000);
     expect(given).toEqual({ query: "x".repeat(1_000_000) });

@@ -1,4 +1,4 @@
-// Context items as they leave: through the real adapters and the vendors' own clients.
+// Context items in the requests of the real adapters and the vendors' own clients.
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import { contextRestart, createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";
@@ -36,13 +36,13 @@ async function send(wire: Wire, script: readonly Scripted[], more: Partial<LoopO
 
 const hello: Scripted = { text: "Hello.", end: "stop" };
 
-describe.for(wires)("over the wire of $name", (wire) => {
-  it("the caller's context items close the request", async () => {
+describe.for(wires)("context items in requests of $name", (wire) => {
+  it("the caller's items are the last message", async () => {
     const bodies = await send(wire, [hello], { contextItems: ["It is night.", { at: "home" }] });
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?", 'Context:\nIt is night.\n{"at":"home"}']]);
   });
 
-  it("a restart's item closes the next request, behind the results, and its tools are gone", async () => {
+  it("a restart's item follows the results, and its disabled tools are left out", async () => {
     const bodies = await send(wire, [calling("call_1", "enrich"), hello]);
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?"], ["Who am I?", 'Context:\n{"name":"Ada"}']]);
     const sent = JSON.stringify(bodies[1]);
@@ -51,7 +51,7 @@ describe.for(wires)("over the wire of $name", (wire) => {
     expect(bodies.map(toolNamesIn)).toEqual([["enrich", "recall"], ["recall"]]);
   });
 
-  it("an item from the stash does, and one message holds all", async () => {
+  it("a stashed item joins the other items in one message", async () => {
     const bodies = await send(wire, [calling("call_1", "enrich"), calling("call_2", "recall"), hello]);
     expect(bodies.map((body) => userTextsIn(body).at(-1))).toEqual([
       "Who am I?",

@@ -21,14 +21,14 @@ const look = tool("look", (args) => args);
 const start = (script: readonly MockMessage[], more: Partial<LoopOptions> = {}): Playing =>
   play(script, { tools: [look], ...more });
 
-describe("stream results", () => {
+describe("result.streamResults", () => {
   it.for<[status: string, turn: MockMessage, act?: (playing: Playing) => unknown]>([
     ["completed", text("Done.")],
     ["error", [text("Half"), fail({ status: 503 })]],
     ["timeout", [text("Half"), stall()], ({ clock }) => clock.advance(120_000)],
     ["empty-response", finish("stop")],
     ["stopped-by-user", [text("Half"), stall()], ({ control }) => control.stop()],
-  ])("are there for every stream, also for one that ends as %s", async ([status, turn, act]) => {
+  ])("has an entry for every stream, even for one that ends as %s", async ([status, turn, act]) => {
     const playing = start([toolCall("look"), turn]);
     await playing.clock.flush();
     await act?.(playing);
@@ -36,7 +36,7 @@ describe("stream results", () => {
     expect([result.status, result.streamResults.map((each) => each.status)]).toEqual([status, ["tool-calls", status]]);
   });
 
-  it("are there for a stream that was interrupted", async () => {
+  it("has an entry for a stream that was interrupted", async () => {
     const playing = start([[text("Half"), stall()]]);
     await playing.clock.flush();
     playing.control.interrupt("Wait.");
@@ -45,8 +45,8 @@ describe("stream results", () => {
   });
 });
 
-describe("the history of functions", () => {
-  it("pairs each call with its answer, over all iterations, in the order of the calls", async () => {
+describe("result.functionHistory", () => {
+  it("pairs each call with its answer over all iterations, in call order", async () => {
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     const paint = tool("paint", () => toolResult({ data: "painted", content: [image] }));
     const playing = start(
@@ -77,7 +77,7 @@ describe("the history of functions", () => {
     ]);
   });
 
-  it("is what the model is shown in each later request, behind the turns that asked", async () => {
+  it("its answers are in each later request, after the messages that called", async () => {
     const playing = start([toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")]);
     await playing.result;
     const answers = playing.provider.requests.map(({ messages }) =>
@@ -87,8 +87,8 @@ describe("the history of functions", () => {
   });
 });
 
-describe("provider metadata of the model's turns", () => {
-  it("add up over the iterations, and go back with the turns that they came with", async () => {
+describe("provider metadata", () => {
+  it("accumulates over the iterations and is sent back with its own message", async () => {
     const playing = start([
       [providerMetadata({ sign: 1 }), providerMetadata({ sign: 2 }), toolCall("look")],
       [providerMetadata({ sign: 3 }), toolCall("look")],
@@ -104,21 +104,21 @@ describe("provider metadata of the model's turns", () => {
   });
 });
 
-describe("the text of a run", () => {
+describe("result.text", () => {
   it.for<[what: string, last: MockMessage, text: string]>([
     ["says more", text(" More. "), "More."],
     ["is blank", text(" \n"), "First."],
-    ["says nothing", finish("stop"), "First."],
-    ["breaks off", [text("Mo"), fail({ status: 503 })], "Mo"],
-    ["breaks off in silence", fail({ status: 503 }), "First."],
+    ["is empty", finish("stop"), "First."],
+    ["fails after text", [text("Mo"), fail({ status: 503 })], "Mo"],
+    ["fails without text", fail({ status: 503 }), "First."],
     ["calls a tool again", [text("More."), toolCall("look")], "More."],
-  ])("is the last that was not blank, where the last iteration %s", async ([, last, said]) => {
+  ])("is the last text that is not blank if the last iteration %s", async ([, last, said]) => {
     const result = await start([[text(" First. "), toolCall("look")], last], { limits: { maxIterations: 2 } }).result;
     expect(result.text).toBe(said);
   });
 });
 
-describe("details", () => {
+describe("result.details", () => {
   const detailsOf = async (turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): Promise<readonly string[]> => {
     const result = await start(turns, more).result;
     return [result.details, result.responseText];
@@ -126,15 +126,15 @@ describe("details", () => {
 
   it.for<[what: string, turns: readonly MockMessage[], details: string, response: string]>([
     ["none", [text("Hi.")], "", "Hi."],
-    ["one piece", [[text("Hi."), details(" Night.\n")]], "Night.", "Hi.\n\nNight."],
+    ["one part", [[text("Hi."), details(" Night.\n")]], "Night.", "Hi.\n\nNight."],
     [
-      "several pieces, joined by a blank line; blank ones are none",
+      "several parts, without the blank ones",
       [[details("Night."), text("Hi."), details(" "), details("Rain."), details("")]],
       "Night.\n\nRain.",
       "Hi.\n\nNight.\n\nRain.",
     ],
     [
-      "those of an earlier iteration, where later ones have none",
+      "details of an earlier iteration if later ones have none",
       [
         [details("Night."), toolCall("look")],
         [text("Hi."), details(" ")],
@@ -143,7 +143,7 @@ describe("details", () => {
       "Hi.\n\nNight.",
     ],
     [
-      "those of the last iteration that has some",
+      "details of the last iteration that has some",
       [
         [details("Night."), toolCall("look")],
         [text("Hi."), details("Day.")],
@@ -151,21 +151,21 @@ describe("details", () => {
       "Day.",
       "Hi.\n\nDay.",
     ],
-    ["details alone", [[details("Night."), toolCall("look")], finish("stop")], "Night.", "Night."],
-  ])("of a run are told below its text: %s", async ([, turns, said, response]) => {
+    ["details without text", [[details("Night."), toolCall("look")], finish("stop")], "Night.", "Night."],
+  ])("follows the text in responseText: %s", async ([, turns, said, response]) => {
     expect(await detailsOf(turns)).toEqual([said, response]);
   });
 
-  it("may have a label of the session's own", async () => {
+  it("has the label session.detailsLabel in responseText", async () => {
     const session = { detailsLabel: "Scene:" };
     expect(await detailsOf([[text("Hi."), details("Night.")]], { session })).toEqual(["Night.", "Hi.\n\nScene:\nNight."]);
   });
 });
 
-describe("the thought log", () => {
+describe("result.thoughtLog", () => {
   const logged = (mood: string): MockPart => thoughtLog({ mood });
 
-  it("is the last that any iteration has given, whatever comes after it", async () => {
+  it("is the last one of any iteration, even if the run fails later", async () => {
     const result = await start([
       [logged("calm"), toolCall("look")],
       [logged("merry"), logged("stern"), toolCall("look")],
@@ -178,7 +178,7 @@ describe("the thought log", () => {
     ]);
   });
 
-  it("belongs to whom the answer is given as", async () => {
+  it("belongs to session.responseTarget", async () => {
     const session = { responseTarget: { kind: "persona", name: "Mira" } } as const;
     const owned = await start([[logged("calm"), text("Hi.")]], { session }).result;
     const none = await start([text("Hi.")], { session }).result;
@@ -186,8 +186,8 @@ describe("the thought log", () => {
   });
 });
 
-describe("the next attempt, with another model", () => {
-  it("is a run of its own, over what the first one has done: no tool runs again", async () => {
+describe("a fallback to another model", () => {
+  it("continues from result.messages in a new run, without running a tool again", async () => {
     let ran = 0;
     const work = tool("work", () => (ran += 1));
     const first = await start([toolCall("work"), fail({ status: 503 })], { tools: [work] }).result;

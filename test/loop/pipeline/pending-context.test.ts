@@ -1,4 +1,4 @@
-// Context that was set aside: a restart names its key, the loop takes it out of the stash and shows it to the model.
+// Stashed context: a restart names its key, and the loop takes the item out of the stash and sends it to the model.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -21,7 +21,7 @@ const script: MockScript = [toolCall("enrich"), text("Hello Ada.")];
 const naming = (key: string, more: object = {}): object =>
   contextRestart({ type: "context_restart_profile", pending_context_key: key, ...more });
 
-/** Starts a run whose tool gives `answer`. */
+/** Starts a run whose tool returns `answer`. */
 function start(
   answer: unknown,
   stash: ContextSource | undefined,
@@ -37,14 +37,14 @@ const contextsOf = ({ provider }: Playing): readonly unknown[] =>
 const lookupsOf = ({ recording }: Playing): readonly unknown[] =>
   recording.of("restart").map(({ pendingContext }) => pendingContext);
 
-/** A stash that holds one item for ever, and notes what it is asked. */
+/** A stash that always returns the same item, and logs the keys it is called with. */
 function createNoting(held: Json | undefined = item): ContextSource & { readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   return { asked, take: (key) => (asked.push(key), held) };
 }
 
-describe("a key that leads to something", () => {
-  it("brings the item in, behind the results, for all later requests", async () => {
+describe("pending_context_key of a stashed item", () => {
+  it("adds the item after the results in all later requests", async () => {
     const stash = createContextStash();
     const tools = [tool("enrich", () => naming(stash.put(item))), tool("other", () => 1)];
     const turns = [toolCall("enrich"), toolCall("other"), text("Hello Ada.")];
@@ -52,31 +52,31 @@ describe("a key that leads to something", () => {
     const result = await playing.result;
     expect(contextsOf(playing)).toEqual([shown, shown]);
     expect(lookupsOf(playing)).toEqual(["found"]);
-    // The call reads as restarted: what was set aside is in no answer, no history and no transcript.
+    // The item is in no answer, history or transcript.
     expect(answersOf(result)[0]).toMatchObject({ outcome: "restarted", result: { status: "context_restarted" } });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.name)).toEqual(["other"]);
     expect(JSON.stringify([result.messages, result.functionHistory])).not.toContain("tides");
     expect(playing.recording.of("tool-end")[0]?.result).toEqual({ status: "context_restarted" });
   });
 
-  it("brings it in behind the result's own item", async () => {
+  it("adds the item after the restart's own item", async () => {
     const playing = start(naming("k", { enhanced_context_item: [1] }), createNoting({ two: 2 }));
     await playing.result;
     expect(contextsOf(playing)).toEqual([{ role: "user", content: 'Context:\n[1]\n{"two":2}' }]);
   });
 
   it.for<[what: string, held: Json, said: string]>([
-    ["a text", "It is night.", "It is night."],
+    ["a string", "It is night.", "It is night."],
     ["a number", 7, "7"],
     ["false", false, "false"],
-  ])("may lead to %s", async ([, held, said]) => {
+  ])("adds an item that is %s", async ([, held, said]) => {
     const playing = start(naming("k"), createNoting(held));
     await playing.result;
     expect(contextsOf(playing)).toEqual([{ role: "user", content: `Context:\n${said}` }]);
     expect(lookupsOf(playing)).toEqual(["found"]);
   });
 
-  it("is seen by later tools among the context items", async () => {
+  it("adds the item to the contextItems of later tools", async () => {
     let seen: readonly Json[] = [];
     const look = tool("look", (_, { contextItems }) => void (seen = [...contextItems]));
     const tools = [tool("enrich", () => naming("k")), look];
@@ -85,7 +85,7 @@ describe("a key that leads to something", () => {
     expect(seen).toEqual(["It is night.", item]);
   });
 
-  it("is looked up in a stash that takes its time", async () => {
+  it("waits for an asynchronous stash", async () => {
     const clock = createTestClock();
     const slow: ContextSource = {
       take: () => new Promise((resolve) => void clock.setTimeout(() => resolve(item), 29_999)),
@@ -96,7 +96,7 @@ describe("a key that leads to something", () => {
     expect(contextsOf(playing)).toEqual([shown]);
   });
 
-  it("leads there once: of two calls that name it the first has it", async () => {
+  it("finds the item once, for the first of two calls that name it", async () => {
     const stash = createContextStash();
     const key = stash.put(item);
     const turns = [[toolCall("enrich"), toolCall("enrich")], toolCall("enrich"), text("Done.")];
@@ -107,7 +107,7 @@ describe("a key that leads to something", () => {
   });
 });
 
-it("a key without a stash leads nowhere, and listeners are told", async () => {
+it("pending_context_key: without a stash, finds nothing and emits listener-error", async () => {
   const playing = start(naming("k"), undefined);
   expect((await playing.result).text).toBe("Hello Ada.");
   expect(lookupsOf(playing)).toEqual(["missing"]);
@@ -116,7 +116,7 @@ it("a key without a stash leads nowhere, and listeners are told", async () => {
   ]);
 });
 
-describe("a key that leads nowhere", () => {
+describe("pending_context_key in createContextStash", () => {
   const clock = createTestClock();
   const inTime = createContextStash({ clock });
   const tooOld = createContextStash({ clock });
@@ -125,14 +125,14 @@ describe("a key that leads nowhere", () => {
 
   it.for<[what: string, stash: ContextSource | undefined, key: () => Promise<string>, found: string]>([
     ["is unknown", createContextStash(), async () => "guessed", "missing"],
-    ["is the name of a property of every object", createContextStash(), async () => "__proto__", "missing"],
+    ["is __proto__", createContextStash(), async () => "__proto__", "missing"],
     ["is just young enough", inTime, () => putAndWait(inTime, 299_999), "found"],
     ["is five minutes old", tooOld, () => putAndWait(tooOld, 300_000), "missing"],
-    ["has 15 younger ones", full, () => putBefore(full, 15), "found"],
-    ["has 16 younger ones", full, () => putBefore(full, 16), "missing"],
-    ["is older than the stash's own time", own, () => putAndWait(own, 10), "missing"],
-    ["is followed by more than the stash's own number", own, () => putBefore(own, 1), "missing"],
-  ])("%s", async ([, stash, make, found]) => {
+    ["is followed by 15 newer ones", full, () => putBefore(full, 15), "found"],
+    ["is followed by 16 newer ones", full, () => putBefore(full, 16), "missing"],
+    ["is as old as ttlMs", own, () => putAndWait(own, 10), "missing"],
+    ["is beyond maxEntries", own, () => putBefore(own, 1), "missing"],
+  ])("gives the expected lookup if the key %s", async ([, stash, make, found]) => {
     const playing = start(naming(await make()), stash, { clock });
     const result = await playing.result;
     expect(lookupsOf(playing)).toEqual([found]);
@@ -154,14 +154,14 @@ describe("a key that leads nowhere", () => {
   }
 });
 
-describe("a stash is not looked at", () => {
+describe("policies.restarts.stash", () => {
   it.for<[where: string, answer: unknown]>([
     ["a restart names no key", contextRestart({ type: "context_restart_x" })],
-    ["data alone names one", JSON.parse(JSON.stringify(naming("k")))],
+    ["plain data names a key", JSON.parse(JSON.stringify(naming("k")))],
     ["a plain result has the data of a restart", toolResult({ data: { type: "context_restart_x", pending_context_key: "k" } })],
     ["a plain result names a key", { pending_context_key: "k" }],
-    ["a failed one does", { ...naming("k"), success: false }],
-  ])("where %s", async ([, answer]) => {
+    ["a failed restart names a key", { ...naming("k"), success: false }],
+  ])("is not called if %s", async ([, answer]) => {
     const stash = createNoting();
     const playing = start(answer, stash);
     await playing.result;
@@ -169,7 +169,7 @@ describe("a stash is not looked at", () => {
     expect(lookupsOf(playing).filter((lookup) => lookup !== undefined)).toEqual([]);
   });
 
-  it("on replay: what was found is in the outcome of the call", async () => {
+  it("is not called on replay, because the recorded outcome has the item", async () => {
     const first = start(naming("k"), createNoting());
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("i1/")));
@@ -180,7 +180,7 @@ describe("a stash is not looked at", () => {
     expect(again.recording.of("restart")).toMatchObject([{ pendingContext: "found", replayed: true }]);
   });
 
-  it("a second time on replay, where nothing was found", async () => {
+  it("is not called again on replay if nothing was found", async () => {
     const first = start(naming("k"), { take: () => undefined });
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
     const late = createNoting();
@@ -190,7 +190,7 @@ describe("a stash is not looked at", () => {
   });
 });
 
-describe("a stash of the caller's own", () => {
+describe("a custom stash", () => {
   it.for<[how: string, take: () => unknown, message: string]>([
     [
       "throws",
@@ -201,8 +201,8 @@ describe("a stash of the caller's own", () => {
     ],
     ["rejects", () => Promise.reject(new Error("The store is closed.")), "The store is closed."],
     ["hangs", () => never, "The hook took longer than 30000 ms."],
-    ["gives what is no plain data", () => ({ big: 7n }), "a BigInt"],
-  ])("that %s has nothing: the run goes on, and listeners are told", async ([, take, message]) => {
+    ["returns a BigInt", () => ({ big: 7n }), "a BigInt"],
+  ])("finds nothing and emits listener-error if it %s", async ([, take, message]) => {
     const playing = start(naming("k"), { take } as ContextSource);
     await playing.clock.runAll();
     expect((await playing.result).text).toBe("Hello Ada.");
@@ -215,7 +215,7 @@ describe("a stash of the caller's own", () => {
   it.for<[answer: string, value: undefined | null]>([
     ["undefined", undefined],
     ["null", null],
-  ])("that answers %s has nothing, and nobody is troubled", async ([, value]) => {
+  ])("finds nothing, without an error, if it returns %s", async ([, value]) => {
     const playing = start(naming("k"), { take: () => value });
     await playing.result;
     expect([lookupsOf(playing), playing.recording.of("listener-error")]).toEqual([["missing"], []]);
@@ -224,7 +224,7 @@ describe("a stash of the caller's own", () => {
   it.for<[verb: "stop" | "kill", reason: string, endedAt: number]>([
     ["stop", "stopped", 50],
     ["kill", "killed", 50],
-  ])("that hangs does not keep a run from ending: %s", async ([verb, reason, endedAt]) => {
+  ])("does not delay a %s if it hangs", async ([verb, reason, endedAt]) => {
     const playing = start(naming("k"), { take: () => never }, { timeouts: { settleMs: 50 } });
     await playing.clock.advance(50);
     playing.control[verb]();
@@ -232,7 +232,7 @@ describe("a stash of the caller's own", () => {
     expect([(await playing.result).reason.kind, playing.endedAt(), playing.clock.pending]).toEqual([reason, endedAt, 0]);
   });
 
-  it("is refused at once where it cannot be asked", async () => {
+  it("is refused at once if it has no take()", async () => {
     const misused = start(naming("k"), { put: () => "k" } as never);
     await expect(misused.result).rejects.toMatchObject({
       code: "invalid-option",

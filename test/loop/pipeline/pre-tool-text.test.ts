@@ -1,4 +1,4 @@
-// Iterations in which the model says something and then calls tools: whether what it said was its answer.
+// Messages with text and tool calls: the run ends if the text was the answer.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -26,7 +26,7 @@ import { never, outcomesOf, play, tool, type Playing } from "../play.ts";
 import { refusal } from "../refusal.ts";
 import { linesOf } from "../transcript-lines.ts";
 
-/** Does what its call asks for. */
+/** Does what the arguments of the call say. */
 function act(args: unknown): unknown {
   switch (Reflect.get(Object(args), "do")) {
     case "fail":
@@ -58,7 +58,7 @@ const callsOf = (words: string): readonly MockPart[] =>
     return toolCall(name === "memory" ? "update_short_term_memory" : name, { do: what });
   });
 
-/** The special cases of the source: one family, and one tool. */
+/** A policy for one family and one tool. */
 const preToolText: PreToolTextPolicy = {
   endAfterTextFamilies: ["novelai"],
   suppressFollowUpAfterText: ["update_short_term_memory"],
@@ -70,7 +70,7 @@ function start(family: string | undefined, script: MockScript, more: Partial<Loo
   return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
 }
 
-/** Returns the ending of a run. The model says `said`, calls tools, and answers if it is asked again. */
+/** Returns the ending of a run. The model says `said`, calls tools, and answers if it is called again. */
 async function endOf(
   [family, said, calls]: readonly [family: string | undefined, said: string, calls: string],
   more: Partial<LoopOptions> = {},
@@ -84,7 +84,7 @@ async function endOf(
 const ended = "completed/pre-tool-text: Noted.";
 const wentOn = "completed/answered: An answer.";
 
-describe("text before a call", () => {
+describe("policies.preToolText", () => {
   it.for<[family: string | undefined, said: string, calls: string, end: string]>([
     // The family of the provider says that its text is the answer, whatever it calls.
     ["novelai", " Noted. \n", "plain", ended],
@@ -94,14 +94,14 @@ describe("text before a call", () => {
     ["openai", "Noted.", "plain", wentOn],
     ["NovelAI", "Noted.", "plain", wentOn],
     [undefined, "Noted.", "plain", wentOn],
-    // The tool says that nothing is left to say.
+    // The called tools require no follow-up.
     [undefined, "Noted.", "memory", ended],
     [undefined, "Noted.", "quiet", ended],
     ["openai", "Noted.", "memory quiet memory", ended],
     [undefined, "", "memory", wentOn],
     [undefined, " ", "quiet", wentOn],
     [undefined, "Noted.", "loud", wentOn],
-    // All calls of the batch have to say so.
+    // This must be so for all calls of the batch.
     [undefined, "Noted.", "memory plain", wentOn],
     [undefined, "Noted.", "plain quiet", wentOn],
     // All calls of the batch have to succeed.
@@ -111,7 +111,7 @@ describe("text before a call", () => {
     ["novelai", "Noted.", "plain:hang", wentOn],
     [undefined, "Noted.", "memory:fail", wentOn],
     [undefined, "Noted.", "quiet memory:fail", wentOn],
-    // A restart asks for an answer to its context.
+    // A restart needs an answer to its context.
     ["novelai", "Noted.", "plain:restart", wentOn],
     [undefined, "Noted.", "memory quiet:restart", wentOn],
     // If both would end the run, the reason is `end-turn`.
@@ -119,28 +119,28 @@ describe("text before a call", () => {
     [undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
     ["novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
     ["novelai", "Noted.", "plain:leave", wentOn],
-  ])("of a provider of the family %s, %j and %j: %s", async ([family, said, calls, end]) => {
+  ])("family %s, text %j and calls %j: the run ends as %s", async ([family, said, calls, end]) => {
     expect(await endOf([family, said, calls])).toBe(end);
   });
 
-  it("is not what was only thought, nor what an earlier iteration said", async () => {
+  it("ignores reasoning and text of an earlier iteration", async () => {
     const thought = start("novelai", [[reasoning("Noted."), ...callsOf("plain")], text("An answer.")]);
     expect((await thought.result).reason.kind).toBe("answered");
     const earlier = start(undefined, [[text("Noted."), ...callsOf("plain")], callsOf("memory"), text("An answer.")]);
     expect((await earlier.result).reason.kind).toBe("answered");
   });
 
-  it("is not what came before a call that nobody can read", async () => {
+  it("ignores text before a malformed call", async () => {
     const playing = start("novelai", [[text("Noted."), finish("malformed-call")], text("An answer.")]);
     expect((await playing.result).reason.kind).toBe("answered");
   });
 
-  it("may have come before the turn was paused", async () => {
+  it("counts text before a continuation", async () => {
     const playing = start(undefined, [[text("Noted."), finish("paused")], callsOf("memory"), text("An answer.")]);
     expect(await playing.result).toMatchObject({ reason: { kind: "pre-tool-text" }, text: "Noted." });
   });
 
-  it("is judged by the family of the attempt that stays", async () => {
+  it("uses the family of the attempt that stays", async () => {
     const attempt = (family: string): MockPart =>
       chunk({ type: "attempt-start", attempt: 1, provider: "inner", model: "m", family });
     const script = (family: string): MockScript => [[attempt(family), text("Noted."), ...callsOf("plain")], text("An answer.")];
@@ -151,11 +151,11 @@ describe("text before a call", () => {
   it.for<[kind: string, more: Partial<LoopOptions>]>([
     ["blocked", { policies: { gate: { active: true, allowedNames: [] } } }],
     ["denied", { policies: { approve: () => ({ kind: "deny" }) } }],
-  ])("is no answer to a call that was %s", async ([, more]) => {
+  ])("does not end the run after a call that was %s", async ([, more]) => {
     expect(await endOf(["novelai", "Noted.", "memory"], more)).toBe(wentOn);
   });
 
-  it("leaves a transcript with its calls answered, and the calls in the history", async () => {
+  it("leaves the calls answered in the transcript and listed in the history", async () => {
     const result = await start(undefined, [[text("Noted."), ...callsOf("memory quiet")]]).result;
     expect(linesOf(result.messages)).toEqual([
       "user: Go.",
@@ -168,13 +168,13 @@ describe("text before a call", () => {
     ]);
   });
 
-  it("ends a run in the last iteration that it had", async () => {
+  it("ends the run as completed in the last iteration that maxIterations allows", async () => {
     expect(await endOf([undefined, "Noted.", "memory"], { limits: { maxIterations: 1 } })).toBe(ended);
   });
 });
 
-describe("what comes before text ends a run", () => {
-  it("is onIteration, which may end it otherwise", async () => {
+describe("policies.preToolText and other endings", () => {
+  it("onIteration is called first and can abort the run", async () => {
     const asked: number[] = [];
     const hooks = (reason?: string): LoopOptions["hooks"] => ({
       onIteration: (iteration) => {
@@ -189,7 +189,7 @@ describe("what comes before text ends a run", () => {
     expect(asked).toEqual([1, 1]);
   });
 
-  it("is a stop, and a message that is steered in", async () => {
+  it("a stop and a steered message come first", async () => {
     const endAfter = async (ask: (control: ReturnType<typeof createLoopControl>) => unknown): Promise<string> => {
       const control = createLoopControl();
       return endOf([undefined, "Noted.", "memory"], { control, hooks: { onIteration: () => void ask(control) } });
@@ -199,7 +199,7 @@ describe("what comes before text ends a run", () => {
   });
 });
 
-describe("the policy", () => {
+describe("policies.preToolText options", () => {
   it.for<[policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
     // Nothing is named by default.
     [{}, "novelai", "plain memory", wentOn],
@@ -217,11 +217,11 @@ describe("the policy", () => {
     [{ endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
     // The trait of a tool does not override the policy for it.
     [{ suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
-  ])("%j, a provider of the family %s and %j: %s", async ([preToolText, family, calls, end]) => {
+  ])("%j, family %s and calls %j: the run ends as %s", async ([preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });
 
-  it("holds as it was when the run began", async () => {
+  it("are read when the run starts; later changes have no effect", async () => {
     const policies = { preToolText: { endAfterTextFamilies: ["openai"] } };
     const playing = start("openai", [[text("Noted."), ...callsOf("plain")], text("An answer.")], { policies });
     policies.preToolText = { endAfterTextFamilies: [] };
@@ -236,7 +236,7 @@ describe("the policy", () => {
     [{ suppressFollowUpAfterText: new Set(["plain"]) }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ suppressFollowUpAfterText: [null] }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ families: [] }, "unknown-option", "policies.preToolText.families"],
-  ])("%j is refused as %s", async ([preToolText, code, option]) => {
+  ])("are refused: %j gives %s", async ([preToolText, code, option]) => {
     expect(await refusal({ policies: { preToolText } })).toMatchObject({ code, details: { option } });
   });
 });
@@ -251,7 +251,7 @@ describe("requiresFollowUp", () => {
     expect(make).toThrow(`Tool "plain" must have as "requiresFollowUp" true or false, but has ${received}.`);
   });
 
-  it("is heeded where a registry of the caller's own says it", async () => {
+  it("is obeyed in the definitions of a custom registry", async () => {
     const inner = createToolRegistry(tools);
     const definitions = inner
       .definitions()
@@ -261,7 +261,7 @@ describe("requiresFollowUp", () => {
     expect(await endOf([undefined, "Noted.", "quiet"], { tools: registry })).toBe(wentOn);
   });
 
-  it("is heeded again on replay, where nothing is asked and nothing runs", async () => {
+  it("is obeyed on replay, without calling the model or the tool", async () => {
     const { options, result: ended } = start(undefined, [[text("Noted."), ...callsOf("quiet")]]);
     const first = await ended;
     const saved: unknown = JSON.parse(JSON.stringify(first.journal));

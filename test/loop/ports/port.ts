@@ -9,7 +9,7 @@ import { tool } from "../play.ts";
 export interface Port {
   /** Options of such a run. */
   readonly over: (fault: Fault) => Partial<LoopOptions>;
-  /** How the run ends if the function fails or returns nonsense: kinds of reasons, codes of LoopErrors, or "thrown" for any other error. */
+  /** The endings if the function fails or returns nonsense: kinds of reasons, codes of LoopErrors, or "thrown". */
   readonly ends: readonly string[];
   /** The ending if the function does not answer, or "never". By default the run does not wait for it and ends as above. */
   readonly hangs?: string;

@@ -1,4 +1,4 @@
-// The tool with which a model drops results that it has done with.
+// The tool with which a model releases results that it no longer needs.
 
 import { describe, expect, it } from "vitest";
 import { createContextRelease, createToolRegistry, maskResults, memoryJournal, toolResult } from "turnwright";
@@ -6,7 +6,7 @@ import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "../play.ts";
 import { masksOf, search, turnsOf } from "./masking-stage.ts";
 
-describe("a release", () => {
+describe("createContextRelease", () => {
   const releasing = (args: object, before = 2): readonly MockMessage[] => [
     ...turnsOf(before).slice(0, before),
     [toolCall("context_release", { ...args }, { id: "release" }), toolCall("search", {}, { id: "beside" })],
@@ -18,18 +18,18 @@ describe("a release", () => {
   const known = ["c0", "c1"].map((id) => ({ call_id: id, tool: "search" }));
 
   it.for<[what: string, args: object, answer: unknown, masked: string]>([
-    ["all before", {}, { released: "all" }, "c0 c1"],
-    ["all before, said with null", { call_ids: null }, { released: "all" }, "c0 c1"],
+    ["all earlier results", {}, { released: "all" }, "c0 c1"],
+    ["all earlier results for null", { call_ids: null }, { released: "all" }, "c0 c1"],
     ["one call", { call_ids: ["c1"] }, { released: ["c1"] }, "c1"],
-    ["a call twice", { call_ids: ["c0", "c0"] }, { released: ["c0"] }, "c0"],
+    ["a call that is named twice", { call_ids: ["c0", "c0"] }, { released: ["c0"] }, "c0"],
     [
-      "unknown ones, and its sibling",
+      "only known calls of earlier iterations",
       { call_ids: ["c0", "nope", "beside"] },
       { released: ["c0"], unknown: ["nope", "beside"], known },
       "c0",
     ],
-    ["the name of a property of every object", { call_ids: ["__proto__"] }, { released: [], unknown: ["__proto__"], known }, ""],
-  ])("of %s", async ([, args, answer, masked]) => {
+    ["nothing for __proto__", { call_ids: ["__proto__"] }, { released: [], unknown: ["__proto__"], known }, ""],
+  ])("releases %s", async ([, args, answer, masked]) => {
     const { provider, recording, result } = play(releasing(args), { tools });
     const answered = answersOf(await result).find(({ callId }) => callId === "release");
     expect(answered?.result).toEqual(answer);
@@ -43,20 +43,20 @@ describe("a release", () => {
   });
 
   it.for<[what: string, args: object]>([
-    ["no ids", { call_ids: [] }],
+    ["an empty list of ids", { call_ids: [] }],
     ["ids under another name", { callIds: ["c0"] }],
     ["ids and another field", { call_ids: ["c0"], reason: "done" }],
-    ["all, and another field", { call_ids: null, keep: ["c1"] }],
-    ["a text", { call_ids: "c0" }],
+    ["null and another field", { call_ids: null, keep: ["c1"] }],
+    ["a string", { call_ids: "c0" }],
     ["numbers", { call_ids: [0] }],
-    ["more ids than it takes", { call_ids: Array.from({ length: 1_001 }, (_, index) => `c${index}`) }],
-  ])("of %s is invalid", async ([, args]) => {
+    ["more than 1000 ids", { call_ids: Array.from({ length: 1_001 }, (_, index) => `c${index}`) }],
+  ])("refuses %s", async ([, args]) => {
     const { provider, result } = play(releasing(args), { tools });
     expect(outcomesOf(await result)).toContain("release: invalid-input");
     expect(masksOf(provider.requests).join("")).toBe("");
   });
 
-  it("keeps to the minimum of the policy, and works beside it", async () => {
+  it("obeys minTokens of the masking policy and works beside it", async () => {
     const masking = maskResults({ minTokens: 1_001, keepIterations: 0 });
     const small = play(releasing({}), { tools, policies: { masking } });
     await small.result;
@@ -66,7 +66,7 @@ describe("a release", () => {
     expect(masksOf(beside.provider.requests)).toEqual(["", "", "", "c1", "c0 c1", "c0 c1"]);
   });
 
-  it("ends the iteration as failed if the registry breaks after a release", async () => {
+  it("ends the run with hook-failed if the registry throws after a release", async () => {
     const registry = createToolRegistry(tools);
     let isBroken = false;
     const breaking = {
@@ -84,7 +84,7 @@ describe("a release", () => {
     expect(result.reason).toMatchObject({ kind: "hook-failed", hook: "definitions" });
   });
 
-  it("is part of the outcome: a run that goes on elsewhere sends the same", async () => {
+  it("sends the same requests in a resumed run", async () => {
     const first = play(releasing({ call_ids: ["c0"] }), { tools });
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => /^i[012]\//.test(key)));
@@ -96,7 +96,7 @@ describe("a release", () => {
     expect(masksOf(again.provider.requests)[0]).toBe("c0");
   });
 
-  it("cannot be had by what a tool passes on", async () => {
+  it("cannot be forged by data that a tool returns", async () => {
     const data = { type: "context_release", released: "all", release: "all" };
     for (const give of [data, toolResult({ data }), JSON.parse(JSON.stringify(toolResult({ data }))) as unknown]) {
       const forged = tool("forged", () => give);
@@ -106,7 +106,7 @@ describe("a release", () => {
     }
   });
 
-  it("does not say of an error that it is released: errors stay", async () => {
+  it("reports an error as unknown and does not release it", async () => {
     const fails = tool("fails", () => Promise.reject(new Error("x".repeat(5_000))));
     const release = toolCall("context_release", { call_ids: ["bad", "good"] });
     const turns = [[toolCall("fails", {}, { id: "bad" }), toolCall("search", {}, { id: "good" })], release, text("Done.")];
@@ -116,7 +116,7 @@ describe("a release", () => {
     expect(answer).toMatchObject({ results: [{ result: { released: ["good"], unknown: ["bad"], known } }] });
   });
 
-  it("works in a registry of the caller's own", async () => {
+  it("works in a custom registry", async () => {
     const registry = createToolRegistry(tools);
     const own = {
       definitions: () => registry.definitions(),

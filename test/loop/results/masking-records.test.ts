@@ -7,8 +7,8 @@ import { createDurableStore } from "../durable-store.ts";
 import { play, tool } from "../play.ts";
 import { masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
-describe("a live set of forced iterations", () => {
-  it("is read before each iteration; what was left out stays so", async () => {
+describe("maskResults: a live force set", () => {
+  it("is read before each iteration; masked results stay masked", async () => {
     const force = new Set<number>();
     const tools = [
       tool("search", (_, { iteration }) => {
@@ -22,7 +22,7 @@ describe("a live set of forced iterations", () => {
     expect(masksOf(provider.requests)).toEqual(["", "", "", "c0", "c0"]);
   });
 
-  it("is not read again for what was recorded: the same is sent on replay", async () => {
+  it("is not read for recorded iterations, so that a replay sends the same", async () => {
     const force = new Set<number>();
     const tools = [tool("search", (_, { iteration }) => (force.add(iteration - 1), "x".repeat(4_000)))];
     const options: Partial<LoopOptions> = { tools, policies: { masking: maskResults({ keepIterations: 9, force }) } };
@@ -40,16 +40,16 @@ describe("a live set of forced iterations", () => {
     });
     await again.result;
     expect(masksOf(first.provider.requests)).toEqual(["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]);
-    // Iteration 4's look outside was recorded, iteration 5's was not.
+    // The inbox step of iteration 4 was recorded, that of iteration 5 was not.
     expect(masksOf(again.provider.requests)).toEqual(["c0 c1 c2", "c0 c1 c2"]);
     expect(again.provider.requests[0]?.messages).toEqual(first.provider.requests[4]?.messages);
   });
 });
 
-describe("a run that goes on elsewhere", () => {
+describe("maskResults in a resumed run", () => {
   const masking = maskResults({ keepIterations: 1 });
 
-  it("sends what it would have sent, whichever record was its last", async () => {
+  it("sends the same requests after a crash at any record", async () => {
     const whole = playIterations(5, { policies: { masking } });
     await whole.result;
     for (let records = 1; records < 24; records += 1) {
@@ -75,7 +75,7 @@ describe("a run that goes on elsewhere", () => {
     }
   });
 
-  it("tells again what it does without", async () => {
+  it("emits the same masked events on replay", async () => {
     const first = playIterations(3, { policies: { masking } });
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
     const again = playIterations(3, { policies: { masking }, journal });
@@ -85,7 +85,7 @@ describe("a run that goes on elsewhere", () => {
     );
   });
 
-  it("that is tried again behind a failure sends the same once more", async () => {
+  it("sends the same masked request with retry-last", async () => {
     const turns = [...turnsOf(3).slice(0, 3), [text("Half"), fail({ status: 400 })], text("Done.")];
     const first = play(turns, { tools: [search()], policies: { masking } });
     const { journal, status } = await first.result;
@@ -103,7 +103,7 @@ describe("a run that goes on elsewhere", () => {
   });
 });
 
-it("a run inside a call masks by its own policy and its own iterations", async () => {
+it("maskResults: a nested run masks by its own policy and iterations", async () => {
   const inner = createMockProvider(turnsOf(3));
   const nested = tool("nested", async (_, context) => {
     const { text: said } = await context.runToolLoop({

@@ -1,4 +1,4 @@
-// Old results are left out of what is sent, and of nothing else.
+// Masking clears old tool results in requests, and nowhere else.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, maskResults, type Message, processResults, toolResult } from "turnwright";
@@ -7,32 +7,44 @@ import { finish, type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
 import { maskedIn, masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
-describe("which results each request does without", () => {
+describe("maskResults", () => {
   it.for<[what: string, masking: MaskingOptions, requests: readonly string[]]>([
-    ["by default those of all but the last two iterations", {}, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
-    ["none are kept", { keepIterations: 0 }, ["", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3", "c0 c1 c2 c3 c4"]],
-    ["one iteration is kept", { keepIterations: 1 }, ["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]],
-    ["all are kept", { keepIterations: Number.POSITIVE_INFINITY }, ["", "", "", "", "", ""]],
-    ["results just below the minimum", { minTokens: 1_001 }, ["", "", "", "", "", ""]],
-    ["results just as large as it", { minTokens: 1_000 }, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
-    ["in steps of two", { keepIterations: 1, batchOf: 2 }, ["", "", "", "c0 c1", "c0 c1", "c0 c1 c2 c3"]],
-    ["in steps of three", { keepIterations: 2, batchOf: 3 }, ["", "", "", "", "", "c0 c1 c2"]],
-    ["forced, whatever the age", { keepIterations: 4, force: new Set([1, 3]) }, ["", "", "c1", "c1", "c1 c3", "c0 c1 c3"]],
-    ["forced, below the minimum", { minTokens: 1_001, force: new Set([0, 1]) }, ["", "", "", "", "", ""]],
-    ["forced, of no such iteration", { keepIterations: 9, force: new Set([-1, 77, 0.5]) }, ["", "", "", "", "", ""]],
-  ])("%s", async ([, masking, requests]) => {
+    ["results older than two iterations by default", {}, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
+    [
+      "all results with keepIterations: 0",
+      { keepIterations: 0 },
+      ["", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3", "c0 c1 c2 c3 c4"],
+    ],
+    [
+      "results older than one iteration with keepIterations: 1",
+      { keepIterations: 1 },
+      ["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"],
+    ],
+    ["nothing with keepIterations: Infinity", { keepIterations: Number.POSITIVE_INFINITY }, ["", "", "", "", "", ""]],
+    ["nothing just below minTokens", { minTokens: 1_001 }, ["", "", "", "", "", ""]],
+    ["results of exactly minTokens", { minTokens: 1_000 }, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
+    ["in steps of two with batchOf: 2", { keepIterations: 1, batchOf: 2 }, ["", "", "", "c0 c1", "c0 c1", "c0 c1 c2 c3"]],
+    ["in steps of three with batchOf: 3", { keepIterations: 2, batchOf: 3 }, ["", "", "", "", "", "c0 c1 c2"]],
+    ["forced iterations of any age", { keepIterations: 4, force: new Set([1, 3]) }, ["", "", "c1", "c1", "c1 c3", "c0 c1 c3"]],
+    ["no forced iterations below minTokens", { minTokens: 1_001, force: new Set([0, 1]) }, ["", "", "", "", "", ""]],
+    [
+      "nothing for forced iterations that do not exist",
+      { keepIterations: 9, force: new Set([-1, 77, 0.5]) },
+      ["", "", "", "", "", ""],
+    ],
+  ])("masks %s", async ([, masking, requests]) => {
     const { provider, result } = playIterations(5, { policies: { masking: maskResults(masking) } });
     await result;
     expect(masksOf(provider.requests)).toEqual(requests);
   });
 
-  it("none at all without the policy", async () => {
+  it("masks nothing if the policy is not set", async () => {
     const { provider, result } = playIterations(5, {});
     await result;
     expect(masksOf(provider.requests)).toEqual(["", "", "", "", "", ""]);
   });
 
-  it("never errors, nor answers to calls that did not run", async () => {
+  it("never masks errors or answers to calls that did not run", async () => {
     const long = "x".repeat(8_000);
     const tools = [
       tool("search", () => long),
@@ -48,7 +60,7 @@ describe("which results each request does without", () => {
     expect(masksOf(playing.provider.requests)).toEqual(["", "", "", "search", "search c0"]);
   });
 
-  it("none of what was handed in, also where it is forced", async () => {
+  it("never masks results in the given messages, even if forced", async () => {
     const messages: readonly Message[] = [
       { role: "user", content: "Go." },
       { role: "assistant", content: [{ type: "tool-call", callId: "old", name: "search", args: {} }] },
@@ -63,7 +75,7 @@ describe("which results each request does without", () => {
     expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
   });
 
-  it("each call of a batch by its own size, images too", async () => {
+  it("measures each call of a batch on its own, including images", async () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "z".repeat(4_000) };
     const tools = [search(), tool("small", () => "x"), tool("look", () => toolResult({ data: "seen", content: [image] }))];
     const turn = ["search", "small", "look"].map((name) => toolCall(name, {}, { id: name }));
@@ -92,7 +104,7 @@ describe("which results each request does without", () => {
     });
   });
 
-  it("what the pipeline has made of a result counts, not what the tool gave", async () => {
+  it("measures a result after processResults has changed it", async () => {
     const { provider, result } = playIterations(2, {
       policies: {
         masking: maskResults({ keepIterations: 0 }),
@@ -112,8 +124,8 @@ describe("which results each request does without", () => {
   });
 });
 
-describe("what is not sent", () => {
-  it("is in the transcript, the history, and what tools and approvals see", async () => {
+describe("masked results", () => {
+  it("stay in the transcript, the history, and the messages of tools and approvals", async () => {
     const seen: number[] = [];
     const look = (messages: readonly Message[]): void => void seen.push(maskedIn(messages).length);
     const tools = [tool("search", (_, { messages }) => (look(messages), "x".repeat(4_000)))];
@@ -132,7 +144,7 @@ describe("what is not sent", () => {
     ]);
   });
 
-  it("is what prepareIteration is shown", async () => {
+  it("are masked in the messages of prepareIteration too", async () => {
     const shown: string[] = [];
     const { provider, result } = playIterations(4, {
       policies: { masking: maskResults() },
@@ -142,7 +154,7 @@ describe("what is not sent", () => {
     expect(shown).toEqual(masksOf(provider.requests));
   });
 
-  it("is told once: the iteration, the calls, the tokens before and after", async () => {
+  it("are reported once, with the iteration, calls and tokens before and after", async () => {
     const { recording, result } = playIterations(4, { policies: { masking: maskResults() } });
     await result;
     const told = recording
@@ -155,7 +167,7 @@ describe("what is not sent", () => {
     expect(recording.outline()).toContain("  iteration-start 3\n    masked c0 1000 -> 18\n");
   });
 
-  it("is the same object in every later request", async () => {
+  it("are the same objects in every later request", async () => {
     const { provider, result } = playIterations(8, { policies: { masking: maskResults() } });
     await result;
     const last = provider.requests.at(-1)?.messages ?? [];
@@ -166,7 +178,7 @@ describe("what is not sent", () => {
     }
   });
 
-  it("stands before the context items, and before a turn that is resent", async () => {
+  it("come before context items and stay masked in a continuation", async () => {
     const turns: readonly MockMessage[] = [...turnsOf(1).slice(0, 1), [text("So "), finish("paused")], text("it is.")];
     const { provider, result } = play(turns, {
       tools: [search()],
@@ -189,12 +201,12 @@ it.for<[option: string, masking: unknown, code: string]>([
   ["policies.masking.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
   ["policies.masking.force", { force: [1] }, "invalid-option"],
   ["policies.masking.keep", { keep: 1 }, "unknown-option"],
-])("maskResults refuses an invalid %s: %o", ([option, masking, code]) => {
+])("maskResults: refuses an invalid %s: %o", ([option, masking, code]) => {
   const make = (): unknown => maskResults(masking as MaskingOptions);
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
 });
 
-it("runToolLoop refuses masking options that did not go through maskResults", async () => {
+it("policies.masking: refuses options that were not made by maskResults", async () => {
   const { provider, result } = playIterations(1, { policies: { masking: { keepIterations: 1 } as never } });
   await expect(result).rejects.toThrow('Option "policies.masking" must be made by maskResults, but is an object.');
   expect(provider.calls).toBe(0);

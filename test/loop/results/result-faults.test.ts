@@ -1,4 +1,4 @@
-// Stages that misbehave, and runs that end while one is at work.
+// Stages that fail, and runs that end during a stage.
 
 import { describe, expect, it } from "vitest";
 import { memoryJournal, processResults, type ResultPipeline } from "turnwright";
@@ -6,11 +6,11 @@ import { text, toolCall } from "turnwright/testing";
 import { never, play, tool } from "../play.ts";
 import { changesOf, failuresOf, readingsOf, start } from "./result-stage.ts";
 
-describe("a stage that fails is told and skipped", () => {
+describe("processResults: a stage that fails", () => {
   it.for<[stage: string, results: (fail: () => never) => ResultPipeline]>([
     ["processor", (fail) => ({ processor: fail, cacher: { threshold: 0, store: () => "stored" } })],
     ["extractor", (fail) => ({ extractor: { threshold: 0, extract: fail }, cacher: { threshold: 0, store: () => "stored" } })],
-  ])("%s: the next one has the result as it was", async ([stage, results]) => {
+  ])("%s: is reported, and the next stage gets the unchanged result", async ([stage, results]) => {
     const fail = (): never => {
       throw new Error("Out of order.");
     };
@@ -19,7 +19,7 @@ describe("a stage that fails is told and skipped", () => {
     expect(changesOf(playing)).toEqual(["result-cached 2 -> 2"]);
   });
 
-  it("cacher: the result stays as it is, the others have their turn", async () => {
+  it("cacher: is reported, and other results are still cached", async () => {
     const store = (output: string): Promise<string> =>
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {
@@ -29,7 +29,7 @@ describe("a stage that fails is told and skipped", () => {
     expect([await readingsOf(playing), failuresOf(playing)]).toEqual([["a", "stored"], ["results.cacher: Full."]]);
   });
 
-  it("that hangs is left after hookMs", async () => {
+  it("is skipped after hookMs if it hangs", async () => {
     const playing = start("whole", { processor: () => never, cacher: { threshold: 0, store: () => "stored" } });
     await playing.clock.advance(29_999);
     expect(playing.endedAt()).toBeUndefined();
@@ -40,29 +40,29 @@ describe("a stage that fails is told and skipped", () => {
 
   it.for<[what: string, results: ResultPipeline, message: string]>([
     ["a number", { processor: () => 7 as never }, "results.processor: It gave no text."],
-    ["nothing to read", { cacher: { threshold: 0, store: () => undefined as never } }, "results.cacher: It gave no text."],
+    ["undefined", { cacher: { threshold: 0, store: () => undefined as never } }, "results.cacher: It gave no text."],
     [
       "an object without a text",
       { extractor: { threshold: 0, extract: () => ({ said: "x" }) as never } },
       "results.extractor: It gave neither a text nor { text, usage? }.",
     ],
     [
-      "an unusable usage",
+      "an invalid usage",
       { extractor: { threshold: 0, extract: () => ({ text: "x", usage: { inputTokens: Number.NaN } }) as never } },
       "results.extractor: Its usage does not say inputTokens and outputTokens.",
     ],
-  ])("that gives %s", async ([, results, message]) => {
+  ])("is reported and skipped if it returns %s", async ([, results, message]) => {
     const playing = start("whole", results);
     expect([await readingsOf(playing), failuresOf(playing)]).toEqual([["whole"], [message]]);
     expect((await playing.result).usage.totalTokens).toBeLessThan(1_000);
   });
 });
 
-describe("the end of the run in the middle of a stage", () => {
+describe("processResults: the end of the run", () => {
   it.for<[verb: "stop" | "kill", reason: string]>([
     ["stop", "stopped"],
     ["kill", "killed"],
-  ])("cuts it off and skips the rest: %s", async ([verb, reason]) => {
+  ])("a %s during a stage cuts it off and skips the other stages", async ([verb, reason]) => {
     const asked: string[] = [];
     const results: ResultPipeline = {
       extractor: { threshold: 0, extract: (output) => (asked.push(output), output === "a" ? "A" : never) },
@@ -84,7 +84,7 @@ describe("the end of the run in the middle of a stage", () => {
     expect((await again.result).messages).toEqual(result.messages);
   });
 
-  it("before it skips all of it", async () => {
+  it("a stop before the first stage skips all stages", async () => {
     const asked: string[] = [];
     const stopped = play([[toolCall("quick"), toolCall("stopper")], text("Done.")], ({ control }) => ({
       tools: [tool("quick", () => "whole"), tool("stopper", () => void control.stop())],

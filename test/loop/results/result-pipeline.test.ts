@@ -15,8 +15,8 @@ import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "../play.ts";
 import { changesOf, readingsOf, start, texts } from "./result-stage.ts";
 
-describe("the stages", () => {
-  it("come in their order, each over what the one before has left", async () => {
+describe("processResults", () => {
+  it("runs the stages in order, each on the output of the one before", async () => {
     const seen: unknown[] = [];
     const playing = start(texts(20_000), {
       processor: (toolName, output) => (seen.push(["processor", toolName, output.length]), output.slice(0, 64_000)),
@@ -45,7 +45,7 @@ describe("the stages", () => {
     [11, { extractor: 10, cacher: 10 }, ["extractor", "cacher"]],
     [1, { extractor: 0, cacher: 0 }, ["extractor", "cacher"]],
     [16_000, { extractor: Number.POSITIVE_INFINITY, cacher: Number.POSITIVE_INFINITY }, []],
-  ])("of %d tokens, with thresholds of %o: %o are asked", async ([tokens, own, asked]) => {
+  ])("passes a result of %d tokens with thresholds %o to the stages %o", async ([tokens, own, asked]) => {
     const seen: string[] = [];
     const playing = start(texts(tokens), {
       extractor: { threshold: own.extractor, extract: (output) => (seen.push("extractor"), output) },
@@ -54,17 +54,17 @@ describe("the stages", () => {
     expect([await readingsOf(playing), seen, changesOf(playing)]).toEqual([[texts(tokens)], asked, []]);
   });
 
-  it("may answer later", async () => {
+  it("awaits an async stage", async () => {
     const playing = start("x", { processor: async () => "later" });
     expect(await readingsOf(playing)).toEqual(["later"]);
   });
 
   it.for<[what: string, output: unknown, seen: string]>([
-    ["a text", "as it is", "as it is"],
+    ["a string", "as it is", "as it is"],
     ["an object", { a: [1, null] }, '{"a":[1,null]}'],
-    ["nothing", undefined, "null"],
+    ["undefined", undefined, "null"],
     ["a number", 7, "7"],
-  ])("read %s as text, and leave it alone where they change nothing", async ([, output, seen]) => {
+  ])("passes %s as text, and keeps it if no stage changes it", async ([, output, seen]) => {
     let read = "";
     const playing = start(output, { processor: (_, given) => void (read = given) });
     const [reading] = await readingsOf(playing);
@@ -72,13 +72,13 @@ describe("the stages", () => {
     expect(changesOf(playing)).toEqual([]);
   });
 
-  it("leave images beside a result alone", async () => {
+  it("leaves images beside a result alone", async () => {
     const content = [{ type: "image" as const, mediaType: "image/png", data: "aGk=" }];
     const playing = start(toolResult({ data: "long", content }), { processor: () => "short" });
     expect(answersOf(await playing.result)).toMatchObject([{ result: "short", content }]);
   });
 
-  it("read the texts beside a result as well, and give one text for all", async () => {
+  it("passes texts beside a result too, and replaces them all with one text", async () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "aGk=" };
     const content = [{ type: "text" as const, text: texts(500) }, image, { type: "text" as const, text: "end" }];
     const output = toolResult({ data: { ok: true }, content });
@@ -97,7 +97,7 @@ describe("the stages", () => {
     expect((await play([], { ...playing.options, journal }).result).messages).toEqual((await playing.result).messages);
   });
 
-  it("get the text of the last user message", async () => {
+  it("passes the text of the last user message to the extractor", async () => {
     const seen: string[] = [];
     const extractor: ResultPipeline["extractor"] = {
       threshold: 0,
@@ -114,7 +114,7 @@ describe("the stages", () => {
     expect(seen).toEqual(["What is\nthis?", ""]);
   });
 
-  it("take their calls in the order of the model, one after the other, in one step", async () => {
+  it("processes calls in call order, one after the other, in one step", async () => {
     const seen: string[] = [];
     const processor = async (_: string, output: string): Promise<string> => {
       seen.push(`begin ${output}`);
@@ -134,8 +134,8 @@ describe("the stages", () => {
   });
 });
 
-describe("what the model reads", () => {
-  it("is in the next request, the transcript and the history; listeners of tool-end had the whole", async () => {
+describe("processed results", () => {
+  it("are in the request, transcript and history, but not in tool-end", async () => {
     const playing = start({ rows: [1, 2, 3] }, { processor: () => "3 rows" });
     const result = await playing.result;
     expect(playing.provider.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ result: "3 rows" }] });
@@ -146,21 +146,21 @@ describe("what the model reads", () => {
 });
 
 it.for<[what: string, give: () => unknown]>([
-  ["that failed", () => toolResult({ success: false, error: "No." })],
+  ["of a failed call", () => toolResult({ success: false, error: "No." })],
   [
-    "that threw",
+    "of a tool that throws",
     () => {
       throw new Error("No.");
     },
   ],
   ["of a restart", () => contextRestart({ type: "context_restart_x" })],
   [
-    "that ended the run",
+    "of a FatalToolError",
     () => {
       throw new FatalToolError("Gone.");
     },
   ],
-])("a result %s is not looked at, and costs no step", async ([, give]) => {
+])("processResults: a result %s is not processed and records no step", async ([, give]) => {
   const asked: string[] = [];
   const processor = (_: string, output: string): string => (asked.push(output), "changed");
   const playing = play([[toolCall("give"), toolCall("nope")], text("Done.")], {
@@ -174,7 +174,7 @@ it.for<[what: string, give: () => unknown]>([
 it.for<[use: string, results: ResultProcessing]>([
   ["a policy", truncateResults({ maxTokens: 100 })],
   ["a processor", processResults({ processor: truncateResults({ maxTokens: 100 }) })],
-])("truncateResults is %s", async ([, results]) => {
+])("truncateResults: works as %s", async ([, results]) => {
   const tools = [tool("give", () => texts(1_000))];
   const playing = play([toolCall("give"), text("Done.")], { tools, policies: { results } });
   expect(await readingsOf(playing)).toEqual([expect.stringContaining("bytes left out here")]);
@@ -191,12 +191,12 @@ it.for<[option: string, results: unknown, code: string]>([
   ["policies.results.extractor.treshold", { extractor: { extract: String, treshold: 1 } }, "unknown-option"],
   ["policies.results.cacher.store", { cacher: { threshold: 3 } }, "invalid-option"],
   ["policies.results.cacher.threshold", { cacher: { store: String, threshold: 1.5 } }, "invalid-option"],
-])("processResults refuses an invalid %s", ([option, results, code]) => {
+])("processResults: refuses an invalid %s", ([option, results, code]) => {
   const make = (): unknown => processResults(results as ResultPipeline);
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
 });
 
-it("a stage may be an instance of a class, and keeps its own this", async () => {
+it("processResults: a stage can be a class instance and keeps its this", async () => {
   class Shelf {
     readonly threshold = 0;
     readonly #kept: string[] = [];

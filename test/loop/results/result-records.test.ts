@@ -1,4 +1,4 @@
-// The spending of a result pipeline and its records: replay, crashes, suspensions.
+// Usage and records of a result pipeline: replay, crashes and suspensions.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -15,7 +15,7 @@ import { createDurableStore } from "../durable-store.ts";
 import { answersOf, play, tool } from "../play.ts";
 import { changesOf, start, texts } from "./result-stage.ts";
 
-describe("what an extraction takes", () => {
+describe("usage of an extractor", () => {
   const spent = { inputTokens: 90, outputTokens: 10, totalTokens: 100 };
   const extracting = (more: object = {}): ResultPipeline => ({
     extractor: { threshold: 0, extract: () => ({ text: "short", usage: spent, ...more }) },
@@ -45,7 +45,7 @@ describe("what an extraction takes", () => {
     expect(priced[1]).toBe(`${by} 100`);
   });
 
-  it("makes the cost unknown where its price is", async () => {
+  it("makes the cost unknown if its price is unknown", async () => {
     const pricing: LoopOptions["pricing"] = ({ totalTokens }) => (totalTokens === 100 ? undefined : 1);
     const playing = play(script, {
       tools: [tool("give", () => "x")],
@@ -55,7 +55,7 @@ describe("what an extraction takes", () => {
     expect((await playing.result).costUSD).toBeUndefined();
   });
 
-  it("counts towards the token limit, also of the run around it", async () => {
+  it("counts towards maxTokens of the run and of the outer run", async () => {
     const own = play([[toolCall("give"), turn]], {
       tools: [tool("give", () => "x")],
       policies: { results: processResults(extracting()) },
@@ -78,7 +78,7 @@ describe("what an extraction takes", () => {
   });
 });
 
-describe("a recorded batch", () => {
+describe("processed results in a journal", () => {
   const counting = (): { readonly results: ResultPipeline; readonly asked: string[] } => {
     const asked: string[] = [];
     return {
@@ -97,7 +97,7 @@ describe("a recorded batch", () => {
     };
   };
 
-  it("is read as it was, told again and counted, and no stage is asked", async () => {
+  it("are replayed, reported and counted without calling a stage", async () => {
     const first = counting();
     const live = start(texts(100), first.results);
     const before = await live.result;
@@ -113,7 +113,7 @@ describe("a recorded batch", () => {
     expect(changesOf(again)).toEqual(changesOf(live));
   });
 
-  it("that was lost while its calls were kept is processed anew, in an iteration that is recalled", async () => {
+  it("are processed again if only their calls were recorded", async () => {
     const { results, asked } = counting();
     const first = start(texts(100), {});
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
@@ -149,7 +149,7 @@ describe("a recorded batch", () => {
     return asked;
   };
 
-  it("that a crash lost is looked at again: its tool does not run again", async () => {
+  it("are processed again after a crash in their step", async () => {
     expect(await durable({ within: "i0/results" })).toEqual([
       "processor",
       "extractor",
@@ -160,13 +160,13 @@ describe("a recorded batch", () => {
     ]);
   });
 
-  it("that was recorded before a crash is not: nothing is stored twice", async () => {
+  it("are not processed again if they were recorded before a crash", async () => {
     // run, inbox, model, intent, tool, results
     expect(await durable({ afterRecords: 6 })).toEqual(["processor", "extractor", "store"]);
   });
 });
 
-it("a batch that is suspended is looked at once, when all of it is there", async () => {
+it("processResults: a suspended batch is processed once, when it is complete", async () => {
   const asked: string[] = [];
   const { journal, options } = await suspended(asked);
   expect(asked).toEqual([]);
