@@ -139,7 +139,7 @@ export type {
 export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
 export type { NestedSpending, PendingApproval, ShownTool, ToolCall, ToolChange, ToolOutcome } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
-export { assertNever } from "./utils/guards.ts";
+export { assertNever, hasBrand } from "./utils/guards.ts";
 export { longestTimerMs, systemClock } from "./cancellation/deadline.ts";
 export { addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";

@@ -69,12 +69,12 @@ export class ApprovalParts {
     this.#waiting.delete(key);
   }
 
-  #hasWaited(key: string, { replayed }: Decided): boolean {
+  #hasWaited(key: string, { replayed }: Pick<Decided, "replayed">): boolean {
     return this.#waiting.has(key) || (replayed !== true && !this.#asked.has(key));
   }
 
-  #show(part: ToolPart, key: string, { decision, reason, name, replayed, ...event }: Decided): void {
-    const hasWaited = this.#hasWaited(key, { decision, reason, name, replayed, ...event });
+  #show(part: ToolPart, key: string, { decision, reason, name, replayed }: Decided): void {
+    const hasWaited = this.#hasWaited(key, { replayed });
     if (!hasWaited && decision !== "deny") return;
     const approvalId = this.#tools.toId(this.#waiting.get(key) ?? key);
     if (this.#version === 5 && hasWaited) {

@@ -23,7 +23,7 @@ export function toFailureText(failure: UIFailure, { onError }: Pick<UIMessageOpt
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
   } catch {
-    return neutralText(failure);
+    // The page reads the neutral text.
   }
   return neutralText(failure);
 }

@@ -1,6 +1,7 @@
 // The runs inside a call. The page shows them as the preliminary output of the call.
 
-import { type Json, type LoopEvent, type LoopStatus, toJson } from "../core/entry-kit.ts";
+import type { Json, LoopEvent, LoopStatus } from "../core/entry-kit.ts";
+import { toPlain } from "./tool-parts.ts";
 import type { UINestedCall, UINestedProgress } from "./ui-message-chunk.ts";
 
 interface Run {
@@ -36,11 +37,7 @@ export class NestedProgress {
 
   /** Notes what the tool itself reported. */
   setProgress(data: unknown): void {
-    try {
-      this.#progress = toJson(data ?? null);
-    } catch {
-      this.#progress = null;
-    }
+    this.#progress = toPlain(data);
   }
 
   /** Notes an event of a run inside the call. Returns true if it is worth an output of its own. */

@@ -32,8 +32,7 @@ export class ChunkBatches {
     try {
       dropPromise(this.#iterator.return?.());
     } catch {
-      // A source that cannot be left has nobody to report it to.
-      this.#isOver = true;
+      // The reader has left, so this error cannot be reported.
     }
   }
 

@@ -127,7 +127,12 @@ export class ToolParts {
   showProgress(part: ToolPart, output: unknown, isPreliminary = true): void {
     if (part.state === "ended") return;
     this.show(part);
-    const chunk = { type: "tool-output-available", toolCallId: part.id, output: plain(output), providerExecuted: true } as const;
+    const chunk = {
+      type: "tool-output-available",
+      toolCallId: part.id,
+      output: toPlain(output),
+      providerExecuted: true,
+    } as const;
     this.#writer.writeBeside(isPreliminary ? { ...chunk, preliminary: true } : chunk);
   }
 
@@ -181,8 +186,8 @@ export function isDeferred({ outcome }: { readonly outcome: string }): boolean {
   return outcome === "deferred";
 }
 
-/** Returns plain data, and a text in place of what cannot be sent. */
-function plain(value: unknown): Json {
+/** Copies a value of a tool to plain data. A value that JSON cannot represent becomes null. */
+export function toPlain(value: unknown): Json {
   try {
     return toJson(value ?? null);
   } catch {

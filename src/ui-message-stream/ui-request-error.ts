@@ -1,3 +1,5 @@
+import { hasBrand } from "../core/entry-kit.ts";
+
 /** Shared by all copies of the package, so that the guard works across ESM and CommonJS. */
 const brand = Symbol.for("turnwright.UIRequestError");
 
@@ -23,5 +25,5 @@ export class UIRequestError extends Error {
  * @example if (isUIRequestError(error)) return new Response(error.message, { status: error.status });
  */
 export function isUIRequestError(value: unknown): value is UIRequestError {
-  return typeof value === "object" && value !== null && brand in value;
+  return hasBrand(value, brand);
 }

@@ -50,6 +50,11 @@ const call = (name: string, args: ToolCall["args"] = {}, more: Partial<ToolCall>
 describe("executeToolCall", () => {
   it.for<[what: string, made: ToolCall, outcome: Partial<ToolOutcome> & { readonly kind: string }]>([
     ["runs the tool with the arguments as parsed by its schema", call("add", { a: "1" }), { kind: "completed", data: 11 }],
+    [
+      "runs a call with a field of another library",
+      Object.assign(call("add", { a: 1 }), { kind: "function" }),
+      { kind: "completed", data: 11 },
+    ],
     ["rejects arguments that do not fit the schema", call("add", { b: "x" }), { kind: "invalid-input" }],
     ["rejects an unknown tool", call("sum"), { kind: "unknown-tool", known: ["add"] }],
     ["rejects an unknown tool named constructor", call("constructor"), { kind: "unknown-tool" }],

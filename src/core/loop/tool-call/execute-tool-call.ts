@@ -119,7 +119,7 @@ export function executeToolCall(
   ports: ToolCallPorts,
   execute?: () => unknown,
 ): ToolOutcome | Promise<ToolOutcome> {
-  if (!("kind" in made)) return prepareCallAlone(made, ports).then((prepared) => executeToolCall(prepared, ports));
+  if (!("call" in made)) return prepareAndExecute(made, ports);
   if (made.kind !== "ready") return made;
   const { call, definition } = made;
   // Checks the time before each call, because calls that block the thread let no timer fire.
@@ -145,9 +145,8 @@ export function executeToolCall(
   return raced.then((end) => conclude(dispatch, end));
 }
 
-/** Prepares a call of a caller's own loop. */
-async function prepareCallAlone(call: ToolCall, ports: ToolCallPorts): Promise<Prepared> {
-  return prepareCall(call, ports);
+async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
+  return executeToolCall(await prepareCall(call, ports), ports);
 }
 
 /** Returned instead of a tool's value if the tool is not the one that the model saw. */

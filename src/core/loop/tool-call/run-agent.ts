@@ -33,20 +33,20 @@ export async function runAgent(run: Run, one: BatchCall): Promise<void> {
     return;
   }
   if (begun.kind === "over") {
-    tell(run, one, [begun.outcome, begun.isLive]);
+    tell(run, one, begun);
     return;
   }
   const nestedEnd = begun.kind === "lost" ? begun : await drive(begun.started, begun.isOver);
   if (nestedEnd.kind === "ended" && nestedEnd.result.status === "suspended") {
     const { status, reason } = nestedEnd.result;
     const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(nestedEnd, false) };
-    tell(run, one, [outcome, run.journal.replays === undefined]);
+    tell(run, one, { outcome, isLive: run.journal.replays === undefined });
     one.suspended = { status, reason };
     return;
   }
   const body = (): Promise<ToolOutcome> => concludeAgent(run, one, nestedEnd);
   const step = { key: outcomeKey(run, one), kind: "tool" as const, input: inputOf(call), run: body };
-  await runStep(step, run, (outcome, isLive) => tell(run, one, [outcome, isLive]));
+  await runStep(step, run, (outcome, isLive) => tell(run, one, { outcome, isLive }));
 }
 
 /**
@@ -63,7 +63,7 @@ async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): 
 }
 
 /** Stores the end of a call, and emits it. */
-function tell(run: Run, one: BatchCall, [outcome, isLive]: readonly [outcome: ToolOutcome, isLive: boolean]): void {
+function tell(run: Run, one: BatchCall, { outcome, isLive }: { outcome: ToolOutcome; isLive: boolean }): void {
   checkRecorded(one.call, outcome);
   sendToolEnd(run, outcome, isLive);
   end(one, outcome, isLive);
