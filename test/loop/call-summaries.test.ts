@@ -130,6 +130,7 @@ describe("an iteration that goes on in another execution", () => {
           approval-decided ask (b) approve
           tool-start ok (a) {} (replayed)
           tool-end ok (a) completed (replayed)
+          replay-end
           tool-start ask (b) {}
           tool-end ask (b) completed
         iteration-end 0 tool-calls (replayed)

@@ -18,6 +18,7 @@ import { recordRun } from "./start/record-run.ts";
 import { runBatch } from "./tool-call/run-batch.ts";
 import { refuseBroken } from "./run/journal-call.ts";
 import { endIteration, runIteration } from "./run-iteration.ts";
+import { endReplay } from "./run/note-work.ts";
 import type { Nesting, Run, StartedRun } from "./run/run.ts";
 import { startRun } from "./start/start-run.ts";
 import { applyStep } from "./state/apply-step.ts";
@@ -158,6 +159,8 @@ function finishRun(run: Run, ending: Ending): LoopResult {
   const result = buildResult(state, { ending, undelivered, maxCostUSD: bounds.maxCostUSD, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
+  // A run inside a call may end while the run around it still replays.
+  if (!run.isPart) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
   events.send({ type: "run-end", ...base, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });

@@ -58,6 +58,12 @@ export interface LoopEvents {
     readonly toolCallsExecuted: number;
     readonly durationMs: number;
   };
+  /**
+   * The first event of a resumed run that is not told again: from here on the run does new work. Sent once, by the outermost run,
+   * before the first model request, tool call or hook that its journal does not have; before `run-end` if it has them all. A run
+   * that recalls none of these sends none.
+   */
+  "replay-end": EventBase;
   /** A stream begins; `continuation` counts the streams of one iteration, from 0. */
   "iteration-start": EventBase & { readonly continuation: number };
   /** An iteration is over, its calls included, with the facts of its stream. */

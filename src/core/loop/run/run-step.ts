@@ -10,6 +10,7 @@ import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 import { checkAnswer } from "../state/check-answer.ts";
 import { isDecisionKey } from "../state/step-key.ts";
 import type { ParkedEnd } from "./parking.ts";
+import { endReplay, hasWorked, isActing, noteRecalled, noteWork } from "./note-work.ts";
 import type { Ending, LoopStatus } from "../../types/termination.ts";
 
 /** Closes a journal. */
@@ -60,7 +61,11 @@ export function runStep<T, Next>(
 ): Next | PromiseLike<Next> {
   const asked = new JournalCall(run, "step", step.key);
   const mark = asked.expect(step.key);
-  return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => then(readAnswer(answer, mark), mark.live));
+  return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => {
+    readAnswer(answer, mark);
+    if (!mark.live) noteRecalled(run, step.kind);
+    return then(answer, mark.live);
+  });
 }
 
 /** Runs or replays several steps, created in order. A single one is a plain step. `then` gets the same as in `runStep`, as arrays. */
@@ -73,7 +78,11 @@ export function runSteps<T, Next>(
   if (first !== undefined && steps.length === 1) {
     const asked = new JournalCall(run, "step", first.key);
     const mark = asked.expect(first.key);
-    return asked.take(run.journal.step(prepare(first, run, mark)), (answer) => then([readAnswer(answer, mark)], [mark.live]));
+    return asked.take(run.journal.step(prepare(first, run, mark)), (answer) => {
+      readAnswer(answer, mark);
+      if (!mark.live) noteRecalled(run, first.kind);
+      return then([answer], [mark.live]);
+    });
   }
   const asked = new JournalCall(run, "all", first?.key);
   const prepared = steps.map((step) => prepare(step, run, asked.expect(step.key)));
@@ -81,7 +90,10 @@ export function runSteps<T, Next>(
     const given: unknown = answers;
     if (!Array.isArray(given)) throw badAnswer(given, `"all" of ${steps.length} steps`);
     if (answers.length !== steps.length) throw new Error(`The journal answered ${answers.length} of ${steps.length} steps.`);
-    asked.marks.forEach((mark, index) => readAnswer(answers[index], mark));
+    asked.marks.forEach((mark, index) => {
+      readAnswer(answers[index], mark);
+      if (!mark.live) noteRecalled(run, steps[index]?.kind);
+    });
     return then(
       answers,
       asked.marks.map(({ live }) => live),
@@ -90,21 +102,14 @@ export function runSteps<T, Next>(
 }
 
 /** Every step returns an object, so any other value means that the journal lost its record. */
-function readAnswer<T>(answer: T, { key, live }: StepMark): T {
+function readAnswer(answer: unknown, { key, live }: StepMark): void {
   if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
   if (!live) checkAnswer(key, answer);
-  return answer;
 }
 
 function badAnswer(answer: unknown, asked: string): Error {
   return new TypeError(`The journal must give back what was kept for ${asked}, but gave ${describeValue(answer)}.`);
 }
-
-/**
- * Kinds of steps that do something: request the model, run a tool, call a hook. The other kinds only read the state of the run:
- * "run", "inbox", "validation" and "approval". The first acting step that is not replayed makes the iteration new.
- */
-const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
 /** Wraps the body of a step. The body runs only if the step is not replayed. */
 function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
@@ -143,9 +148,10 @@ function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
     scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
   }
-  if (acting.has(kind)) {
+  if (isActing(kind)) {
     refuseUnknownDecisions(run);
     noteWork(run);
+    endReplay(run);
   }
   mark.live = true;
 }
@@ -165,7 +171,7 @@ function markHandled<T>(answer: Promise<T>): Promise<T> {
 
 /** True if a step does something new, or asks for a decision. Reading a passed decision is not new. */
 function isNew(key: string, kind: StepKind): boolean {
-  return acting.has(kind) || kind === "inbox" || (kind === "approval" && !isDecisionKey(key));
+  return isActing(kind) || kind === "inbox" || (kind === "approval" && !isDecisionKey(key));
 }
 
 /** Rejects unknown decisions before anything new is done. A run that is being ended used none, so it is skipped. */
@@ -225,23 +231,6 @@ function mustEnd(run: Run): boolean {
  */
 export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);
-}
-
-/** A run, and the outer runs that keep their steps in the same journal. */
-type Part = Pick<Run, "replayed" | "isPart"> & { readonly outer: Part | undefined };
-
-/** Records that a run did something new. This also counts for the runs around it, whose iterations it is part of. */
-export function noteWork(run: Part): void {
-  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
-}
-
-function hasWorked(run: Part): boolean {
-  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.replayed) return true;
-  return false;
-}
-
-function outerOf({ isPart, outer }: Part): Part | undefined {
-  return isPart ? outer : undefined;
 }
 
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped-by-user"]);
