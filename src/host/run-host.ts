@@ -14,7 +14,7 @@ import type { RunStore } from "./run-store.ts";
 
 /**
  * What happens to a start while a run of the conversation is live. "refuse" changes nothing; "steer" sends the message to the live
- * run; "queue" starts after it.
+ * run; "queue" waits for its end, and starts then.
  */
 export type WhenBusy = "refuse" | "steer" | "queue";
 
@@ -93,8 +93,6 @@ export interface HostedRun {
 export type StartAnswer =
   /** The run has begun, and its record is stored. */
   | ({ readonly kind: "started" } & HostedRun)
-  /** It begins after the live run, and after other starts that wait. */
-  | ({ readonly kind: "queued" } & Pick<HostedRun, "result" | "join">)
   /** The live run has the message. The run is that one. */
   | ({ readonly kind: "steered" } & HostedRun)
   /** Refused: the conversation has a live run, here or in another process. An endpoint answers with 409. */
@@ -131,7 +129,7 @@ export interface HostedStatus {
  */
 export interface RunHost {
   /**
-   * Starts the next run of a conversation. Rejects for misuse, with the LoopErrors of `runToolLoop`, and with errors of the store;
+   * Starts the next run of a conversation, and resolves when it has begun. Rejects for misuse, with the LoopErrors of `runToolLoop`, and with errors of the store;
    * nothing has changed then.
    */
   start(id: string, options: StartOptions): Promise<StartAnswer>;

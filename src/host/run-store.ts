@@ -10,6 +10,8 @@ export interface ConversationRecord {
   readonly reason?: EndReason | undefined;
   /** The transcript after the last run, or the messages that it began with while it is "running". */
   readonly messages: readonly Message[];
+  /** Names the events of the last execution, in the memory of its process. */
+  readonly epoch?: string | undefined;
   /** Steered messages that the last run did not send to its model. The next execution gets them. */
   readonly undelivered?: readonly UserMessage[] | undefined;
 }

@@ -61,7 +61,7 @@ describe("replay-end", () => {
   });
 
   it("comes once in each execution of a run that waits, also if it goes on waiting", async () => {
-    const policies = { approve: () => ({ kind: "ask" }) } as const;
+    const policies = { approve: () => ({ kind: "ask" as const }) };
     const first = await run(undefined, { policies });
     expect(first.recording.of("replay-end")).toEqual([]);
     const waiting = await run(first.result.journal, { policies });
