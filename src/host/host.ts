@@ -76,6 +76,9 @@ export class Host implements RunHost {
 
   async status(id: string): Promise<HostedStatus | undefined> {
     checkId(id);
+    const ending = this.#conversations.currentOf(id);
+    // Its readers know the ending already, so wait until it is stored.
+    if (ending?.isEnding === true) await ending.settled.promise;
     const record = await this.#settings.store.read(id);
     if (record === undefined) return undefined;
     const { runs, status, reason, messages } = record;
