@@ -74,27 +74,20 @@ class TextEntry {
   }
 }
 
-/** True if two fragments are part of one text. */
+/** True if two fragments are part of one text. A run has one path, so its id says enough. */
 function isContinued(one: Fragment, next: Fragment): boolean {
   return (
     one.type === next.type &&
     one.runId === next.runId &&
     one.iteration === next.iteration &&
     one.replayed === next.replayed &&
-    isSameSource(one, next) &&
-    isSamePath(one.path, next.path)
+    isSameSource(one, next)
   );
 }
 
 function isSameSource(one: Fragment, next: Fragment): boolean {
   if (one.type !== "tool-args-delta") return next.type !== "tool-args-delta" && one.attempt === next.attempt;
   return next.type === "tool-args-delta" && one.callId === next.callId && one.name === next.name && one.index === next.index;
-}
-
-function isSamePath(one: readonly string[] | undefined, next: readonly string[] | undefined): boolean {
-  if (one === next) return true;
-  if (one === undefined || next === undefined) return false;
-  return one.length === next.length && one.every((id, index) => id === next[index]);
 }
 
 /** The last item that was made. Readers that are equally far share it. */
