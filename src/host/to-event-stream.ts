@@ -1,3 +1,4 @@
+import { dropPromise } from "../core/entry-kit.ts";
 import { EventLines, type EventSource, type EventStreamOptions, toHeaders } from "./event-lines.ts";
 
 /**
@@ -38,9 +39,7 @@ export function toEventStream(source: EventSource, options: EventStreamOptions =
 export function toEventStreamResponse(source: EventSource | undefined, options: EventStreamOptions = {}): Response {
   if (source !== undefined && !isEmpty(source))
     return new Response(toEventStream(source, options), { headers: toHeaders(options) });
-  source?.[Symbol.asyncIterator]()
-    .return?.()
-    .catch(() => {});
+  dropPromise(source?.[Symbol.asyncIterator]().return?.());
   return new Response(null, { status: 204, headers: { ...options.headers } });
 }
 

@@ -87,7 +87,7 @@ describe("toEventStream", () => {
   });
 
   it("sends metadata and events for logs only with includeMetadata", async () => {
-    const save = tool("save", () => toolResult("saved", { metadata: { key: "secret" } }));
+    const save = tool("save", () => toolResult({ data: "saved", metadata: { key: "secret" } }));
     const run = () =>
       streamToolLoop({
         provider: createMockProvider([toolCall("save"), text("Done.")]),
