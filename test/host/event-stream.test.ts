@@ -73,7 +73,11 @@ describe("toEventStream", () => {
   it("describes data that has no JSON, and sends the rest of the event", async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
-    const throwing = { toJSON: () => { throw new Error("No."); } }; // prettier-ignore
+    const throwing = {
+      toJSON() {
+        throw new Error("No.");
+      },
+    };
     const progress = (data: unknown): LoopEvent => ({ ...base, type: "tool-progress", callId: "c", name: "t", index: 0, data });
     const sent = parse(await bodyOf(listOf(...[1n, cyclic, throwing, { deep: [2n] }, undefined, "fine"].map(progress))));
     expect(sent.map(({ data }) => (data as { readonly data: unknown }).data)).toEqual([

@@ -7,8 +7,7 @@ import { whenReady } from "../../utils/promises.ts";
 import { applyStep, previewLook } from "../state/apply-step.ts";
 import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
 import { eventBase, type Run } from "../run/run.ts";
-import { noteWork } from "../run/note-work.ts";
-import { mayReopen, runStep } from "../run/run-step.ts";
+import { mayReopen, noteWork, runStep } from "../run/run-step.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 
 /** Returns the ending after a look at the inbox, if the run ends with it. */
