@@ -1,6 +1,6 @@
 // A host: which run of a conversation begins or goes on, and with what.
 
-import { isLoopError, type LoopResult, type StopRequest } from "../core/entry-kit.ts";
+import { checkFields, isLoopError, type LoopResult, type StopRequest } from "../core/entry-kit.ts";
 import { type ConversationLimits, Conversations } from "./conversations.ts";
 import { type ExecutionEnd, type ExecutionPlan, executeRun } from "./execute-run.ts";
 import type { HostedStream, JoinOptions } from "./hosted-event.ts";
@@ -18,7 +18,7 @@ import type {
 } from "./run-host.ts";
 import type { ConversationRecord, RunStore } from "./run-store.ts";
 import type { RunTurn } from "./run-turn.ts";
-import { checkId, readResume, readStart, type ReadStart } from "./start-options.ts";
+import { checkId, joinChecks, readResume, readStart, type ReadStart } from "./start-options.ts";
 
 /** The options of a host, with their defaults. */
 export interface HostSettings extends ConversationLimits {
@@ -65,6 +65,7 @@ export class Host implements RunHost {
 
   join(id: string, options: JoinOptions = {}): HostedStream | undefined {
     checkId(id);
+    checkFields("options", options, joinChecks);
     return this.#conversations.join(id, options);
   }
 

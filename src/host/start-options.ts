@@ -2,8 +2,10 @@
 
 import {
   type Check,
+  type Checks,
   invalidOption,
   isFilled,
+  isFunction,
   isRecord,
   type LoopOptions,
   type Message,
@@ -11,9 +13,16 @@ import {
   is,
   type UserMessage,
 } from "../core/entry-kit.ts";
+import type { JoinOptions } from "./hosted-event.ts";
 import type { HostedLoopOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
 
 export const whenBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "steer", "queue");
+
+/** Checks of the options of a reader. */
+export const joinChecks: Checks<JoinOptions> = {
+  from: is.text,
+  signal: ["an AbortSignal", (value) => isRecord(value) && isFunction(value["addEventListener"])],
+};
 
 /** A start, with its message checked. */
 export interface ReadStart {

@@ -178,6 +178,11 @@ describe("readers of a run", () => {
     },
   );
 
+  it.for([{ from: 7 }, { from: null }, { signal: {} }, { after: "x" }, 7])("refuse the options %j", (options) => {
+    const { host, id } = createStage();
+    expect(() => host.join(id, options as never)).toThrow(/option/i);
+  });
+
   it("start again for an id beyond the end of the log, and go on within a text", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
