@@ -28,6 +28,7 @@ const workloads = [
   "replay",
   "deltas",
   "ui-messages",
+  "readers",
   "parallel",
   "cold-import",
   "first-runs",

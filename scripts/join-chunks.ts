@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { type GetModuleInfo, rollup } from "rollup";
 
 /** Entries that bring the whole loop. */
-const whole: ReadonlySet<string> = new Set(["index", "testing", "plan"]);
+const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "host"]);
 
 const isChunk = (file: string): boolean => file.startsWith("chunk-");
 

@@ -22,6 +22,7 @@ const snippets = [
   () => import("./fallback.ts"),
   () => import("./google.ts"),
   () => import("./mcp.ts"),
+  () => import("./host.ts"),
   () => import("./imported-tools.ts"),
   () => import("./nesting.ts"),
   () => import("./next-step.ts"),

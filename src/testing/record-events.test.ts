@@ -37,6 +37,7 @@ const samples: LoopEvents = {
   "text-delta": { ...base, text: "Hi" },
   "reasoning-delta": { ...base, text: "Hm" },
   "tool-args-delta": { ...call, text: "{}" },
+  "replay-end": base,
   "tool-args-end": { ...call, args: { a: 1 } },
   "tool-start": { ...call, args: { a: 1 } },
   "tool-progress": { ...call, data: 0.5 },

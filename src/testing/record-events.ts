@@ -71,6 +71,7 @@ function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEve
 const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
   "run-start": () => [],
   "run-end": ({ status, reason }) => [status, reason.kind],
+  "replay-end": () => [],
   "iteration-start": ({ iteration, continuation }) => [iteration, ...continuationOf(continuation)],
   "iteration-end": ({ iteration, continuation, status }) => [iteration, ...continuationOf(continuation), status],
   "text-delta": ({ text, attempt }) => [...attemptOf(attempt), JSON.stringify(text)],

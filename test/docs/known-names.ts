@@ -140,6 +140,7 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
     toolCallsExecuted: true,
     durationMs: true,
   },
+  "replay-end": {},
   "iteration-start": { continuation: true },
   "iteration-end": {
     continuation: true,

@@ -136,6 +136,7 @@ describe("an iteration resumed in another process", () => {
           approval-decided ask (b) approve
           tool-start ok (a) {} (replayed)
           tool-end ok (a) completed (replayed)
+          replay-end
           tool-start ask (b) {}
           tool-end ask (b) completed
         iteration-end 0 tool-calls (replayed)

@@ -103,12 +103,13 @@ describe("memoryJournal", () => {
         iteration-start 2 (replayed)
           text-delta "Done." (replayed)
         iteration-end 2 completed (replayed)
+        replay-end
       run-end completed answered"
     `);
     expect(whole.recording.events.filter((event) => event.replayed)).toEqual([]);
     const told = ({ recording }: Played): readonly string[] =>
       recording.events.map((event) => ("callId" in event ? `${event.type} ${event.callId}` : event.type));
-    expect([...told(again)].sort()).toEqual([...told(whole)].sort());
+    expect([...told(again)].sort()).toEqual([...told(whole), "replay-end"].sort());
   });
 
   it("marks only the recorded events as replayed if the run resumes", async () => {
@@ -127,6 +128,7 @@ describe("memoryJournal", () => {
           tool-args-end alone (call_i0_3) {"n":3} (replayed)
           tool-start quick (call_i0_0) {"n":1} (replayed)
           tool-end quick (call_i0_0) completed (replayed)
+          replay-end
           tool-start quick (call_i0_1) {"n":2}
           tool-end quick (call_i0_1) completed
           tool-start broken (call_i0_2) {"n":0}

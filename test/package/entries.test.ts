@@ -69,7 +69,7 @@ describe.for(exercises)("$specifier as built", ({ specifier, name, imports }) =>
   it.for(["js", "cjs"])("imports only its own peers as .%s", async (ending) => {
     const found = await findImports(`dist/${name}.${ending}`);
     expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
-    const needsNode = ["turnwright/cache", "turnwright/diagnostics", "turnwright/journal"].includes(specifier);
+    const needsNode = ["turnwright/cache", "turnwright/diagnostics", "turnwright/host", "turnwright/journal"].includes(specifier);
     expect(found.some((path) => path.startsWith("node:"))).toBe(needsNode);
   });
 });

@@ -10,7 +10,7 @@ import { dropPromise, whenReady } from "../utils/promises.ts";
 import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { buildResult } from "./result/build-result.ts";
 import { type LoopState, type ReopenAnswer, suspensionOf } from "./state/loop-state.ts";
-import { type CloseJournal, openJournal, mayReopen, parkRun, isReplayed, runStep } from "./run/run-step.ts";
+import { type CloseJournal, endReplay, openJournal, mayReopen, parkRun, isReplayed, runStep } from "./run/run-step.ts";
 import { askIteration } from "./stream/ask-stop.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./control/read-inbox.ts";
@@ -158,6 +158,8 @@ function finishRun(run: Run, ending: Ending): LoopResult {
   const result = buildResult(state, { ending, undelivered, maxCostUSD: bounds.maxCostUSD, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
+  // A run inside a call may end while the run around it still replays.
+  if (!run.isPart) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
   events.send({ type: "run-end", ...base, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });

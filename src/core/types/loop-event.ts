@@ -58,6 +58,11 @@ export interface LoopEvents {
     readonly toolCallsExecuted: number;
     readonly durationMs: number;
   };
+  /**
+   * A resumed run begins new work. Sent once, by the outermost run, before the first model request, tool call or hook that its
+   * journal does not have. If the journal has them all, it is sent before `run-end`. A run that recalls none of these sends none.
+   */
+  "replay-end": EventBase;
   /** A stream begins; `continuation` counts the streams of one iteration, from 0. */
   "iteration-start": EventBase & { readonly continuation: number };
   /** An iteration is over, its calls included, with the facts of its stream. */

@@ -60,7 +60,11 @@ export function runStep<T, Next>(
 ): Next | PromiseLike<Next> {
   const asked = new JournalCall(run, "step", step.key);
   const mark = asked.expect(step.key);
-  return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => then(readAnswer(answer, mark), mark.live));
+  return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => {
+    readAnswer(answer, mark);
+    if (!mark.live) noteRecalled(run, step.kind);
+    return then(answer, mark.live);
+  });
 }
 
 /** Runs or replays several steps, created in order. A single one is a plain step. `then` gets the same as in `runStep`, as arrays. */
@@ -73,7 +77,11 @@ export function runSteps<T, Next>(
   if (first !== undefined && steps.length === 1) {
     const asked = new JournalCall(run, "step", first.key);
     const mark = asked.expect(first.key);
-    return asked.take(run.journal.step(prepare(first, run, mark)), (answer) => then([readAnswer(answer, mark)], [mark.live]));
+    return asked.take(run.journal.step(prepare(first, run, mark)), (answer) => {
+      readAnswer(answer, mark);
+      if (!mark.live) noteRecalled(run, first.kind);
+      return then([answer], [mark.live]);
+    });
   }
   const asked = new JournalCall(run, "all", first?.key);
   const prepared = steps.map((step) => prepare(step, run, asked.expect(step.key)));
@@ -81,7 +89,10 @@ export function runSteps<T, Next>(
     const given: unknown = answers;
     if (!Array.isArray(given)) throw badAnswer(given, `"all" of ${steps.length} steps`);
     if (answers.length !== steps.length) throw new Error(`The journal answered ${answers.length} of ${steps.length} steps.`);
-    asked.marks.forEach((mark, index) => readAnswer(answers[index], mark));
+    asked.marks.forEach((mark, index) => {
+      readAnswer(answers[index], mark);
+      if (!mark.live) noteRecalled(run, steps[index]?.kind);
+    });
     return then(
       answers,
       asked.marks.map(({ live }) => live),
@@ -90,10 +101,9 @@ export function runSteps<T, Next>(
 }
 
 /** Every step returns an object, so any other value means that the journal lost its record. */
-function readAnswer<T>(answer: T, { key, live }: StepMark): T {
+function readAnswer(answer: unknown, { key, live }: StepMark): void {
   if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
   if (!live) checkAnswer(key, answer);
-  return answer;
 }
 
 function badAnswer(answer: unknown, asked: string): Error {
@@ -146,6 +156,7 @@ function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   if (acting.has(kind)) {
     refuseUnknownDecisions(run);
     noteWork(run);
+    endReplay(run);
   }
   mark.live = true;
 }
@@ -235,6 +246,29 @@ export function noteWork(run: Part): void {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
 }
 
+/** Records that a step was recalled. */
+function noteRecalled(run: Run, kind: StepKind | undefined): void {
+  if (kind === undefined || !acting.has(kind)) return;
+  const owner = journalOwnerOf(run);
+  if (owner.replay === "none") owner.replay = "begun";
+}
+
+/** Emits `replay-end` if steps were recalled and it was not emitted yet. */
+export function endReplay(run: Run): void {
+  const owner = journalOwnerOf(run);
+  if (owner.replay !== "begun") return;
+  owner.replay = "over";
+  owner.events.send({ type: "replay-end", runId: owner.runId, iteration: owner.state.iteration });
+}
+
+/** Returns the run whose journal has the steps of a run: the run itself, or one around it. */
+function journalOwnerOf(run: Run): Run {
+  let owner = run;
+  while (owner.isPart && owner.outer !== undefined) owner = owner.outer;
+  return owner;
+}
+
+/** True if a run, or a run around it, did something new. */
 function hasWorked(run: Part): boolean {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.replayed) return true;
   return false;

@@ -136,6 +136,11 @@ export interface Run {
   firstTools: FirstTools | undefined;
   /** True while all steps of the current iteration were replayed. `runStep` clears it; `runIteration` and `readInbox` set it. */
   replayed: boolean;
+  /**
+   * "begun" once an acting step was recalled, "over" once `replay-end` was sent. Only kept by the run that the journal belongs to,
+   * not by runs inside its calls.
+   */
+  replay: "none" | "begun" | "over";
   /** The calls of a live stream, as they were judged when it ended; undefined if the stream was replayed. */
   prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
   /** The transcript as the requests show it; made with the first request. */

@@ -71,6 +71,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     failure: undefined,
     toolChoice: undefined,
     replayed: false,
+    replay: "none" as const,
     prepared: undefined,
     openIteration: undefined,
     requestViews: undefined,

@@ -1,0 +1,90 @@
+// Conversations that several pages follow: the endpoints of a server, and what its pages see.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineTool } from "turnwright";
+import {
+  createRunHost,
+  fileRunStore,
+  lastEventId,
+  type ResumeAnswer,
+  type RunHost,
+  toEventStreamResponse,
+} from "turnwright/host";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const tools = [
+  defineTool({
+    name: "pay",
+    description: "Pays an amount",
+    inputSchema: { type: "object", properties: { amount: { type: "number" } } },
+    needsApproval: true,
+    execute: () => "Paid.",
+  }),
+];
+const turns = [[text("I pay. "), toolCall("pay", { amount: 20 })], text("Paid.")];
+const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
+const policies = { approve: () => ({ kind: "ask" as const }) };
+const folder = mkdtempSync(join(tmpdir(), "runs-"));
+
+// #region endpoints
+const host = createRunHost({ store: fileRunStore(folder) });
+
+/** POST /chats/:id */
+async function post(id: string, request: Request): Promise<Response> {
+  const { message, decisions } = await request.json(); // check here that the user may use this chat
+  const run = { provider, tools, policies };
+  const answer =
+    decisions === undefined ? await host.start(id, { ...run, message }) : await host.resume(id, { ...run, decisions });
+  if (answer.kind !== "started") return refuse(answer);
+  return toEventStreamResponse(answer.join({ from: lastEventId(request) }));
+}
+
+/** GET /chats/:id, by an EventSource: a page that was reloaded, or a second tab. */
+function get(id: string, request: Request): Response {
+  return toEventStreamResponse(host.join(id, { from: lastEventId(request) }));
+}
+
+/** DELETE /chats/:id/run, by the stop button of any tab. */
+function stop(id: string): Response {
+  return Response.json({ stopped: host.stop(id, { requester: "user" }) === "accepted" });
+}
+// #endregion endpoints
+
+// #region refuse
+function refuse({ kind }: { readonly kind: Exclude<ResumeAnswer["kind"], "started"> | "steered" }): Response {
+  if (kind === "closed") return new Response("The server restarts. Try again.", { status: 503 });
+  return new Response(kind === "busy" ? "The last answer is not finished." : "Nothing waits here.", { status: 409 });
+}
+// #endregion refuse
+
+const say = (body: object, headers: HeadersInit = {}): Request =>
+  new Request("http://localhost/chats/7", { method: "POST", headers, body: JSON.stringify(body) });
+const idsOf = (body: string): readonly string[] => [...body.matchAll(/^id: (.+)$/gm)].map(([, id = ""]) => id);
+
+const first = await (await post("7", say({ message: "Pay 20." }))).text();
+assert.match(first, /event: run-end\ndata: .*"approval-required"/);
+const last = idsOf(first).at(-1) ?? "";
+assert.equal(get("7", new Request("http://localhost/chats/7", { headers: { "last-event-id": last } })).status, 204);
+
+const forged = await post("7", say({ decisions: { call_9: { kind: "approve" } } })).catch((error: unknown) => error);
+assert.match(String(forged), /"call_9"/);
+
+const rest = await (await post("7", say({ decisions: { call_i0_0: { kind: "approve" } } }, { "last-event-id": last }))).text();
+assert.match(rest, /Paid\./);
+assert.doesNotMatch(rest, /I pay/);
+
+const reloaded = await get("7", new Request("http://localhost/chats/7")).text();
+assert.deepEqual(idsOf(reloaded), [...idsOf(first), ...idsOf(rest)]);
+assert.deepEqual(await stop("7").json(), { stopped: false });
+assert.equal((await post("7", say({ decisions: {} }))).status, 409);
+
+// #region shutdown
+async function shutDown(hosts: readonly RunHost[]): Promise<void> {
+  await Promise.all(hosts.map((one) => one.close()));
+}
+// #endregion shutdown
+await shutDown([host]);
+rmSync(folder, { recursive: true, force: true });

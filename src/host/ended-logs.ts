@@ -1,0 +1,90 @@
+import { type Clock, isRecord } from "../core/entry-kit.ts";
+import type { RunLog } from "./run-log.ts";
+
+/** How long, and up to which size, ended runs are kept. */
+interface KeepLimits {
+  readonly keepMs: number;
+  readonly maxBytes: number;
+  readonly clock: Clock;
+}
+
+interface EndedLog {
+  readonly log: RunLog;
+  readonly endedAt: number;
+  /** Called when the log is dropped. */
+  readonly drop: () => void;
+}
+
+/** Keeps the logs of ended runs for a while, for readers that come late. */
+export class EndedLogs {
+  readonly #limits: KeepLimits;
+  /** The oldest first. */
+  readonly #logs = new Map<RunLog, EndedLog>();
+  #bytes = 0;
+  #timer: unknown;
+
+  constructor(limits: KeepLimits) {
+    this.#limits = limits;
+  }
+
+  /** Keeps a log until its time has come. */
+  add(log: RunLog, drop: () => void): void {
+    this.take(log);
+    this.#logs.set(log, { log, endedAt: this.#limits.clock.now(), drop });
+    this.#bytes += log.bytes;
+    for (const oldest of this.#logs.values()) {
+      if (this.#bytes <= this.#limits.maxBytes) break;
+      this.#drop(oldest);
+    }
+    this.#arm();
+  }
+
+  /** Takes a log back, because its run goes on. */
+  take(log: RunLog): void {
+    if (!this.#logs.delete(log)) return;
+    this.#bytes -= log.bytes;
+    if (this.#logs.size === 0) this.#disarm();
+  }
+
+  /** Drops all logs. */
+  clear(): void {
+    for (const ended of this.#logs.values()) this.#drop(ended);
+    this.#disarm();
+  }
+
+  #drop(ended: EndedLog): void {
+    this.take(ended.log);
+    ended.drop();
+  }
+
+  /** One timer serves all logs, because they expire in the order in which they ended. */
+  #arm(): void {
+    const { keepMs, clock } = this.#limits;
+    const [oldest] = this.#logs.values();
+    if (oldest === undefined || this.#timer !== undefined || keepMs === Number.POSITIVE_INFINITY) return;
+    this.#timer = clock.setTimeout(() => this.#expire(), Math.max(0, oldest.endedAt + keepMs - clock.now()));
+    letGo(this.#timer);
+  }
+
+  #disarm(): void {
+    if (this.#timer !== undefined) this.#limits.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #expire(): void {
+    this.#timer = undefined;
+    const { keepMs, clock } = this.#limits;
+    const now = clock.now();
+    for (const ended of this.#logs.values()) {
+      if (ended.endedAt + keepMs > now) break;
+      this.#drop(ended);
+    }
+    this.#arm();
+  }
+}
+
+/** A timer of Node would keep its process alive. */
+function letGo(timer: unknown): void {
+  const { unref }: { readonly unref?: unknown } = isRecord(timer) ? timer : {};
+  if (typeof unref === "function") Reflect.apply(unref, timer, []);
+}

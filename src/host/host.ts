@@ -1,0 +1,190 @@
+// A host: which run of a conversation begins or goes on, and with what.
+
+import { checkFields, isLoopError, type LoopResult, type StopRequest } from "../core/entry-kit.ts";
+import { type ConversationLimits, Conversations } from "./conversations.ts";
+import { type ExecutionEnd, type ExecutionPlan, executeRun } from "./execute-run.ts";
+import type { HostedStream, JoinOptions } from "./hosted-event.ts";
+import { BusyError, planResume, planStart, type RunPlan } from "./plan-run.ts";
+import type {
+  HostedRun,
+  HostedStatus,
+  ResumeAnswer,
+  ResumeOptions,
+  RunHost,
+  RunHostOptions,
+  StartAnswer,
+  StartOptions,
+  WhenBusy,
+} from "./run-host.ts";
+import type { ConversationRecord, RunStore } from "./run-store.ts";
+import type { RunTurn } from "./run-turn.ts";
+import { checkId, joinChecks, readResume, readStart, type ReadStart } from "./start-options.ts";
+
+/** The options of a host, with their defaults. */
+export interface HostSettings extends ConversationLimits {
+  readonly store: RunStore;
+  readonly whenBusy: WhenBusy;
+  readonly stopWhenUnread: boolean;
+  readonly wrapOptions: RunHostOptions["wrapOptions"];
+}
+
+type Refused = Extract<ResumeAnswer, { readonly kind: "not-resumable" }>;
+
+/** Made by `createRunHost`. */
+export class Host implements RunHost {
+  readonly #settings: HostSettings;
+  readonly #conversations: Conversations;
+
+  constructor(settings: HostSettings) {
+    this.#settings = settings;
+    this.#conversations = new Conversations(settings);
+  }
+
+  async start(id: string, options: StartOptions): Promise<StartAnswer> {
+    checkId(id);
+    const given = readStart(options);
+    const turn = await this.#enterOrSteer(id, given);
+    if ("kind" in turn) return turn;
+    turn.stopWhenUnread = given.stopWhenUnread ?? this.#settings.stopWhenUnread;
+    const answer = await this.#run(id, turn, () => planStart(this.#settings.store, { id, turn, given }));
+    if (answer.kind === "not-resumable") throw new Error("A start is always possible.");
+    return answer;
+  }
+
+  async resume(id: string, options: ResumeOptions): Promise<ResumeAnswer> {
+    checkId(id);
+    const { loop, stopWhenUnread } = readResume(options);
+    const entered = await this.#conversations.enter(id, false);
+    if (entered.kind === "closed") return entered;
+    const { turn } = entered;
+    if (entered.kind === "busy") return { kind: "busy", runId: runIdOf(turn) };
+    turn.stopWhenUnread = stopWhenUnread ?? this.#settings.stopWhenUnread;
+    const takeLog = (number: number, epoch: string | undefined) => this.#conversations.takeLog(id, number, epoch);
+    return this.#run(id, turn, () => planResume(this.#settings.store, { id, turn, loop, takeLog }));
+  }
+
+  join(id: string, options: JoinOptions = {}): HostedStream | undefined {
+    checkId(id);
+    checkFields("options", options, joinChecks);
+    return this.#conversations.join(id, options);
+  }
+
+  stop(id: string, request?: StopRequest): "accepted" | "not-running" {
+    checkId(id);
+    const answer = this.#conversations.currentOf(id)?.control.stop(request);
+    return answer === "accepted" ? "accepted" : "not-running";
+  }
+
+  async status(id: string): Promise<HostedStatus | undefined> {
+    checkId(id);
+    const ending = this.#conversations.currentOf(id);
+    // Its readers know the ending already, so wait until it is stored.
+    if (ending?.isEnding === true) await ending.settled.promise;
+    const record = await this.#settings.store.read(id);
+    if (record === undefined) return undefined;
+    const { runs, status, reason, messages } = record;
+    const current = this.#conversations.currentOf(id);
+    const isLive = current?.isOpen === true && current.number === runs;
+    return { runId: `${id}/${runs}`, status, reason, isLive, queued: this.#conversations.waitingOf(id), messages };
+  }
+
+  close(): Promise<void> {
+    return this.#conversations.close();
+  }
+
+  /** Takes the conversation, or answers for it while another run has it. */
+  async #enterOrSteer(id: string, { whenBusy = this.#settings.whenBusy, message }: ReadStart): Promise<RunTurn | StartAnswer> {
+    for (;;) {
+      const entered = await this.#conversations.enter(id, whenBusy === "queue");
+      if (entered.kind === "closed") return entered;
+      const { turn } = entered;
+      if (entered.kind === "entered") return turn;
+      if (whenBusy !== "steer" || message === undefined) return { kind: "busy", runId: runIdOf(turn) };
+      if (!(await turn.opened.promise)) continue;
+      if (turn.control.steer(message) === "accepted") return { kind: "steered", ...toHostedRun(turn) };
+      await turn.settled.promise;
+    }
+  }
+
+  /** Runs a turn, and answers once the run does something new. Rejects if it was refused before. */
+  async #run(id: string, turn: RunTurn, plan: () => Promise<RunPlan | Refused>): Promise<ResumeAnswer> {
+    let planned: RunPlan | Refused;
+    try {
+      planned = await plan();
+    } catch (error) {
+      this.#conversations.leave(id, turn, turn.isJoinable);
+      return toBusy(turn, error);
+    }
+    if ("kind" in planned) {
+      this.#conversations.leave(id, turn, turn.isJoinable);
+      return planned;
+    }
+    const running = executeRun(turn, toExecution(planned, this.#settings));
+    turn.result = this.#finish(id, turn, { plan: planned, running });
+    // Avoids an unhandled rejection if nobody awaits the result.
+    turn.result.catch(() => {});
+    const end = await Promise.race([turn.begun.promise, running]);
+    await planned.release();
+    if (end?.kind !== "broken") return { kind: "started", ...toHostedRun(turn) };
+    await turn.settled.promise;
+    return toBusy(turn, end.error);
+  }
+
+  /** Stores how a run ended, and frees its conversation. */
+  async #finish(id: string, turn: RunTurn, { plan, running }: Finishing): Promise<LoopResult> {
+    const end = await running;
+    if (end.kind === "ended") {
+      await this.#write(id, turn, toRecord(turn, end.result));
+      this.#conversations.leave(id, turn, true);
+      return end.result;
+    }
+    if (turn.isOpen && end.isRefused && plan.previous !== undefined) await this.#write(id, turn, plan.previous);
+    this.#conversations.leave(id, turn, plan.isContinued || (turn.isOpen && !end.isRefused));
+    throw end.error;
+  }
+
+  /** If it fails, the record says that the run was cut off. Its journal has the ending, so nothing is lost. */
+  async #write(id: string, { number }: RunTurn, record: ConversationRecord): Promise<void> {
+    const { store } = this.#settings;
+    try {
+      const now = await store.read(id);
+      // The journal is closed by now, so another process may have begun the next run.
+      if (now?.runs === number) await store.write(id, record);
+    } catch {
+      return;
+    }
+  }
+}
+
+interface Finishing {
+  readonly plan: RunPlan;
+  readonly running: Promise<ExecutionEnd>;
+}
+
+function toExecution(plan: RunPlan, { wrapOptions }: HostSettings): ExecutionPlan {
+  return { ...plan, wrapOptions };
+}
+
+function toRecord({ number, log: { epoch } }: RunTurn, result: LoopResult): ConversationRecord {
+  const { status, reason, messages, undelivered } = result;
+  return { runs: number, status, reason, messages, epoch, ...(undelivered.length > 0 && { undelivered }) };
+}
+
+function runIdOf({ runId }: RunTurn): string | undefined {
+  return runId === "" ? undefined : runId;
+}
+
+function toHostedRun(turn: RunTurn): HostedRun {
+  const { runId, result = Promise.reject(new Error("The run has not begun.")) } = turn;
+  return { runId, result, join: (options) => turn.read(options) };
+}
+
+/** Returns the answer for a conversation that another process has. Throws any other error. */
+function toBusy(turn: RunTurn, error: unknown): ResumeAnswer {
+  const isElsewhere =
+    error instanceof BusyError ||
+    isLoopError(error, "journal-locked") ||
+    (isLoopError(error, "already-running") && error.details.what !== "control");
+  if (isElsewhere) return { kind: "busy", runId: runIdOf(turn) };
+  throw error;
+}

@@ -1,0 +1,94 @@
+import type { HostedEvent, HostedStream, JoinOptions } from "./hosted-event.ts";
+import type { RunLog, LogCursor } from "./run-log.ts";
+
+type Result = IteratorResult<HostedEvent, undefined>;
+
+/** How a reader reads. */
+interface Reading extends Pick<JoinOptions, "from" | "signal"> {
+  readonly runId: string;
+  readonly log: RunLog;
+  /** Called once, when it has read everything or has left. */
+  readonly onLeave?: ((how: { readonly isEarly: boolean }) => void) | undefined;
+}
+
+/** Reads one log, up to the end of the execution that is live when it joins, or that was the last one. */
+export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undefined> {
+  readonly runId: string;
+  readonly restarted: boolean;
+  readonly #reading: Reading;
+  readonly #log: RunLog;
+  readonly #execution: number;
+  readonly #cursor: LogCursor;
+  /** Calls of `next` that wait, oldest first. */
+  #pending: ((result: Result | Promise<never>) => void)[] = [];
+  #hasLeft = false;
+
+  constructor(reading: Reading) {
+    const { runId, log, from, signal } = reading;
+    const found = from === undefined ? undefined : log.find(from);
+    this.runId = runId;
+    this.restarted = from !== undefined && found === undefined;
+    this.#reading = reading;
+    this.#log = log;
+    this.#execution = log.execution;
+    this.#cursor = found ?? { entry: 0, offset: 0 };
+    if (signal?.aborted === true) this.#leave(true);
+    else signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  get isOver(): boolean {
+    return this.#hasLeft || this.#log.isOverAt(this.#cursor);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Result> {
+    const result = this.#pending.length === 0 ? this.#take() : undefined;
+    if (result !== undefined) return Promise.resolve(result);
+    return new Promise((resolve) => {
+      this.#pending.push(resolve);
+      this.#log.wait(this);
+    });
+  }
+
+  return(): Promise<Result> {
+    this.#leave(true);
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Called by the log when something has come. */
+  wake(): boolean {
+    while (this.#pending.length > 0) {
+      const result = this.#take();
+      if (result === undefined) return true;
+      this.#pending.shift()?.(result);
+    }
+    return false;
+  }
+
+  #take(): Result | Promise<never> | undefined {
+    if (this.#hasLeft) return { done: true, value: undefined };
+    const end = this.#log.endOf(this.#execution);
+    const value = this.#log.take(this.#cursor, end);
+    if (value !== undefined) return { done: false, value };
+    if (end === undefined) return undefined;
+    const failure = this.#log.failureOf(this.#execution);
+    this.#leave(false);
+    return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
+  }
+
+  readonly #onAbort = (): void => this.#leave(true);
+
+  #leave(isEarly: boolean): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    this.#reading.signal?.removeEventListener("abort", this.#onAbort);
+    this.#log.leave(this);
+    const pending = this.#pending;
+    this.#pending = isEarly ? [] : pending;
+    if (isEarly) for (const resolve of pending) resolve({ done: true, value: undefined });
+    this.#reading.onLeave?.({ isEarly });
+  }
+}

@@ -1,0 +1,52 @@
+import { type Journal, numberWithin, checkFields } from "../core/entry-kit.ts";
+import { memoryJournal } from "../core/index.ts";
+import type { ConversationRecord, RunStore } from "./run-store.ts";
+
+/** The options of `memoryRunStore`. */
+export interface MemoryRunStoreOptions {
+  /** Most conversations. Beyond that, the one that was written longest ago is forgotten. Default `Infinity`. */
+  readonly maxConversations?: number | undefined;
+}
+
+interface Kept {
+  record: ConversationRecord | undefined;
+  /** By the number of the run. */
+  readonly journals: Map<number, Journal>;
+}
+
+/**
+ * Makes a store in the memory of this process: for one process whose conversations may be lost when it ends. It keeps the record of
+ * each conversation, and the journal of its last run. Throws LoopError "invalid-option" or "unknown-option".
+ *
+ * @example
+ * const host = createRunHost({ store: memoryRunStore({ maxConversations: 10_000 }) });
+ */
+export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
+  checkFields("options", options, { maxConversations: numberWithin({ min: 1 }) });
+  const { maxConversations = Number.POSITIVE_INFINITY } = options;
+  /** The one that was written longest ago comes first. */
+  const conversations = new Map<string, Kept>();
+  const open = (id: string): Kept => {
+    const kept = conversations.get(id) ?? { record: undefined, journals: new Map() };
+    conversations.delete(id);
+    conversations.set(id, kept);
+    const [oldest] = conversations.keys();
+    if (conversations.size > maxConversations && oldest !== undefined) conversations.delete(oldest);
+    return kept;
+  };
+  return {
+    read: (id) => conversations.get(id)?.record,
+    write: (id, record) => {
+      const kept = open(id);
+      kept.record = record;
+      // Only the last run of a conversation can go on.
+      for (const number of kept.journals.keys()) if (number < record.runs) kept.journals.delete(number);
+    },
+    journal: (id, number) => {
+      const { journals } = open(id);
+      const journal = journals.get(number) ?? memoryJournal();
+      journals.set(number, journal);
+      return journal;
+    },
+  };
+}

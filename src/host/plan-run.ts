@@ -1,0 +1,155 @@
+// Reads what a run begins or goes on with from the store. Nothing is written before the journal of the run is open.
+
+import { invalidOption, type Journal, LoopError, type LoopStatus, type Message } from "../core/entry-kit.ts";
+import { inspectJournal } from "../journal/index.ts";
+import type { ExecutionPlan } from "./execute-run.ts";
+import type { HostedLoopOptions, ResumeAnswer, ResumeOptions } from "./run-host.ts";
+import type { RunLog } from "./run-log.ts";
+import type { ConversationRecord, RunStore } from "./run-store.ts";
+import type { RunTurn } from "./run-turn.ts";
+import { type History, type ReadStart, toMessages } from "./start-options.ts";
+
+/** Another process has the conversation. */
+export class BusyError extends Error {}
+
+/** An execution, and what it replaces in the store. */
+export interface RunPlan extends Omit<ExecutionPlan, "wrapOptions"> {
+  /** The record to write back if a resumed run is refused. */
+  readonly previous: ConversationRecord | undefined;
+  /** Releases what was held until the run has begun. */
+  release(): Promise<void>;
+}
+
+const noRelease = (): Promise<void> => Promise.resolve();
+
+/** A start that has its turn. */
+interface Starting {
+  readonly id: string;
+  readonly turn: RunTurn;
+  readonly given: ReadStart;
+}
+
+/** Plans the next run of a conversation. Rejects with BusyError or LoopError "journal-locked" if the last one is live elsewhere. */
+export async function planStart(store: RunStore, { id, turn, given }: Starting): Promise<RunPlan> {
+  const record = await store.read(id);
+  const number = (record?.runs ?? 0) + 1;
+  const { history, isCut, release } = await readHistory(store, id, record);
+  try {
+    const messages = toMessages(history, given);
+    turn.number = number;
+    turn.runId = `${id}/${number}`;
+    const claim = async (): Promise<void> => {
+      await checkUnchanged(store, id, record);
+      await store.write(id, { runs: number, status: "running", messages, epoch: turn.log.epoch });
+    };
+    // The calls that were running when the last run was cut off have no results.
+    const loop = isCut && given.messages === undefined ? { repair: true, ...given.loop } : given.loop;
+    const journal = store.journal(id, number);
+    return { loop, messages, journal, isResumed: false, isContinued: false, previous: undefined, claim, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+interface ReadHistory {
+  readonly history: History;
+  /** True if the last run was cut off. */
+  readonly isCut: boolean;
+  /** Unlocks the journal of the last run. */
+  release(): Promise<void>;
+}
+
+async function readHistory(store: RunStore, id: string, record: ConversationRecord | undefined): Promise<ReadHistory> {
+  if (record === undefined) return { history: { messages: [] }, isCut: false, release: noRelease };
+  if (record.status !== "running") return { history: record, isCut: false, release: noRelease };
+  return openCutOff(store, id, record);
+}
+
+/** Reads how far a run came that was cut off. Its journal stays locked, because another process may want to resume it. */
+async function openCutOff(store: RunStore, id: string, record: ConversationRecord): Promise<ReadHistory> {
+  const journal = store.journal(id, record.runs);
+  const close = (await journal.open?.()) ?? noRelease;
+  let isHeld = true;
+  const release = async (): Promise<void> => {
+    if (isHeld) await close();
+    isHeld = false;
+  };
+  try {
+    const inspection = journal.read === undefined ? undefined : await inspectJournal(journal);
+    const hasStarted = inspection !== undefined && inspection.status !== "not-started";
+    const { messages, undelivered } = record;
+    return { history: { messages: hasStarted ? inspection.messages : messages, undelivered }, isCut: true, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** A resume that has its turn. */
+interface Resuming {
+  readonly id: string;
+  readonly turn: RunTurn;
+  readonly loop: Omit<ResumeOptions, "stopWhenUnread">;
+  /** Takes the log of the run, if this process has it. */
+  takeLog(number: number, epoch: string | undefined): RunLog | undefined;
+}
+
+/** Plans to go on with the last run of a conversation. */
+export async function planResume(
+  store: RunStore,
+  { id, turn, loop, takeLog }: Resuming,
+): Promise<RunPlan | Extract<ResumeAnswer, { readonly kind: "not-resumable" }>> {
+  const record = await store.read(id);
+  if (record === undefined || !mayGoOn(record.status, loop)) return { kind: "not-resumable", status: toStatus(record) };
+  refuseDecisions(record, loop.decisions);
+  const { runs, status, undelivered = [] } = record;
+  turn.number = runs;
+  turn.runId = `${id}/${runs}`;
+  const journal = store.journal(id, runs);
+  const messages = status === "running" ? record.messages : await readInitial(journal);
+  for (const message of undelivered) turn.control.steer(message);
+  const log = takeLog(runs, record.epoch);
+  if (log !== undefined) turn.log = log;
+  const claim = async (): Promise<void> => {
+    await checkUnchanged(store, id, record);
+    await store.write(id, { runs, status: "running", messages, epoch: turn.log.epoch });
+  };
+  const isContinued = log !== undefined;
+  return { loop, messages, journal, isResumed: true, isContinued, previous: record, claim, release: noRelease };
+}
+
+const reopenable: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user"]);
+
+function mayGoOn(status: ConversationRecord["status"], { resume }: HostedLoopOptions): boolean {
+  return status === "running" || status === "suspended" || (resume === "retry-last" && reopenable.has(status));
+}
+
+function toStatus(record: ConversationRecord | undefined): LoopStatus | undefined {
+  return record === undefined || record.status === "running" ? undefined : record.status;
+}
+
+/** Of a run that was cut off only the run itself knows which calls wait. */
+function refuseDecisions({ status, reason }: ConversationRecord, decisions: ResumeOptions["decisions"] = {}): void {
+  if (status === "running" || reason === undefined || !("calls" in reason)) return;
+  const waiting = reason.calls.map(({ id }) => id);
+  const unknown = Object.keys(decisions).find((call) => !waiting.includes(call));
+  if (unknown !== undefined) throw new LoopError("unknown-decision", { call: unknown, waiting: waiting.slice(0, 10) });
+}
+
+async function readInitial(journal: Journal): Promise<readonly Message[]> {
+  if (journal.read === undefined)
+    throw invalidOption(
+      "store.journal(...).read",
+      "a function: the messages that a run began with are in its journal",
+      undefined,
+    );
+  return (await inspectJournal(journal)).initialMessages;
+}
+
+/** Rejects with BusyError if another process has changed the record meanwhile. */
+async function checkUnchanged(store: RunStore, id: string, before: ConversationRecord | undefined): Promise<void> {
+  const now = await store.read(id);
+  const isSame = now?.runs === before?.runs && now?.status === before?.status && now?.epoch === before?.epoch;
+  if (!isSame) throw new BusyError("Another process has the conversation.");
+}

@@ -1,0 +1,210 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { type LoopEvent, streamToolLoop, toolResult } from "turnwright";
+import { lastEventId, pipeEventStream, toEventStream, toEventStreamResponse } from "turnwright/host";
+import { createMockProvider, createTestClock, stall, text, toolCall, wait } from "turnwright/testing";
+import { createStage, playing, readAll, readStart, tool } from "./stage.ts";
+
+interface Sent {
+  readonly id: string | undefined;
+  readonly event: string | undefined;
+  readonly data: unknown;
+}
+
+/** Reads Server-Sent Events as a browser does. */
+function parse(body: string): readonly Sent[] {
+  return body.split("\n\n").flatMap((block) => {
+    const field = (name: string): string | undefined =>
+      block
+        .split("\n")
+        .find((line) => line.startsWith(`${name}: `))
+        ?.slice(name.length + 2);
+    const data = field("data");
+    return data === undefined ? [] : [{ id: field("id"), event: field("event"), data: JSON.parse(data) as unknown }];
+  });
+}
+
+const base = { runId: "run", iteration: 0 };
+
+async function* listOf(...events: readonly LoopEvent[]): AsyncGenerator<LoopEvent> {
+  yield* events;
+}
+
+const bodyOf = (source: AsyncIterable<LoopEvent>, options = {}): Promise<string> =>
+  new Response(toEventStream(source, options)).text();
+
+describe("toEventStreamResponse", () => {
+  it("sends the events of a host with their ids, and goes on after the last one that a page has", async () => {
+    const { host, clock, id } = createStage();
+    await readStart(host.start(id, { ...playing([text("Line one.\nLine two.\r\n\n\u2028")], clock), message: "Go." }));
+    const response = toEventStreamResponse(host.join(id));
+    expect([response.status, Object.fromEntries(response.headers)]).toEqual([
+      200,
+      { "cache-control": "no-cache, no-transform", "content-type": "text/event-stream", "x-accel-buffering": "no" },
+    ]);
+    const sent = parse(await response.text());
+    const items = await readAll(host.join(id));
+    expect(sent).toEqual(
+      items.map((item) => ({ id: item.id, event: item.event.type, data: JSON.parse(JSON.stringify(item.event)) })),
+    );
+    const rest = await toEventStreamResponse(host.join(id, { from: sent[2]?.id })).text();
+    expect(parse(rest)).toEqual(sent.slice(3));
+  });
+
+  it("answers 204 if there is no run, or nothing left of it", async () => {
+    const { host, clock, id } = createStage();
+    expect(toEventStreamResponse(host.join(id)).status).toBe(204);
+    await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
+    const from = (await readAll(host.join(id))).at(-1)?.id;
+    const response = toEventStreamResponse(host.join(id, { from }), { headers: { "x-own": "1" } });
+    expect([response.status, response.body, response.headers.get("x-own")]).toEqual([204, null, "1"]);
+  });
+
+  it("tells a page first that it starts again", async () => {
+    const { host, clock, id } = createStage();
+    await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
+    const sent = parse(await toEventStreamResponse(host.join(id, { from: "other-1" })).text());
+    expect(sent.slice(0, 2)).toMatchObject([{ event: "reset", data: {} }, { event: "run-start" }]);
+  });
+});
+
+describe("toEventStream", () => {
+  it("describes data that has no JSON, and sends the rest of the event", async () => {
+    const cyclic: Record<string, unknown> = {};
+    cyclic["self"] = cyclic;
+    const throwing = {
+      toJSON() {
+        throw new Error("No.");
+      },
+    };
+    const progress = (data: unknown): LoopEvent => ({ ...base, type: "tool-progress", callId: "c", name: "t", index: 0, data });
+    const sent = parse(await bodyOf(listOf(...[1n, cyclic, throwing, { deep: [2n] }, undefined, "fine"].map(progress))));
+    expect(sent.map(({ data }) => (data as { readonly data: unknown }).data)).toEqual([
+      "(not sent: a bigint)",
+      "(not sent: an object)",
+      "(not sent: an object)",
+      "(not sent: an object)",
+      undefined,
+      "fine",
+    ]);
+  });
+
+  it("sends metadata and events for logs only with includeMetadata", async () => {
+    const save = tool("save", () => toolResult({ data: "saved", metadata: { key: "secret" } }));
+    const run = () =>
+      streamToolLoop({
+        provider: createMockProvider([toolCall("save"), text("Done.")]),
+        tools: [save],
+        messages: [{ role: "user", content: "Go." }],
+      });
+    expect(await bodyOf(run())).not.toContain("secret");
+    expect(await bodyOf(run(), { includeMetadata: true })).toContain("secret");
+    const internal: LoopEvent = {
+      ...base,
+      type: "listener-error",
+      event: "text-delta",
+      error: { name: "Error", message: "secret" },
+    };
+    expect(parse(await bodyOf(listOf(internal)))).toEqual([]);
+    expect(parse(await bodyOf(listOf(internal), { includeMetadata: true }))).toHaveLength(1);
+  });
+
+  it("ends with a neutral failure if the source throws", async () => {
+    async function* failing(): AsyncGenerator<LoopEvent> {
+      yield { ...base, type: "text-delta", text: "One." };
+      throw new Error("secret");
+    }
+    const sent = parse(await bodyOf(failing()));
+    expect(sent.map(({ event }) => event)).toEqual(["text-delta", "failure"]);
+    expect(JSON.stringify(sent)).not.toContain("secret");
+  });
+
+  it("sends a comment after each silence on the clock, and leaves no timer", async () => {
+    const clock = createTestClock();
+    const { host, id } = createStage();
+    await host.start(id, { ...playing([[text("One."), wait(40_000), text("Two.")]], clock), message: "Go." });
+    const body = new Response(toEventStream(host.join(id) ?? listOf(), { clock })).text();
+    await clock.advance(40_000);
+    await clock.flush();
+    expect((await body).match(/^: keep-alive$/gm)).toHaveLength(2);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("leaves the reader and nothing else when its body is cancelled", async () => {
+    const clock = createTestClock();
+    const { host, id } = createStage({ stopWhenUnread: true });
+    await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go.", stopWhenUnread: false });
+    const reader = toEventStream(host.join(id) ?? listOf(), { clock }).getReader();
+    await reader.read();
+    await reader.cancel();
+    expect((await host.status(id))?.isLive).toBe(true);
+    host.stop(id);
+  });
+
+  it.for([{ keepAliveMs: 0 }, { headers: 7 }, { clock: {} }, { includeMetadata: "yes" }, { retry: 5 }])(
+    "refuses the options %j",
+    (options) => {
+      expect(() => toEventStream(listOf(), options as never)).toThrow(/option/i);
+    },
+  );
+});
+
+describe("lastEventId", () => {
+  it.for<[object, string | undefined]>([
+    [{ url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
+    [{ url: "http://x/?offset=abc-1", headers: new Headers({ "Last-Event-ID": "abc-2-5" }) }, "abc-2-5"],
+    [{ url: "/stream?offset=-1", headers: {} }, undefined],
+    [{ url: "/stream", headers: { "last-event-id": "abc-2" } }, "abc-2"],
+    [{ url: "/stream", headers: { "last-event-id": ["a", "b"] } }, undefined],
+    [{ url: "/stream?offset=abc-3", headers: { "last-event-id": "" } }, "abc-3"],
+    [{ url: "/stream", headers: { "last-event-id": "x".repeat(1_000) } }, undefined],
+    [{ headers: { get: "x" } }, undefined],
+    [Object.create({ headers: {} }), undefined],
+  ])("reads %j as %j", ([given, expected]) => {
+    expect(lastEventId(given as never)).toBe(expected);
+  });
+});
+
+describe("pipeEventStream", () => {
+  /** Serves one conversation on the loopback interface, and reads one answer. */
+  async function serve(answer: (req: IncomingMessage, res: ServerResponse) => Promise<void>) {
+    const ended: Promise<void>[] = [];
+    const server = createServer((req, res) => void ended.push(answer(req, res)));
+    await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+    const { port } = server.address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}/`, ended, close: () => new Promise((done) => server.close(done)) };
+  }
+
+  it("sends a run to node:http, and 204 for what is over", async () => {
+    const { host, clock, id } = createStage();
+    await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
+    const server = await serve((req, res) => pipeEventStream(host.join(id, { from: lastEventId(req) }), res));
+    const first = await fetch(server.url);
+    const sent = parse(await first.text());
+    expect([first.headers.get("content-type"), sent.at(-1)?.event]).toEqual(["text/event-stream", "run-end"]);
+    const again = await fetch(server.url, { headers: { "last-event-id": sent.at(-1)?.id ?? "" } });
+    expect(again.status).toBe(204);
+    await Promise.all(server.ended);
+    await server.close();
+  });
+
+  it("leaves the reader when the page is gone: the run goes on", async () => {
+    const { host, clock, id } = createStage();
+    await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
+    const server = await serve((_, res) => pipeEventStream(host.join(id), res, { clock }));
+    await new Promise<void>((gone) => {
+      const page = request(server.url, (res) => res.once("data", () => page.destroy()));
+      page.on("close", () => gone());
+      page.on("error", () => {});
+      page.end();
+    });
+    await Promise.all(server.ended);
+    expect([(await host.status(id))?.isLive, clock.pending > 0]).toEqual([true, true]);
+    host.stop(id);
+    await readAll(host.join(id));
+    await host.close();
+    expect(clock.pending).toBe(0);
+    await server.close();
+  });
+});

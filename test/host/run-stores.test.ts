@@ -1,0 +1,169 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createRunHost, fileRunStore, memoryRunStore, type RunStore } from "turnwright/host";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createStage, playing, readAll, readStart, textOf, tool } from "./stage.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "run-store-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const hostile = ["__proto__", "constructor", "../../up", "/etc/passwd", "a/1", "a", "A", "con", "\u0000", ".", "x".repeat(5_000)];
+
+describe.for<[string, () => RunStore]>([
+  ["memoryRunStore", () => memoryRunStore()],
+  ["fileRunStore", () => fileRunStore(join(folder, "runs", "deep"))],
+])("%s", ([, create]) => {
+  it("keeps conversations with any ids apart", async () => {
+    const store = create();
+    const record = (id: string) => ({
+      runs: 1,
+      status: "completed" as const,
+      messages: [{ role: "user" as const, content: id }],
+    });
+    for (const id of hostile) expect(await store.read(id)).toBeUndefined();
+    for (const id of hostile) await store.write(id, record(id));
+    for (const id of hostile) expect(await store.read(id)).toMatchObject(record(id));
+  });
+
+  it("gives journals of the same run the same records, and of other runs others", async () => {
+    const store = create();
+    for (const [id, number] of [["a", 1] as const, ["a", 2] as const, ["a/1", 1] as const]) {
+      const first = store.journal(id, number);
+      const close = await first.open?.();
+      const body = () => ({ said: `${id} ${number}` });
+      expect(await first.step({ key: "run", kind: "run", input: null, run: body })).toEqual({ said: `${id} ${number}` });
+      await close?.();
+    }
+    const again = store.journal("a", 1);
+    expect((await again.read?.())?.get("run")).toEqual({ said: "a 1" });
+  });
+
+  it("serves a host", async () => {
+    const { host, clock, id } = createStage({ store: create() });
+    const policies = { approve: () => ({ kind: "ask" as const }) };
+    const save = tool("save", () => "saved");
+    const script = [toolCall("save"), text("Done.")];
+    const provider = createMockProvider(({ iteration }) => script[iteration]);
+    await readStart(host.start(id, { provider, clock, tools: [save], policies, message: "Save." }));
+    await host.resume(id, { provider, clock, tools: [save], policies, decisions: { call_i0_0: { kind: "approve" } } });
+    expect(textOf(await readAll(host.join(id)))).toBe("Done.");
+    const next = playing([text("Two.")], clock);
+    await readStart(host.start(id, { ...next, message: "Go on." }));
+    expect(next.provider.requests[0]?.messages.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "user",
+    ]);
+    await host.close();
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("memoryRunStore", () => {
+  it("forgets the conversation that was written longest ago beyond maxConversations", async () => {
+    const store = memoryRunStore({ maxConversations: 2 });
+    const record = { runs: 1, status: "completed" as const, messages: [] };
+    for (const id of ["a", "b", "a", "c"]) await store.write(id, record);
+    expect([await store.read("a"), await store.read("b"), await store.read("c")]).toEqual([record, undefined, record]);
+    expect(() => memoryRunStore({ maxConversations: 0 })).toThrow("maxConversations");
+  });
+});
+
+describe("fileRunStore", () => {
+  it("names files by a hash, for their owner only, and leaves no draft", async () => {
+    const { host, clock } = createStage({ store: fileRunStore(folder) });
+    for (const id of hostile) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));
+    await host.close();
+    const names = readdirSync(folder);
+    expect(names.filter((name) => !/^[0-9a-f]{40}(\.1\.jsonl|\.json)$/.test(name))).toEqual([]);
+    expect(names).toHaveLength(2 * hostile.length);
+    if (process.platform !== "win32") for (const name of names) expect(statSync(join(folder, name)).mode & 0o077).toBe(0);
+  });
+
+  it.for(["", "{", "[]", "null", '{"version":1}', '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'])(
+    "refuses the record %j",
+    async (content) => {
+      const store = fileRunStore(folder);
+      await store.write("a", { runs: 1, status: "completed", messages: [] });
+      const [name = ""] = readdirSync(folder);
+      writeFileSync(join(folder, name), content);
+      await expect(store.read("a")).rejects.toMatchObject({ code: "journal-damaged" });
+    },
+  );
+
+  it.for(["", " ", 7, undefined])("refuses %j as a folder", (path) => {
+    expect(() => fileRunStore(path as string)).toThrow("folder");
+  });
+
+  it("is busy while another process has the run, and goes on after that was killed", async () => {
+    const child = spawn(process.execPath, ["--import", "tsx", "-e", childProgram(folder)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      await new Promise<void>((ready) => child.stdout.once("data", () => ready()));
+      const { host, clock } = createStage({ store: fileRunStore(folder) });
+      const ran: string[] = [];
+      const save = tool("save", (_, { callId }) => ran.push(callId));
+      const script = [[text("One moment."), toolCall("save")], text("Done.")];
+      const provider = createMockProvider(({ iteration }) => script[iteration]);
+      const given = { provider, clock, tools: [save] };
+      expect(await host.start("shared", { ...given, message: "Me too." })).toMatchObject({ kind: "busy" });
+      expect(await host.resume("shared", given)).toMatchObject({ kind: "busy", runId: "shared/1" });
+      expect(await host.status("shared")).toMatchObject({ status: "running", isLive: false });
+      const killed = new Promise((gone) => child.once("exit", gone));
+      child.kill("SIGKILL");
+      await killed;
+      expect(await host.resume("shared", given)).toMatchObject({ kind: "started", runId: "shared/1" });
+      expect(textOf(await readAll(host.join("shared")))).toBe("One moment.Done.");
+      expect(ran).toEqual([]);
+      expect((await host.status("shared"))?.messages[2]).toMatchObject({ results: [{ result: "saved before" }] });
+      await host.close();
+    } finally {
+      child.kill("SIGKILL");
+    }
+  }, 30_000);
+
+  it("ends an execution that cannot store its ending as one that can go on", async () => {
+    const store = fileRunStore(folder);
+    const broken: RunStore = {
+      ...store,
+      write: (id, record) =>
+        record.status === "running" ? store.write(id, record) : Promise.reject(new Error("The disk is full.")),
+    };
+    const { host, clock, id } = createStage({ store: broken });
+    await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
+    const second = createRunHost({ store, clock });
+    const next = playing([text("Two.")], clock);
+    await readStart(second.start(id, { ...next, message: "Go on." }));
+    expect(next.provider.requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+    expect(readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith(".json")) ?? ""), "utf8")).toContain(
+      "Two.",
+    );
+    await Promise.all([host.close(), second.close()]);
+  });
+});
+
+/** A process that saves, and is then silent for ever. */
+function childProgram(path: string): string {
+  const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
+  return `
+    import(${from("src/host/index.ts")}).then(async ({ createRunHost, fileRunStore }) => {
+      const { createMockProvider, stall, text, toolCall } = await import(${from("src/testing/index.ts")});
+      const script = [[text("One moment."), toolCall("save")], stall()];
+      const host = createRunHost({ store: fileRunStore(${JSON.stringify(path)}) });
+      const save = { name: "save", description: "save", inputSchema: { type: "object" }, execute: () => "saved before" };
+      await host.start("shared", { provider: createMockProvider(script), tools: [save], message: "Save." });
+      for await (const { event } of host.join("shared")) if (event.type === "iteration-start" && event.iteration === 1) console.log("ready");
+    });
+    setInterval(() => {}, 1000);
+  `;
+}

@@ -1,0 +1,104 @@
+// A host over a scripted model, and a store that outlives its hosts.
+
+import {
+  defineTool,
+  type Journal,
+  type LoopEvent,
+  type LoopResult,
+  memoryJournal,
+  type SavedJournal,
+  type Tool,
+  type ToolContext,
+} from "turnwright";
+import {
+  type ConversationRecord,
+  createRunHost,
+  type HostedEvent,
+  type RunHost,
+  type RunHostOptions,
+  type RunStore,
+  type StartAnswer,
+} from "turnwright/host";
+import { createMockProvider, createTestClock, type MockProvider, type MockScript, type TestClock } from "turnwright/testing";
+
+export interface Stage {
+  /** A conversation of its own, because run ids are unique in a process. */
+  readonly id: string;
+  readonly host: RunHost;
+  readonly clock: TestClock;
+}
+
+/** Makes a host on a test clock. */
+export function createStage(options: RunHostOptions = {}): Stage {
+  const clock = createTestClock();
+  stages += 1;
+  return { id: `chat ${stages}`, host: createRunHost({ clock, ...options }), clock };
+}
+
+let stages = 0;
+
+/** Waits for the result of a start. */
+export async function readStart(given: Promise<StartAnswer> | StartAnswer | undefined): Promise<LoopResult> {
+  const answer = await given;
+  if (answer?.kind === "started") return answer.result;
+  throw new Error(`The start was ${answer?.kind}.`);
+}
+
+/** Options of a run that plays a script. */
+export function playing(script: MockScript, clock: TestClock): { readonly provider: MockProvider; readonly clock: TestClock } {
+  return { provider: createMockProvider(script), clock };
+}
+
+/** A tool that takes any object. */
+export function tool(name: string, execute: (args: unknown, context: ToolContext) => unknown, traits: Partial<Tool> = {}): Tool {
+  return defineTool({ name, description: name, inputSchema: { type: "object" }, ...traits, execute });
+}
+
+/** Reads everything up to the end. */
+export async function readAll(source: AsyncIterable<HostedEvent> | undefined): Promise<readonly HostedEvent[]> {
+  const items: HostedEvent[] = [];
+  for await (const item of source ?? []) items.push(item);
+  return items;
+}
+
+export const eventsOf = (items: readonly HostedEvent[]): readonly LoopEvent[] => items.map(({ event }) => event);
+
+/** The names of the events, without fragments of texts. */
+export const typesOf = (items: readonly HostedEvent[]): readonly string[] =>
+  items.map(({ event }) => event.type).filter((type) => !type.endsWith("-delta"));
+
+export const textOf = (items: readonly HostedEvent[]): string =>
+  items.map(({ event }) => (event.type === "text-delta" ? event.text : "")).join("");
+
+/** A store in memory whose records and journals are JSON, as after a crash: what a dead process held is gone. */
+export function sharedStore(): RunStore & { readonly records: Map<string, ConversationRecord> } {
+  const records = new Map<string, ConversationRecord>();
+  const journals = new Map<string, SavedJournal["steps"]>();
+  return {
+    records,
+    read: (id) => structuredClone(records.get(id)),
+    write: (id, record) => void records.set(id, structuredClone(record)),
+    journal: (id, number) => savingJournal(journals, JSON.stringify([id, number])),
+  };
+}
+
+/** Saves each record when it is made. */
+function savingJournal(journals: Map<string, SavedJournal["steps"]>, key: string): Journal {
+  const inner = memoryJournal({ steps: structuredClone(journals.get(key) ?? {}) });
+  const save = <T>(value: T): T => {
+    journals.set(key, structuredClone(inner.toJSON().steps));
+    return value;
+  };
+  return {
+    ...inner,
+    step: (step) => {
+      const answer = inner.step(step);
+      return isThenable(answer) ? answer.then(save) : save(answer);
+    },
+    all: (steps) => Promise.resolve(inner.all(steps)).then(save),
+  };
+}
+
+function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
+  return typeof value === "object" && value !== null && "then" in value;
+}

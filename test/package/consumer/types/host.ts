@@ -1,0 +1,30 @@
+// Endpoints of a chat that several pages follow.
+
+import type { LoopOptions } from "turnwright";
+import {
+  createRunHost,
+  fileRunStore,
+  type HostedEvent,
+  lastEventId,
+  type RunHost,
+  type RunStore,
+  toEventStreamResponse,
+} from "turnwright/host";
+
+const store: RunStore = fileRunStore("runs");
+export const host: RunHost = createRunHost({ store, whenBusy: "steer" });
+
+/** Starts a run, and answers with its events. */
+export async function post(id: string, message: string, run: Omit<LoopOptions, "messages">): Promise<Response> {
+  const { provider, tools } = run;
+  const answer = await host.start(id, { provider, tools, message });
+  if (answer.kind === "busy" || answer.kind === "closed") return new Response(answer.kind, { status: 409 });
+  return toEventStreamResponse(answer.join());
+}
+
+/** Reads a run, from the last event that the page has. */
+export async function read(id: string, request: Request): Promise<readonly HostedEvent[]> {
+  const items: HostedEvent[] = [];
+  for await (const item of host.join(id, { from: lastEventId(request) }) ?? []) items.push(item);
+  return items;
+}
