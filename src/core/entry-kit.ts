@@ -48,6 +48,7 @@ export {
   endingKey,
   inboxKey,
   isCallKey,
+  isInboxKey,
   isLastLook,
   iterationOf,
   lastInboxKey,

@@ -1,4 +1,5 @@
 import { checkFields, type Checks, type Clock, is, longestTimerMs, numberWithin, systemClock } from "../core/entry-kit.ts";
+import { boundStore } from "./bound-store.ts";
 import { memoryRunStore } from "./memory-run-store.ts";
 import { Host } from "./host.ts";
 import type { RunHost, RunHostOptions } from "./run-host.ts";
@@ -19,6 +20,7 @@ const checks: Checks<RunHostOptions> = {
   keepMs: /* @__PURE__ */ numberWithin({ min: 0, max: longestTimerMs }),
   maxBytes: /* @__PURE__ */ numberWithin({ min: 0 }),
   stopWhenUnread: is.flag,
+  storeMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
   wrapOptions: is.fn,
   clock: ["a clock", (value) => hasMethods(value, clockMethods)],
 };
@@ -38,6 +40,7 @@ const checks: Checks<RunHostOptions> = {
 export function createRunHost(options: RunHostOptions = {}): RunHost {
   checkFields("options", options, checks);
   const { whenBusy = "refuse", maxQueued = 10, keepMs = 300_000, maxBytes = 64 * 1024 * 1024, stopWhenUnread = false } = options;
-  const { store = memoryRunStore(), clock = systemClock, wrapOptions } = options;
+  const { storeMs = 60_000, clock = systemClock, wrapOptions } = options;
+  const store = boundStore(options.store ?? memoryRunStore(), { storeMs, clock });
   return new Host({ store, whenBusy, maxQueued, keepMs, maxBytes, stopWhenUnread, wrapOptions, clock });
 }

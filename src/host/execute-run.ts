@@ -46,7 +46,7 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
     if (!plan.isResumed) turn.begun.resolve(undefined);
   };
   try {
-    const journal = claimJournal(plan.journal, begin);
+    const journal = claimJournal(plan.journal, { begin, finish: () => turn.finishWrites() });
     const options: LoopOptions = { ...plan.loop, messages: plan.messages, runId, events, control, journal };
     const result = await runToolLoop(plan.wrapOptions?.(options) ?? options);
     log.end();
@@ -58,18 +58,29 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
   }
 }
 
-/** Adds a step to the opening of a journal. Its methods are bound, because a journal of the caller may be a class. */
-function claimJournal(journal: Journal, claim: () => Promise<void>): Journal {
+/** The work of the host while it holds the journal of a run. */
+interface Claim {
+  /** Called once the journal is open. The run is refused if it rejects. */
+  begin(): Promise<void>;
+  /** Called before the journal is closed. Another process may take the run over afterwards. */
+  finish(): Promise<void>;
+}
+
+/** Adds the work of the host to the opening and closing of a journal. Its methods are bound, because a journal may be a class. */
+function claimJournal(journal: Journal, claim: Claim): Journal {
   const { durable, ordered } = journal;
   const open: NonNullable<Journal["open"]> = async (how) => {
     const close = (await journal.open?.(how)) ?? (() => Promise.resolve());
     try {
-      await claim();
+      await claim.begin();
     } catch (error) {
       await Promise.resolve(close()).catch(() => {});
       throw error;
     }
-    return close;
+    return async () => {
+      await claim.finish();
+      await close();
+    };
   };
   return {
     durable,

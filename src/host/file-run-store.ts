@@ -77,13 +77,13 @@ function parse(text: string): unknown {
 
 function isRecordOf(value: unknown, id: string): value is ConversationRecord {
   if (!isRecord(value) || value["version"] !== version || value["id"] !== id) return false;
-  const { runs, status, messages, undelivered } = value;
+  const { runs, status, messages, undelivered, steered } = value;
   const isCounted = typeof runs === "number" && Number.isSafeInteger(runs) && runs > 0;
   return (
     isCounted &&
     typeof status === "string" &&
     Array.isArray(messages) &&
-    (undelivered === undefined || Array.isArray(undelivered))
+    [undelivered, steered].every((list) => list === undefined || Array.isArray(list))
   );
 }
 

@@ -101,7 +101,8 @@ export class Host implements RunHost {
       if (entered.kind === "entered") return turn;
       if (whenBusy !== "steer" || message === undefined) return { kind: "busy", runId: runIdOf(turn) };
       if (!(await turn.opened.promise)) continue;
-      if (turn.control.steer(message) === "accepted") return { kind: "steered", ...toHostedRun(turn) };
+      const { store } = this.#settings;
+      if (await turn.steer(message, (record) => store.write(id, record))) return { kind: "steered", ...toHostedRun(turn) };
       await turn.settled.promise;
     }
   }
@@ -138,18 +139,19 @@ export class Host implements RunHost {
       this.#conversations.leave(id, turn, true);
       return end.result;
     }
+    await turn.finishWrites();
     if (turn.isOpen && end.isRefused && plan.previous !== undefined) await this.#write(id, turn, plan.previous);
     this.#conversations.leave(id, turn, plan.isContinued || (turn.isOpen && !end.isRefused));
     throw end.error;
   }
 
   /** If it fails, the record says that the run was cut off. Its journal has the ending, so nothing is lost. */
-  async #write(id: string, { number }: RunTurn, record: ConversationRecord): Promise<void> {
+  async #write(id: string, { number, log }: RunTurn, record: ConversationRecord): Promise<void> {
     const { store } = this.#settings;
     try {
       const now = await store.read(id);
-      // The journal is closed by now, so another process may have begun the next run.
-      if (now?.runs === number) await store.write(id, record);
+      // The journal is closed by now, so another process may have taken the conversation over.
+      if (now?.runs === number && now.epoch === log.epoch) await store.write(id, record);
     } catch {
       return;
     }
@@ -165,9 +167,10 @@ function toExecution(plan: RunPlan, { wrapOptions }: HostSettings): ExecutionPla
   return { ...plan, wrapOptions };
 }
 
-function toRecord({ number, log: { epoch } }: RunTurn, result: LoopResult): ConversationRecord {
+function toRecord({ number, log: { epoch }, record }: RunTurn, result: LoopResult): ConversationRecord {
   const { status, reason, messages, undelivered } = result;
-  return { runs: number, status, reason, messages, epoch, ...(undelivered.length > 0 && { undelivered }) };
+  const steered = record?.steered;
+  return { runs: number, status, reason, messages, epoch, undelivered, steered };
 }
 
 function runIdOf({ runId }: RunTurn): string | undefined {

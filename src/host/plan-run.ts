@@ -1,6 +1,16 @@
-// Reads what a run begins or goes on with from the store. Nothing is written before the journal of the run is open.
+// Reads from the store the messages that a run begins or continues with. Nothing is written before the journal of the run is open.
 
-import { invalidOption, type Journal, LoopError, type LoopStatus, type Message } from "../core/entry-kit.ts";
+import {
+  invalidOption,
+  isInboxKey,
+  type Journal,
+  listOf,
+  LoopError,
+  type LoopStatus,
+  type Message,
+  recordOf,
+  type UserMessage,
+} from "../core/entry-kit.ts";
 import { inspectJournal } from "../journal/index.ts";
 import type { ExecutionPlan } from "./execute-run.ts";
 import type { HostedLoopOptions, ResumeAnswer, ResumeOptions } from "./run-host.ts";
@@ -9,7 +19,7 @@ import type { ConversationRecord, RunStore } from "./run-store.ts";
 import type { RunTurn } from "./run-turn.ts";
 import { type History, type ReadStart, toMessages } from "./start-options.ts";
 
-/** Another process has the conversation. */
+/** Thrown if another process has the conversation. */
 export class BusyError extends Error {}
 
 /** An execution, and what it replaces in the store. */
@@ -40,7 +50,8 @@ export async function planStart(store: RunStore, { id, turn, given }: Starting):
     turn.runId = `${id}/${number}`;
     const claim = async (): Promise<void> => {
       await checkUnchanged(store, id, record);
-      await store.write(id, { runs: number, status: "running", messages, epoch: turn.log.epoch });
+      turn.record = { runs: number, status: "running", messages, epoch: turn.log.epoch };
+      await store.write(id, turn.record);
     };
     // The calls that were running when the last run was cut off have no results.
     const loop = isCut && given.messages === undefined ? { repair: true, ...given.loop } : given.loop;
@@ -78,8 +89,8 @@ async function openCutOff(store: RunStore, id: string, record: ConversationRecor
   try {
     const inspection = journal.read === undefined ? undefined : await inspectJournal(journal);
     const hasStarted = inspection !== undefined && inspection.status !== "not-started";
-    const { messages, undelivered } = record;
-    return { history: { messages: hasStarted ? inspection.messages : messages, undelivered }, isCut: true, release };
+    const messages = hasStarted ? inspection.messages : record.messages;
+    return { history: { messages, undelivered: await readUnsent(journal, record) }, isCut: true, release };
   } catch (error) {
     await release();
     throw error;
@@ -95,7 +106,7 @@ interface Resuming {
   takeLog(number: number, epoch: string | undefined): RunLog | undefined;
 }
 
-/** Plans to go on with the last run of a conversation. */
+/** Plans to resume the last run of a conversation. */
 export async function planResume(
   store: RunStore,
   { id, turn, loop, takeLog }: Resuming,
@@ -103,20 +114,29 @@ export async function planResume(
   const record = await store.read(id);
   if (record === undefined || !mayGoOn(record.status, loop)) return { kind: "not-resumable", status: toStatus(record) };
   refuseDecisions(record, loop.decisions);
-  const { runs, status, undelivered = [] } = record;
+  const { runs, status, steered } = record;
   turn.number = runs;
   turn.runId = `${id}/${runs}`;
   const journal = store.journal(id, runs);
   const messages = status === "running" ? record.messages : await readInitial(journal);
-  for (const message of undelivered) turn.control.steer(message);
+  for (const message of await readUnsent(journal, record)) turn.control.steer(message);
   const log = takeLog(runs, record.epoch);
   if (log !== undefined) turn.log = log;
   const claim = async (): Promise<void> => {
     await checkUnchanged(store, id, record);
-    await store.write(id, { runs, status: "running", messages, epoch: turn.log.epoch });
+    turn.record = { runs, status: "running", messages, epoch: turn.log.epoch, steered };
+    await store.write(id, turn.record);
   };
   const isContinued = log !== undefined;
   return { loop, messages, journal, isResumed: true, isContinued, previous: record, claim, release: noRelease };
+}
+
+/** Returns the steered messages that a run has not taken from its inbox. A run takes them in order, and records each look at the inbox. */
+async function readUnsent(journal: Journal, { steered = [] }: ConversationRecord): Promise<readonly UserMessage[]> {
+  if (steered.length === 0 || journal.read === undefined) return steered;
+  let taken = 0;
+  for (const [key, answer] of await journal.read()) if (isInboxKey(key)) taken += listOf(recordOf(answer).messages).length;
+  return steered.slice(taken);
 }
 
 const reopenable: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user"]);

@@ -32,9 +32,14 @@ export interface RunHostOptions {
   readonly maxBytes?: number | undefined;
   /** True if a run is stopped when its last reader leaves. Default false. A start may choose for itself. */
   readonly stopWhenUnread?: boolean | undefined;
+  /**
+   * How long the store may take to read or write a conversation, in milliseconds. After that the call of the host rejects with LoopError
+   * "store-unresponsive". Default 60,000. `Infinity` sets no limit.
+   */
+  readonly storeMs?: number | undefined;
   /** Wraps the options of each run, for example `withTracing`. Default: no change. */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
-  /** Times `keepMs`. Default: the clock of the platform. */
+  /** Times `keepMs` and `storeMs`. Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
 }
 

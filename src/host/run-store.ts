@@ -12,8 +12,13 @@ export interface ConversationRecord {
   readonly messages: readonly Message[];
   /** Names the events of the last execution, in the memory of its process. */
   readonly epoch?: string | undefined;
-  /** Steered messages that the last run did not send to its model. The next execution gets them. */
+  /** Steered messages that the last run did not send to its model. The next run begins with them. */
   readonly undelivered?: readonly UserMessage[] | undefined;
+  /**
+   * All messages that the host accepted to steer the last run, in order. After a crash, the run continues with those that its journal
+   * does not have.
+   */
+  readonly steered?: readonly UserMessage[] | undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
-import { type LoopControl, type LoopResult } from "../core/entry-kit.ts";
+import type { LoopControl, LoopResult, UserMessage } from "../core/entry-kit.ts";
 import { createLoopControl } from "../core/index.ts";
+import type { ConversationRecord } from "./run-store.ts";
 import type { HostedStream, JoinOptions } from "./hosted-event.ts";
 import { LogReader } from "./log-reader.ts";
 import { RunLog } from "./run-log.ts";
@@ -37,7 +38,11 @@ export class RunTurn {
   /** Resolves once the conversation is free. */
   readonly settled: Deferred<undefined> = defer();
   result: Promise<LoopResult> | undefined;
+  /** The stored record, once the run is open. */
+  record: ConversationRecord | undefined;
   #readers = 0;
+  #writes: Promise<void> = Promise.resolve();
+  #isFinished = false;
 
   /** True if there is something to read. */
   get isJoinable(): boolean {
@@ -47,6 +52,31 @@ export class RunTurn {
   open(): void {
     this.isOpen = true;
     this.opened.resolve(true);
+  }
+
+  /**
+   * Stores a message and passes it to the run, one message at a time. Stored first, so that an accepted message survives the process.
+   * Returns false if the run can no longer take it. Rejects with errors of the store; the run does not get the message then.
+   */
+  steer(message: UserMessage, write: (record: ConversationRecord) => PromiseLike<void> | void): Promise<boolean> {
+    const steered = this.#writes.then(async () => {
+      if (this.record === undefined || this.#isFinished) return false;
+      const record = { ...this.record, steered: [...(this.record.steered ?? []), message] };
+      await write(record);
+      this.record = record;
+      return this.control.steer(message) === "accepted";
+    });
+    this.#writes = steered.then(
+      () => {},
+      () => {},
+    );
+    return steered;
+  }
+
+  /** Refuses further messages, and waits until those before are stored. */
+  async finishWrites(): Promise<void> {
+    this.#isFinished = true;
+    await this.#writes;
   }
 
   /** Adds a reader. */

@@ -97,6 +97,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "journal-closed": true,
   "journal-incomplete": true,
   "journal-unresponsive": true,
+  "store-unresponsive": true,
   "tools-changed": true,
   "unknown-decision": true,
 };

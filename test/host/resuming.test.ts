@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { defineAgentTool, type LoopOptions, type Tool } from "turnwright";
-import { createRunHost, type RunStore } from "turnwright/host";
+import { createRunHost } from "turnwright/host";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
-import { createStage, eventsOf, readAll, readStart, sharedStore, type Stage, textOf, tool, typesOf } from "./stage.ts";
+import { crashing, createStage, eventsOf, readAll, readStart, sharedStore, type Stage, textOf, tool, typesOf } from "./stage.ts";
 
 const policies = { approve: () => ({ kind: "ask" as const }) };
 
@@ -233,33 +233,3 @@ describe("a reader of a run that breaks", () => {
     expect(seen).toContain("tool-start");
   });
 });
-
-/** A store whose journals fail for ever after some records, as if the process had died there. */
-function crashing(store: RunStore, crashAt: number): RunStore {
-  let left = crashAt;
-  const count = (): void => {
-    if (left <= 0) throw new Error("The store is gone.");
-    left -= 1;
-  };
-  return {
-    read: (id) => store.read(id),
-    write: (id, record) => {
-      if (record.status !== "running") count();
-      return store.write(id, record);
-    },
-    journal: (id, number) => {
-      const journal = store.journal(id, number);
-      return {
-        ...journal,
-        step: (step) => {
-          count();
-          return journal.step(step);
-        },
-        all: (steps) => {
-          count();
-          return journal.all(steps);
-        },
-      };
-    },
-  };
-}

@@ -102,3 +102,33 @@ function savingJournal(journals: Map<string, SavedJournal["steps"]>, key: string
 function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
   return typeof value === "object" && value !== null && "then" in value;
 }
+
+/** A store whose journals fail forever after some records, as if the process had died there. */
+export function crashing(store: RunStore, crashAt: number): RunStore {
+  let left = crashAt;
+  const count = (): void => {
+    if (left <= 0) throw new Error("The store is gone.");
+    left -= 1;
+  };
+  return {
+    read: (id) => store.read(id),
+    write: (id, record) => {
+      if (record.status !== "running") count();
+      return store.write(id, record);
+    },
+    journal: (id, number) => {
+      const journal = store.journal(id, number);
+      return {
+        ...journal,
+        step: (step) => {
+          count();
+          return journal.step(step);
+        },
+        all: (steps) => {
+          count();
+          return journal.all(steps);
+        },
+      };
+    },
+  };
+}

@@ -74,6 +74,8 @@ export interface LoopErrorDetails {
     readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;
     readonly partial?: PartialResult | undefined;
   };
+  /** The store of a run host did not answer in time; `ms` is how long the host waited. */
+  readonly "store-unresponsive": { readonly verb: "read" | "write"; readonly ms: number };
   /** A resumed run has recorded calls that no longer fit their tools: the names of these tools, and their changes. */
   readonly "tools-changed": { readonly changed: readonly string[]; readonly changes: readonly ToolChange[] };
 }
@@ -129,6 +131,8 @@ const messages: Messages = {
   "journal-incomplete": ({ key }) => `Step ${quote(key)} is not recorded, and a replay runs nothing.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
     `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` of ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. See what holds up its storage, then make the same call again.`,
+  "store-unresponsive": ({ verb, ms }) =>
+    `The run store did not answer ${quote(verb)} within ${ms} ms. Find out what holds up its storage, then make the same call again.`,
   "tools-changed": ({ changes }) =>
     `Recorded calls do not fit their tools any more: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change in "policies.allowToolChange".`,
 };

@@ -92,6 +92,11 @@ export function isLastLook(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox-end(?:\/|$)/.test(key);
 }
 
+/** True if a key is that of a look at the inbox of this run, not of a nested run. */
+export function isInboxKey(key: string): boolean {
+  return /^(?:retry\d+\/)?i\d+\/inbox(?:-end)?(?:\/|$)/.test(key);
+}
+
 /** Returns the key of the next inbox step after a suspension. */
 export function nextKeyAfter(state: LoopState): string {
   return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);

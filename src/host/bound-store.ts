@@ -1,0 +1,35 @@
+import { type Clock, LoopError, promiseOrValue } from "../core/entry-kit.ts";
+import type { RunStore } from "./run-store.ts";
+
+/** The time limit of a store. */
+interface StoreLimits {
+  /** In milliseconds. `Infinity` means none. */
+  readonly storeMs: number;
+  readonly clock: Clock;
+}
+
+/**
+ * Limits the time that a store may take to read or write. A call that takes longer rejects with LoopError "store-unresponsive", and its
+ * late answer is dropped. Journals have a limit of their own, `timeouts.journalMs`.
+ */
+export function boundStore(store: RunStore, limits: StoreLimits): RunStore {
+  return {
+    read: (id) => race("read", () => store.read(id), limits),
+    write: (id, record) => race("write", () => store.write(id, record), limits),
+    journal: (id, number) => store.journal(id, number),
+  };
+}
+
+async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
+  const answer = promiseOrValue(call());
+  if (storeMs === Number.POSITIVE_INFINITY || !(answer instanceof Promise)) return answer;
+  let timer: unknown;
+  const expired = new Promise<never>((_, reject) => {
+    timer = clock.setTimeout(() => reject(new LoopError("store-unresponsive", { verb, ms: storeMs })), storeMs);
+  });
+  try {
+    return await Promise.race([answer, expired]);
+  } finally {
+    clock.clearTimeout(timer);
+  }
+}

@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import type { Message } from "turnwright";
+import { createRunHost, type RunStore } from "turnwright/host";
+import { createMockProvider, createTestClock, type TestClock, text, toolCall, wait } from "turnwright/testing";
+import { createStage, crashing, readAll, readStart, sharedStore, tool } from "./stage.ts";
+
+const told = ["In Celsius.", "For Oslo."];
+
+/** A run whose model calls a tool twice and then answers. Each stream takes 10 ms. */
+function working(clock: TestClock) {
+  const provider = createMockProvider(({ iteration }) =>
+    iteration < 2 ? [wait(10), toolCall("look")] : [wait(10), text("Done.")],
+  );
+  return { provider, tools: [tool("look", () => "seen")], clock };
+}
+
+const userTexts = (messages: readonly Message[]): readonly unknown[] =>
+  messages.flatMap((message) => (message.role === "user" ? [message.content] : []));
+
+/** Starts a run over a store that fails after some records, and steers it twice while the first stream is under way. */
+async function startAndSteer(store: RunStore, id: string): Promise<"completed" | "crashed" | "crashed-before"> {
+  const clock = createTestClock();
+  const host = createRunHost({ store, clock, whenBusy: "steer" });
+  const started = await host.start(id, { ...working(clock), message: "Weather?" }).catch(() => undefined);
+  await clock.flush();
+  if (started?.kind !== "started" || (await host.status(id))?.isLive !== true) return "crashed-before";
+  const ended = started.result.catch(() => undefined);
+  for (const message of told) expect((await host.start(id, { ...working(clock), message })).kind).toBe("steered");
+  await clock.advance(1000);
+  return (await ended) === undefined ? "crashed" : "completed";
+}
+
+describe("whenBusy steer", () => {
+  it.each(["resume", "start"] as const)(
+    "loses and repeats no accepted message, whichever record a crash comes after, if the next call is a %s",
+    async (next) => {
+      let crashes = 0;
+      for (let crashAt = 1; crashAt < 50; crashAt += 1) {
+        const store = sharedStore();
+        const id = `steered ${next} ${crashAt}`;
+        const end = await startAndSteer(crashing(store, crashAt), id);
+        if (end === "completed") break;
+        if (end === "crashed-before") continue;
+        crashes += 1;
+        const clock = createTestClock();
+        const host = createRunHost({ store, clock });
+        const options = working(clock);
+        const going = next === "resume" ? host.resume(id, options) : host.start(id, { ...options, message: "And now?" });
+        await clock.advance(1000);
+        expect((await going).kind).toBe("started");
+        await readAll(host.join(id));
+        const status = await host.status(id);
+        expect(status?.status).toBe("completed");
+        expect(userTexts(status?.messages ?? [])).toEqual(["Weather?", ...told, ...(next === "start" ? ["And now?"] : [])]);
+      }
+      expect(crashes).toBeGreaterThan(4);
+    },
+  );
+
+  it("stores a message before the run gets it: if the store fails, the start rejects and the run does not get the message", async () => {
+    const store = sharedStore();
+    let isFull = false;
+    const full: RunStore = {
+      ...store,
+      write: (id, record) => {
+        if (isFull) throw new Error("The disk is full.");
+        store.write(id, record);
+      },
+    };
+    const { host, clock, id } = createStage({ store: full, whenBusy: "steer" });
+    const options = working(clock);
+    const first = await host.start(id, { ...options, message: "Weather?" });
+    isFull = true;
+    await expect(host.start(id, { ...options, message: "Lost." })).rejects.toThrow("The disk is full.");
+    isFull = false;
+    expect((await host.start(id, { ...options, message: "Kept." })).kind).toBe("steered");
+    await clock.advance(1000);
+    expect(userTexts((await readStart(first)).messages)).toEqual(["Weather?", "Kept."]);
+  });
+});
+
+describe("storeMs", () => {
+  it.each(["read", "write"] as const)(
+    "rejects a start if the store does not answer %s in time, and frees the conversation",
+    async (verb) => {
+      let hangs = true;
+      const store = sharedStore();
+      const hanging: RunStore = {
+        ...store,
+        [verb]: (...given: [string, never]) => (hangs ? new Promise(() => {}) : store[verb](...given)),
+      };
+      const { host, clock, id } = createStage({ store: hanging, storeMs: 5000 });
+      const options = working(clock);
+      const start = host.start(id, { ...options, message: "Weather?" });
+      const refused = start.catch((error: unknown) => error);
+      await clock.advance(4999);
+      expect(clock.pending).toBeGreaterThan(0);
+      await clock.advance(1);
+      expect(await refused).toMatchObject({ code: "store-unresponsive", details: { verb, ms: 5000 } });
+      expect(clock.pending).toBe(0);
+      hangs = false;
+      const second = await host.start(id, { ...options, message: "Weather?" });
+      await clock.advance(1000);
+      expect((await readStart(second)).status).toBe("completed");
+    },
+  );
+});
