@@ -63,6 +63,7 @@ interface RegistryPort {
   definitions(): readonly ToolDefinition[]; // the same array until something changes
   executeTool(name: string, args: unknown, context: ToolContext): unknown; // a value or a promise
   validate?(name: string, args: unknown): Validation | Promise<Validation>; // { value, unchecked? } or { issues }
+  validateResult?(name: string, result: unknown): Validation | Promise<Validation>; // of results from outside
   agentOf?(name: string): Agent | undefined; // for tools of defineAgentTool
 }
 

@@ -24,6 +24,7 @@ export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
+export type { DeferredOutcome } from "./loop/run/run.ts";
 export type { ToolAnswer } from "./loop/tool-call/record-verdicts.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
@@ -64,9 +65,11 @@ export {
 export { earlyOutcomesOf, userTextOf } from "./loop/state/transcript.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {
+  answeredBy,
   type BegunRecord,
   questionId,
   type RecordedDecision,
+  type RecordedResult,
   refusedBy,
   unfitBy,
   type Verdict,
@@ -77,7 +80,7 @@ export { iterateChunks } from "./providers/guard-stream.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { createToolRegistry, toRegistry } from "./tools/registry.ts";
-export { toFailure, type Conclusion, toolResult, type ToolResultFields, toOutcome } from "./tools/to-outcome.ts";
+export { deferred, toFailure, type Conclusion, toolResult, type ToolResultFields, toOutcome } from "./tools/to-outcome.ts";
 export type {
   Clock,
   ContentPart,
@@ -110,6 +113,7 @@ export type {
   LoopOptions,
   NestedLoopOptions,
   StopRequest,
+  ExecutableTool,
   Tool,
   ToolContext,
   ToolRegistry,
@@ -137,7 +141,7 @@ export type {
   StreamResult,
 } from "./types/provider.ts";
 export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
-export type { NestedSpending, PendingApproval, ShownTool, ToolCall, ToolChange, ToolOutcome } from "./types/tool-outcome.ts";
+export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome, WaitingCall } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";
 export { longestTimerMs, systemClock } from "./cancellation/deadline.ts";

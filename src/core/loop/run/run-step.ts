@@ -102,7 +102,7 @@ function badAnswer(answer: unknown, asked: string): Error {
 
 /**
  * Kinds of steps that do something: request the model, run a tool, call a hook. The other kinds only read the state of the run:
- * "run", "inbox", "validation" and "approval". The first acting step that is not replayed makes the iteration new.
+ * "run", "inbox", "validation", "approval" and "result". The first acting step that is not replayed makes the iteration new.
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
@@ -163,9 +163,9 @@ function markHandled<T>(answer: Promise<T>): Promise<T> {
   return answer;
 }
 
-/** True if a step does something new, or asks for a decision. Reading a passed decision is not new. */
+/** True if a step does something new, or asks for a decision or a result. Reading a passed one is not new. */
 function isNew(key: string, kind: StepKind): boolean {
-  return acting.has(kind) || kind === "inbox" || (kind === "approval" && !isDecisionKey(key));
+  return acting.has(kind) || kind === "inbox" || ((kind === "approval" || kind === "result") && !isDecisionKey(key));
 }
 
 /** Rejects unknown decisions before anything new is done. A run that is being ended used none, so it is skipped. */
@@ -233,6 +233,12 @@ type Part = Pick<Run, "replayed" | "isPart"> & { readonly outer: Part | undefine
 /** Records that a run did something new. This also counts for the runs around it, whose iterations it is part of. */
 export function noteWork(run: Part): void {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
+}
+
+/** True if a run can wait: it is not inside the call of an ordinary tool, whose step has to end. */
+export function canWait(run: Part): boolean {
+  const outer = outerOf(run);
+  return outer === undefined ? run.outer === undefined : canWait(outer);
 }
 
 function hasWorked(run: Part): boolean {

@@ -150,7 +150,8 @@ function readValidation(ready: ReadyCall, validation: unknown): Prepared {
     : refuseInput(ready, [{ message: "The validation gave no value." }]);
 }
 
-function toIssue(issue: unknown): Issue {
+/** Reads an issue of a schema, which may be anything. */
+export function toIssue(issue: unknown): Issue {
   const { message, path }: UnknownRecord = isRecord(issue) ? issue : {};
   const keys = Array.isArray(path) ? path.filter((key) => typeof key === "string" || typeof key === "number") : undefined;
   return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
