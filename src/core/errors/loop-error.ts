@@ -33,7 +33,7 @@ export interface LoopErrorDetails {
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
   /** The journal belongs to another run. `field` names the difference. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
-  /** A decision names a call that does not wait for one: unknown, or settled. The id of a call inside another one is the path to it. */
+  /** A decision names a call that does not wait: unknown, or settled. The id of a call inside another one is the path to it. */
   readonly "unknown-decision": {
     readonly call: string;
     /** The ids of calls that do wait, at most 10. Absent if none is known yet. */
@@ -126,7 +126,7 @@ const messages: Messages = {
   },
   "unknown-decision": ({ call, waiting }) => {
     const known = waiting === undefined ? "" : ` Calls that wait: ${waiting.map(quote).join(", ")}.`;
-    return `No call ${quote(call)} of this run waits for a decision.${known} Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.`;
+    return `No call ${quote(call)} of this run waits for a decision or a result.${known} Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.`;
   },
   "invalid-decision": ({ call, waitsFor, problem }) =>
     `The decision about call ${quote(call)}, which waits for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call still waits.`,

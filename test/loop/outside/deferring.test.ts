@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
-import { text, toolCall } from "turnwright/testing";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { createDurableStore } from "../durable-store.ts";
 import { both, savedOf, setUp } from "./outside-stage.ts";
@@ -136,7 +136,7 @@ describe("a deferred result", () => {
   it("keeps the spending of the run inside the call, and counts it once", async () => {
     const start = (more: Partial<LoopOptions>): Playing => {
       const inner = tool("inner", async (_, { runToolLoop, defer }) => {
-        await runToolLoop({ messages: [{ role: "user", content: "In." }], provider: play([text("Inside.")]).provider });
+        await runToolLoop({ messages: [{ role: "user", content: "In." }], provider: createMockProvider([text("Inside.")]) });
         return defer();
       });
       const script = more.journal === undefined ? [toolCall("inner")] : [text("Done.")];

@@ -1,12 +1,12 @@
 // Runs whose tools get their results from outside: what their tests have in common.
 
 import { z } from "zod";
-import { defineTool, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import { defineTool, type LoopOptions, memoryJournal, type SavedJournal, type Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
 /** A tool without `execute`: the page answers its calls. */
-export const askUser = defineTool({
+export const askUser: Tool<{ question: string }> = defineTool({
   name: "ask_user",
   description: "Asks the user",
   inputSchema: z.object({ question: z.string() }),

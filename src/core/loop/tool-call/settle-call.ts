@@ -233,8 +233,7 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
     const question: OpenResult = answer;
     const id = questionId(one.call.callId, question.earlier);
     const key = decisionKey(asking.key, attempt);
-    // The result may come before an execution could record that it asks, if the tool knows whom to ask.
-    if (!run.decisions.isLeft(id) && !(await resumesPast(run, key, question.token))) {
+    if (!hasResult(run, id) && !(await resumesPast(run, key, question.token))) {
       run.decisions.noteWaiting(id);
       one.question = { id, key };
       return;
@@ -246,6 +245,11 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
   }
   one.outcome = answeredBy(answer, one.deferred);
   one.isLive = live;
+}
+
+/** True if this execution has the result of a call that it asked for itself. The one that ran the call did not record the question. */
+function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
+  return journal.replays === undefined && scope.cause === undefined && decisions.isLeft(id);
 }
 
 interface TakingResult {
