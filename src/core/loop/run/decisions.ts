@@ -53,7 +53,7 @@ export class Decisions {
   /** Removes and returns the decision about a call of this run. Throws LoopError "invalid-decision" for a result. */
   takeApproval(id: string): ApprovalDecision | undefined {
     const decision = this.#find(id);
-    if (decision?.kind === "result" || decision?.kind === "failed") throw this.refuse(id, "approval", decision.kind);
+    if (decision?.kind === "result" || decision?.kind === "failed") throw this.refuse(id, "approval", quote(decision.kind));
     this.#left.delete(this.#prefix + id);
     return decision;
   }
@@ -63,7 +63,7 @@ export class Decisions {
     const decision = this.#find(id);
     if (decision === undefined || decision.kind === "result" || decision.kind === "failed") return decision;
     // A call with the decision "ask" goes on waiting.
-    if (decision.kind !== "ask") throw this.refuse(id, "result", decision.kind);
+    if (decision.kind !== "ask") throw this.refuse(id, "result", quote(decision.kind));
     this.drop(id);
     return undefined;
   }
@@ -79,10 +79,10 @@ export class Decisions {
     return this.#left.get(name);
   }
 
-  /** Makes the error for a decision that does not fit its call: its kind, or the issues of its result. */
+  /** Makes the error for a decision that does not fit its call: what it is, or the issues of its result. */
   refuse(id: string, waitsFor: WaitingCall["waitsFor"], why: string | readonly Issue[]): LoopError<"invalid-decision"> {
     const call = this.#prefix + id;
-    if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: `is ${quote(why)}` });
+    if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: `is ${why}` });
     const problem = `does not fit the "outputSchema" of its tool: ${renderIssues(why)}`;
     return new LoopError("invalid-decision", { call, waitsFor, problem, issues: why });
   }

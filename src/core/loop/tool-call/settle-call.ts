@@ -6,6 +6,7 @@ import type { Step } from "../../types/journal.ts";
 import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool } from "../../types/tool-outcome.ts";
 import { assertNever, isRecord, type UnknownRecord } from "../../utils/guards.ts";
+import { describeValue } from "../../utils/texts.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
@@ -269,7 +270,7 @@ async function takeResult(run: Run, one: BatchCall, { question, id, waited }: Ta
   if (run.scope.cause !== undefined) return open;
   const given: unknown = waited === undefined ? run.decisions.findResult(id) : waited.value;
   if (given === undefined) return open;
-  const refused = isOutsideResult(given) ? await findMisfit(run, one, given) : [{ message: "it is not a result" }];
+  const refused = isOutsideResult(given) ? await findMisfit(run, one, given) : describeValue(given);
   // Also open if the run was ended during the validation.
   if (run.scope.cause !== undefined) return open;
   if (refused === undefined) {
