@@ -76,7 +76,7 @@ interface JournalPort {
   replays?(key: string): PromiseLike<boolean> | boolean; // set by replayJournal: true if a step is recorded
   has?(key: string): PromiseLike<boolean> | boolean; // optional: true if a step is recorded
   read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>; // all records in order, key to result; for inspectJournal
-  wait?(key: string): PromiseLike<Json>; // if present: a call waits here for its decision, and the run does not end
+  wait?(key: string): PromiseLike<Json>; // if present: a call waits here for its decision or result, and the run does not end
 }
 // #endregion ports
 
