@@ -59,12 +59,8 @@ export function assertTool(value: unknown): asserts value is Tool {
 
 function problemOf(fields: UnknownRecord): string | undefined {
   for (const [field, check] of Object.entries(checks)) {
-    const word = fields[field] === undefined ? findWordFor(field, fields) : undefined;
-    // A function under another name was meant to run, so the tool does not wait for results from outside.
-    const expected = check(fields[field]) ?? (field === "execute" && word !== undefined ? "a function" : undefined);
-    if (expected === undefined) continue;
-    const problem = `must have as ${quote(field)} ${expected}, but has ${describeValue(fields[field])}`;
-    return word === undefined ? problem : `${problem}: rename ${quote(word)} to ${quote(field)}`;
+    const problem = describeField(fields, field, check);
+    if (problem !== undefined) return problem;
   }
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
     return 'has "retry", which only a tool with "idempotent: true" may have';
@@ -75,7 +71,17 @@ function problemOf(fields: UnknownRecord): string | undefined {
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
 }
 
-/** Returns a trait that conflicts with `eager`. */
+function describeField(fields: UnknownRecord, field: string, check: Check): string | undefined {
+  const value = fields[field];
+  const word = value === undefined ? findWordFor(field, fields) : undefined;
+  // A function under another name was meant to run. Without it, the tool would wait for results from outside.
+  const expected = check(value) ?? (field === "execute" && word !== undefined ? "a function" : undefined);
+  if (expected === undefined) return undefined;
+  const problem = `must have as ${quote(field)} ${expected}, but has ${describeValue(value)}`;
+  return word === undefined ? problem : `${problem}: rename ${quote(word)} to ${quote(field)}`;
+}
+
+/** Returns what conflicts with `eager`. */
 function findVeto({ execute, replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
   if (execute === undefined) return 'without "execute"';
   if (replay === "never") return 'with "replay: never"';

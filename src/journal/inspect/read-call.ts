@@ -171,13 +171,16 @@ function countQuestions({ records, state }: Pick<CallReading, "records" | "state
   return count;
 }
 
+function readAnswer(reading: CallReading, place: CallPlace, answer: ToolAnswer): CallProgress | "ask-again" {
+  if (answer.mustAsk !== undefined) return "ask-again";
+  return answer.kind === "deferred" ? readResult(reading, place, { ...answer, kind: "deferred" }) : toOver(answer);
+}
+
 function readStep(reading: CallReading, call: ToolCall, place: CallPlace): CallProgress | "ask-again" {
   const { records, state, readNested } = reading;
   const key = callKey(state, "tool", place);
   const answer = records.find<ToolAnswer>(key);
-  if (answer?.mustAsk !== undefined) return "ask-again";
-  if (answer?.kind === "deferred") return readResult(reading, place, { ...answer, kind: "deferred" });
-  if (answer !== undefined) return toOver(answer);
+  if (answer !== undefined) return readAnswer(reading, place, answer);
   const begun = records.find<BegunRecord>(callKey(state, "agent", place));
   if (begun?.kind === "must-ask") return "ask-again";
   if (begun?.kind === "over") return toOver(begun.outcome);

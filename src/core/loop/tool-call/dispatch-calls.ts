@@ -74,10 +74,15 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
     const wave = await takeRecorded(run, batch);
     if (wave.length === 0) break;
     begun.push(...wave);
-    await runWave(run, wave, batch);
-    await decideOpen(run, wave, batch);
+    // Tools first: a run inside a call may be about to end with a new step, which would refuse the results that are still unused.
+    for (const isRun of [false, true]) {
+      const part = wave.filter(({ agent }) => (agent !== undefined) === isRun);
+      if (part.length === 0) continue;
+      await runWave(run, part, batch);
+      await decideOpen(run, part, batch);
+      await requestResults(run, batch);
+    }
   }
-  await requestResults(run, batch);
   const isInside = run.park !== undefined || keepsOrder(run.journal);
   if (!isInside && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
   batch.takeBack(begun);

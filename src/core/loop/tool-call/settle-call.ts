@@ -1,11 +1,10 @@
 // Settles a call after a decision was requested: it runs, it is refused, or it waits for a later execution.
 
 import type { Json } from "../../types/json.ts";
-import type { Issue } from "../../types/common.ts";
 import type { Step } from "../../types/journal.ts";
 import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool } from "../../types/tool-outcome.ts";
-import { assertNever, isRecord, type UnknownRecord } from "../../utils/guards.ts";
+import { assertNever } from "../../utils/guards.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
@@ -13,8 +12,7 @@ import { Deadline } from "../../cancellation/deadline.ts";
 import { toJson } from "../../utils/json.ts";
 import { toDecision } from "../../policies/approval.ts";
 import { refuseChanged } from "./execute-tool-call.ts";
-import { editCall, toIssue } from "./prepare-call.ts";
-import { askHook } from "../run/ask-hook.ts";
+import { editCall, findMisfit } from "./prepare-call.ts";
 import { type BatchCall, eventBase, readyOf, type Run } from "../run/run.ts";
 import { findToolChanges, toShown } from "../../tools/compare-tools.ts";
 import { denials } from "../../tools/outcome-texts.ts";
@@ -270,7 +268,7 @@ async function takeResult(run: Run, one: BatchCall, { question, id, waited }: Ta
   if (run.scope.cause !== undefined) return open;
   const given: unknown = waited === undefined ? run.decisions.findResult(id) : waited.value;
   if (given === undefined) return open;
-  const refused = isOutsideResult(given) ? await findMisfit(run, one, given) : describeValue(given);
+  const refused = isOutsideResult(given) ? await findMisfit(one.call, given, run) : describeValue(given);
   // Also open if the run was ended during the validation.
   if (run.scope.cause !== undefined) return open;
   if (refused === undefined) {
@@ -281,21 +279,6 @@ async function takeResult(run: Run, one: BatchCall, { question, id, waited }: Ta
   if (waited === undefined) throw error;
   run.events.send({ type: "listener-error", ...eventBase(run), event: "journal.wait", error: toPlainError(error) });
   return open;
-}
-
-/** Returns the issues of a result that does not fit the schema of its tool. */
-async function findMisfit(run: Run, { call }: BatchCall, given: OutsideResult): Promise<readonly Issue[] | undefined> {
-  const { registry } = run;
-  if (given.kind === "failed" || registry.validateResult === undefined) return undefined;
-  const end = await askHook(
-    () => registry.validateResult?.(call.name, toJson(given.result)),
-    (answer) => answer,
-    run,
-  );
-  if (end.kind === "cancelled") return undefined;
-  if (end.kind === "failed") return [{ message: `could not be checked: ${end.error.message}` }];
-  const { issues }: UnknownRecord = isRecord(end.value) ? end.value : {};
-  return Array.isArray(issues) ? issues.map(toIssue) : undefined;
 }
 
 /** Applies a person's edit of the arguments. Edits are rare, so their validation is a step of its own. */
