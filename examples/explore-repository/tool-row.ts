@@ -34,6 +34,7 @@ const endMarks: { readonly [Kind in ToolOutcome["kind"]]: readonly [mark: string
   interrupted: ["–", "yellow"],
   "not-run": ["–", "yellow"],
   limit: ["–", "yellow"],
+  deferred: ["…", "yellow"],
 };
 
 const widestCall = 40;

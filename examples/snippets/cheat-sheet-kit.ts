@@ -63,6 +63,7 @@ interface RegistryPort {
   definitions(): readonly ToolDefinition[]; // the same array until something changes
   executeTool(name: string, args: unknown, context: ToolContext): unknown; // a value or a promise
   validate?(name: string, args: unknown): Validation | Promise<Validation>; // { value, unchecked? } or { issues }
+  validateResult?(name: string, result: unknown): Validation | Promise<Validation>; // of results from outside
   agentOf?(name: string): Agent | undefined; // for tools of defineAgentTool
 }
 
@@ -75,7 +76,7 @@ interface JournalPort {
   replays?(key: string): PromiseLike<boolean> | boolean; // set by replayJournal: true if a step is recorded
   has?(key: string): PromiseLike<boolean> | boolean; // optional: true if a step is recorded
   read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>; // all records in order, key to result; for inspectJournal
-  wait?(key: string): PromiseLike<Json>; // if present: a call waits here for its decision, and the run does not end
+  wait?(key: string): PromiseLike<Json>; // if present: a call waits here for its decision or result, and the run does not end
 }
 // #endregion ports
 

@@ -17,7 +17,7 @@ import {
   type ToolContext,
   type ToolResult,
 } from "turnwright";
-import type { AgentToolFields, Masking, ToolSchema } from "turnwright/parts";
+import type { AgentToolFields, Deferred, Masking, ToolSchema } from "turnwright/parts";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region tools
@@ -26,7 +26,8 @@ interface ToolFields {
   description: string;
   inputSchema: StandardSchema | JsonSchema; // zod, valibot, arktype ...; JSON Schema is shown to the model, not enforced
   jsonSchema?: JsonSchema; // shown instead of the JSON Schema of inputSchema
-  execute(args: unknown, context: ToolContext): unknown; // a plain value or a promise means success, a throw failure
+  execute?(args: unknown, context: ToolContext): unknown; // a plain value or a promise means success, a throw failure; without it, calls wait for results from outside
+  outputSchema?: StandardSchema; // checks results from outside
   sequential?: boolean; // never runs in parallel
   timeoutMs?: number; // default timeouts.toolMs
   idleTimeoutMs?: number; // context.progress(data) and context.heartbeat() extend it
@@ -87,6 +88,7 @@ interface Context {
   session: Session;
   context: unknown; // options.context
   depth: number; // the number of outer runs
+  defer(): Deferred; // return it if the result comes later, from outside
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>; // a run inside this call
 }
 // #endregion tools

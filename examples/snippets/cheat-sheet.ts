@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type {
-  ApprovalDecision,
+  CallDecision,
   Clock,
   ContextStash,
   GenerateOptions,
@@ -142,7 +142,7 @@ interface Core {
   AbortedError: new (result: EndedResult<"stopped" | "killed" | "aborted" | "iteration-abort">) => LoopEndedError;
   ProviderFailedError: new (result: EndedResult<"provider-error">) => LoopEndedError;
   TimedOutError: new (result: EndedResult<"stream-idle" | "first-chunk" | "wall-clock">) => LoopEndedError;
-  SuspendedError: new (result: EndedResult<"drained" | "approval-required">) => LoopEndedError;
+  SuspendedError: new (result: EndedResult<"drained" | "approval-required" | "result-required">) => LoopEndedError;
 }
 // #endregion core
 
@@ -167,7 +167,7 @@ interface Options {
   events?: LoopEmitter;
   journal?: Journal;
   runId?: string;
-  decisions?: { [id: string]: ApprovalDecision }; // keyed by the id in reason.calls of a run that ended as approval-required
+  decisions?: { [id: string]: CallDecision }; // keyed by the id in reason.calls of a suspended run; results from outside are { kind: "result", result } or { kind: "failed", error }
   resume?: "retry-last"; // calls the model again over the journal of a run that ended with an error, a timeout or a stop
   clock?: Clock;
   session?: Session; // conversationId, userId, locale, responseTarget, surfaceUserErrors, detailsLabel
@@ -224,7 +224,7 @@ interface Result {
   budgetExceeded: boolean; // the known cost is above maxCostUSD
   finalAnswer: boolean;
   output?: unknown; // the answer as plain data, typed by the schema of policies.output
-  pendingCalls: readonly ToolCall[]; // calls that a stop condition prevented, or that wait for a decision
+  pendingCalls: readonly (ToolCall & { readonly waitsFor?: "approval" | "result" })[]; // calls that a stop condition prevented, or that wait
   undelivered: readonly UserMessage[]; // messages to the control that were not sent
   journal: Journal;
   runId: string;

@@ -27,6 +27,7 @@ const snippets = [
   () => import("./nesting.ts"),
   () => import("./next-step.ts"),
   () => import("./options.ts"),
+  () => import("./outside.ts"),
   () => import("./plan.ts"),
   () => import("./prices.ts"),
   () => import("./provider.ts"),

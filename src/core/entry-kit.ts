@@ -24,6 +24,7 @@ export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
+export type { DeferredOutcome } from "./loop/run/run.ts";
 export type { ToolAnswer } from "./loop/tool-call/record-verdicts.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
@@ -65,9 +66,11 @@ export {
 export { earlyOutcomesOf, userTextOf } from "./loop/state/transcript.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {
+  answeredBy,
   type BegunRecord,
   questionId,
   type RecordedDecision,
+  type RecordedResult,
   refusedBy,
   unfitBy,
   type Verdict,
@@ -78,7 +81,7 @@ export { iterateChunks } from "./providers/guard-stream.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { createToolRegistry, toRegistry } from "./tools/registry.ts";
-export { toFailure, type Conclusion, toolResult, type ToolResultFields, toOutcome } from "./tools/to-outcome.ts";
+export { deferred, toFailure, type Conclusion, toolResult, type ToolResultFields, toOutcome } from "./tools/to-outcome.ts";
 export type {
   Clock,
   ContentPart,
@@ -111,6 +114,7 @@ export type {
   LoopOptions,
   NestedLoopOptions,
   StopRequest,
+  ExecutableTool,
   Tool,
   ToolContext,
   ToolRegistry,
@@ -125,7 +129,14 @@ export type {
   ToolResultPart,
   UserMessage,
 } from "./types/message.ts";
-export type { ApprovalDecision, DeliberateGate, ResultCacher, ResultStore, StoredResult } from "./types/policies.ts";
+export type {
+  ApprovalDecision,
+  CallDecision,
+  DeliberateGate,
+  ResultCacher,
+  ResultStore,
+  StoredResult,
+} from "./types/policies.ts";
 export type {
   AttemptSpending,
   FinishReason,
@@ -138,7 +149,7 @@ export type {
   StreamResult,
 } from "./types/provider.ts";
 export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
-export type { NestedSpending, PendingApproval, ShownTool, ToolCall, ToolChange, ToolOutcome } from "./types/tool-outcome.ts";
+export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome, WaitingCall } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";
 export { longestTimerMs, systemClock } from "./cancellation/deadline.ts";

@@ -16,6 +16,7 @@ export type {
 export type {
   ApprovalDecision,
   Approve,
+  CallDecision,
   ContextSource,
   ContextStash,
   DeliberateGate,

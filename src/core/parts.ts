@@ -73,6 +73,7 @@ export type {
   TriggerMatch,
 } from "./types/loop-event.ts";
 export type {
+  ExecutableTool,
   IterationAnswer,
   IterationPlan,
   IterationState,
@@ -92,6 +93,7 @@ export type {
   LoopDetectionOptions,
   MaskingOptions,
   PreToolTextPolicy,
+  OutsideResult,
   RestartPolicy,
   ResultStore,
   StopContext,
@@ -105,11 +107,11 @@ export type {
   ContextRelease,
   ContextRestart,
   NestedSpending,
-  PendingApproval,
   ShownTool,
   ToolChange,
   ToolChangeKind,
   ToolHistoryEntry,
+  WaitingCall,
 } from "./types/tool-outcome.ts";
-export type { ApprovalView, ToolBudget, ToolTraits } from "./types/tool.ts";
+export type { ApprovalView, Deferred, ToolBudget, ToolTraits } from "./types/tool.ts";
 export type { ParsedArguments } from "./utils/tool-arguments.ts";

@@ -1,5 +1,5 @@
 import type {
-  ApprovalDecision,
+  CallDecision,
   Clock,
   EndReason,
   LoopOptions,
@@ -76,7 +76,7 @@ export type StartOptions = HostedLoopOptions & {
 /** The options of `host.resume`. */
 export interface ResumeOptions extends HostedLoopOptions {
   /** Decisions by the `id` of each waiting call. If one names a call that does not wait, the resume is refused and nothing runs. */
-  readonly decisions?: { readonly [id: string]: ApprovalDecision } | undefined;
+  readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
   /** Default: that of the host. */
   readonly stopWhenUnread?: boolean | undefined;
 }

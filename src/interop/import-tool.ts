@@ -3,6 +3,7 @@
 import {
   assertTool,
   describeValue,
+  type ExecutableTool,
   invalidOption,
   isRecord,
   isStandardSchema,
@@ -11,7 +12,6 @@ import {
   quote,
   refuseTool,
   toJsonSchema,
-  type Tool,
   type ToolSchema,
   type ToolTraits,
   type UnknownRecord,
@@ -139,7 +139,7 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
  * const weather = importTool(aiSdkWeather, { name: "get_weather", timeoutMs: 10_000 });
  * await runToolLoop({ provider, tools: [weather], messages });
  */
-export function importTool(tool: object, overrides: ImportOverrides = {}): Tool<unknown> {
+export function importTool(tool: object, overrides: ImportOverrides = {}): ExecutableTool<unknown> {
   const given: unknown = tool;
   if (!isRecord(given)) throw refuseTool("", `must be an object, but is ${describeValue(given)}`);
   const name = overrides.name ?? given["name"];
@@ -164,7 +164,7 @@ export function importTool(tool: object, overrides: ImportOverrides = {}): Tool<
 export function importTools(
   tools: readonly object[] | { readonly [name: string]: object },
   overrides: { readonly [name: string]: ImportOverrides } = {},
-): readonly Tool<unknown>[] {
+): readonly ExecutableTool<unknown>[] {
   const given: unknown = tools;
   if (!Array.isArray(given) && !hasNames(given))
     throw invalidOption("tools", "an array of tools, or an object of tools by name", given);
@@ -182,7 +182,7 @@ function hasNames(given: unknown): boolean {
   return isRecord(given) && !isThenable(given) && !(Symbol.iterator in given);
 }
 
-function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly name: string }): Tool<unknown> {
+function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly name: string }): ExecutableTool<unknown> {
   const { name } = overrides;
   const inputSchema = overrides.inputSchema ?? foreign.schema?.inputSchema;
   if (inputSchema === undefined) throw refuseTool(name, 'has no schema of its own: say what it takes as "inputSchema"');

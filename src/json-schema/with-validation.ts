@@ -47,6 +47,7 @@ export function withValidation(tools: ToolRegistry | readonly Tool[]): ToolRegis
   return {
     definitions: look,
     executeTool: (name, args, context) => registry.executeTool(name, args, context),
+    ...(registry.validateResult !== undefined && { validateResult: registry.validateResult.bind(registry) }),
     agentOf: (name) => registry.agentOf?.(name),
     validate(name, args) {
       look();

@@ -172,7 +172,7 @@ export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"])
     ...errorFacts(errorTypeOf(status, reason)),
     [own.status]: status,
     [own.reason]: reason.kind,
-    [own.pendingCalls]: reason.kind === "approval-required" ? reason.calls.length : undefined,
+    [own.pendingCalls]: "calls" in reason ? reason.calls.length : undefined,
     [own.costUSD]: spent.costUSD,
     [own.iterations]: spent.iterations,
     [own.toolCalls]: spent.toolCallsExecuted,

@@ -119,7 +119,7 @@ async function execute(
   { registry, abort, patience }: RegistryBench,
   name: string,
   args: unknown,
-): Promise<Conclusion<"completed" | "failed">> {
+): Promise<Conclusion<"completed" | "failed" | "deferred">> {
   const context: ToolContext = createToolContext({ name, signal: abort.signal, heartbeat: () => {}, progress: () => {} });
   const running = (async () => registry.executeTool(name, args, context))();
   return within(
@@ -162,7 +162,7 @@ async function checkParallel(bench: RegistryBench): Promise<void> {
   for (const [index, outcome] of outcomes.entries()) checkEcho(outcome, texts[index]);
 }
 
-function checkEcho(outcome: Conclusion<"completed" | "failed">, text: string | undefined): void {
+function checkEcho(outcome: Conclusion<"completed" | "failed" | "deferred">, text: string | undefined): void {
   check(outcome.kind === "completed", `The tool "echo" failed: ${outcome.kind === "failed" ? outcome.error.message : ""}`);
   const [is, must] = [stableJson(outcome.data), stableJson({ text })];
   check(is === must, `The tool "echo" must give ${must}, but gives ${is}.`);

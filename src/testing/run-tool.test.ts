@@ -168,6 +168,12 @@ describe("runTool", () => {
     expect(await runTool(tool)).toMatchObject({ kind: "completed", data: 3 });
   });
 
+  it("resolves to the outcome deferred for a tool that defers, and for one without execute", async () => {
+    expect(await runTool(toolOf((_, { defer }) => defer()))).toMatchObject({ kind: "deferred" });
+    const { execute: _, ...waiting } = toolOf(() => 1);
+    expect(await runTool(waiting)).toMatchObject({ kind: "deferred" });
+  });
+
   it("passes a context with defaults to the tool", async () => {
     let context: ToolContext | undefined;
     await runTool(toolOf((_args, received) => void (context = received)));
@@ -189,6 +195,7 @@ describe("runTool", () => {
       session: {},
       context: undefined,
       depth: 0,
+      defer: expect.any(Function),
       runToolLoop: expect.any(Function),
     });
   });

@@ -1,6 +1,6 @@
 // Calls that wait for the page: for a decision, or for a result.
 
-import type { LoopEvents, PendingApproval } from "../core/entry-kit.ts";
+import type { LoopEvents, WaitingCall } from "../core/entry-kit.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { ToolPart, ToolParts } from "./tool-parts.ts";
 import type { UIVersion } from "./ui-message-chunk.ts";
@@ -35,13 +35,13 @@ export class ApprovalParts {
   }
 
   /** Notes calls that waited when the run was suspended, because it goes on in the same stream. */
-  expect(calls: readonly PendingApproval[]): void {
+  expect(calls: readonly WaitingCall[]): void {
     this.#asked.clear();
     for (const call of calls) this.#waiting.set(toKey(call), call.id);
   }
 
   /** Shows that a call waits. `waitsFor` says for what: a decision, or a result that the page adds. */
-  request(call: PendingApproval & { readonly waitsFor?: string }): void {
+  request(call: WaitingCall): void {
     const part = this.#tools.add(toKey(call), call);
     this.#tools.show(part, call.name);
     if (call.waitsFor !== "result") this.#ask(part, call.id);
@@ -98,7 +98,7 @@ export class ApprovalParts {
 }
 
 /** Returns the key of a call: its `id` without the number of the question. */
-function toKey({ id, callId }: PendingApproval): string {
+function toKey({ id, callId }: WaitingCall): string {
   const bare = id.replace(/#\d+$/, "");
   return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
 }

@@ -48,6 +48,7 @@ export const statusByReason: { readonly [Kind in EndReason["kind"]]: LoopStatus 
   interrupted: "follow-up-interrupt",
   drained: "suspended",
   "approval-required": "suspended",
+  "result-required": "suspended",
 };
 
 /** Every finish reason of a model. */
@@ -100,6 +101,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "store-unresponsive": true,
   "tools-changed": true,
   "unknown-decision": true,
+  "invalid-decision": true,
 };
 
 /** Every trait that a tool can declare. */

@@ -24,6 +24,7 @@ const kinds: { readonly [Kind in StepKind]: true } = {
   approval: true,
   intent: true,
   tool: true,
+  result: true,
   results: true,
   hook: true,
   reopen: true,

@@ -24,6 +24,7 @@ const samples: { readonly [Kind in ToolOutcome["kind"]]: ToolOutcome & { readonl
   interrupted: { ...base, kind: "interrupted" },
   "not-run": { ...base, kind: "not-run" },
   limit: { ...base, kind: "limit" },
+  deferred: { ...base, kind: "deferred" },
 };
 
 const page = readPage("docs/guides/writing-and-testing-tools.md");

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, runToolLoop, type Tool } from "turnwright";
+import type { ExecutableTool } from "turnwright/parts";
 import { createMockProvider, createTestClock, registrySuite, runTool, text, toolCall } from "turnwright/testing";
 import { importTool, importTools } from "turnwright/interop";
 import { z } from "zod";
@@ -37,7 +38,7 @@ function parsed(data: unknown): unknown {
 }
 
 /** A tool whose text results are parsed, so that all libraries can be compared. */
-function readable(tool: Tool<unknown>): Tool<unknown> {
+function readable(tool: ExecutableTool<unknown>): Tool<unknown> {
   return { ...tool, execute: async (args, context) => readText(await tool.execute(args, context)) };
 }
 
@@ -47,7 +48,8 @@ function readText(output: unknown): unknown {
 }
 
 describe.for(table)("importTool: a tool of %s", ([, make]) => {
-  const imported = (job: Work, schema?: z.ZodObject): Tool<unknown> => importTool(make(job, schema), { name: job.name });
+  const imported = (job: Work, schema?: z.ZodObject): ExecutableTool<unknown> =>
+    importTool(make(job, schema), { name: job.name });
 
   const suite = registrySuite({
     create: () => ({

@@ -56,7 +56,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
     if (one.eager === true || one.name === "context_release") return one;
     const execute: Tool["execute"] = (args, context) => {
       told.push(compare({ messages: [...context.messages] }));
-      return one.execute(args, context);
+      return one.execute?.(args, context);
     };
     return { ...one, execute };
   };

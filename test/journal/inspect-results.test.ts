@@ -17,7 +17,7 @@ import { fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { makeFolder } from "./folder.ts";
 import { factsIn, factsOf } from "./inspection.ts";
-import { counted, inner, looks, optionsFor, own, say, strict, waits } from "./inspection-stage.ts";
+import { counted, defers, inner, looks, optionsFor, own, say, strict, waits } from "./inspection-stage.ts";
 
 const busy = fail({ status: 400, message: "no" });
 const misfit: LoopOptions["policies"] = { output: structuredOutput(strict, { maxRetries: 1 }) };
@@ -95,6 +95,22 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
     "got one decision put off and one call modified",
     waits,
     [{ decisions: {} }, { decisions: { [own]: { kind: "ask" }, [inner]: { kind: "modify", args: { n: 9 } } } }],
+  ],
+  ["awaits results", defers, [{}]],
+  ["got one of its two results", defers, [{}, { decisions: { [own]: { kind: "result", result: [1] } } }]],
+  [
+    "got a result and a failure",
+    defers,
+    [{}, { decisions: { [own]: { kind: "failed", error: "broken" }, [inner]: { kind: "result", result: null } } }, {}],
+  ],
+  [
+    "got a decision and then a result",
+    [toolCall("sign"), text("Done.")],
+    [
+      {},
+      { decisions: { [own]: { kind: "modify", args: { n: 2 } } } },
+      { decisions: { [`${own}#2`]: { kind: "result", result: "signed" } } },
+    ],
   ],
 ];
 

@@ -23,7 +23,10 @@ export const strict = { "~standard": { version: 1, vendor: "test", ...refuse } }
 export const say = (turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(({ messages: said }) => turns[said.filter(({ role }) => role === "assistant").length]);
 
-/** A run whose model sends `turns`. "pay" needs approval, and "research" is a nested run that calls "pay" too. */
+/**
+ * A run whose model sends `turns`. "pay" needs approval, and "research" is a nested run that calls "pay" too. "job" and "sign"
+ * get their results from outside, "sign" after an approval, and "delegate" is a nested run that calls "job".
+ */
 export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): LoopOptions {
   const pay = tool("pay", () => "paid", { needsApproval: true });
   const research = defineAgentTool({
@@ -36,10 +39,31 @@ export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOpti
       tools: [pay],
     }),
   });
+  const job = tool("job", (_, { defer }) => defer());
+  const sign = tool("sign", (_, { defer }) => defer(), { needsApproval: true });
+  const delegate = defineAgentTool({
+    name: "delegate",
+    description: "delegate",
+    inputSchema: { type: "object" },
+    prepare: () => ({
+      messages: [{ role: "user", content: "Inside." }],
+      provider: say([[toolCall("job", { n: 8 }), counted], text("Found.")]),
+      tools: [job],
+    }),
+  });
   const over = tool("over", () => toolResult({ data: "bye", endTurn: true }));
   return {
     provider: say(turns),
-    tools: [pay, research, over, tool("look", () => "seen"), { ...tool("strict", () => 1), inputSchema: strict }],
+    tools: [
+      pay,
+      research,
+      job,
+      sign,
+      delegate,
+      over,
+      tool("look", () => "seen"),
+      { ...tool("strict", () => 1), inputSchema: strict },
+    ],
     messages,
     runId: "run-1",
     ...more,
@@ -49,6 +73,11 @@ export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOpti
 /** Calls of which two wait: one in a nested run. */
 export const waits: readonly MockMessage[] = [
   [text("Three things."), toolCall("pay", { n: 1 }), toolCall("research"), toolCall("look"), counted],
+  text("Done."),
+];
+/** Calls of which two wait for their results: one in a nested run. */
+export const defers: readonly MockMessage[] = [
+  [toolCall("job", { n: 1 }), toolCall("delegate"), toolCall("look"), counted],
   text("Done."),
 ];
 /** The names of the calls that wait. */

@@ -9,20 +9,21 @@ const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 /** A pending call as `reason.calls` names it. */
 function toQuestion(call: PendingCall): unknown {
-  const { id, callId, name, args } = call;
+  const { id, callId, name, args, state } = call;
+  const waitsFor = state === "awaiting-result" ? "result" : "approval";
   const { toolChanges } = { toolChanges: undefined, ...call };
-  return { id, callId, name, args, ...(toolChanges === undefined ? {} : { toolChanges }) };
+  return { id, callId, name, args, waitsFor, ...(toolChanges === undefined ? {} : { toolChanges }) };
 }
 
-/** The fields of an inspection that a result has too, with only those pending calls that await a decision. */
+/** The fields of an inspection that a result has too, with only those pending calls that wait for a decision or a result. */
 export function factsIn({ lastSeenMs: _, runId: __, initialMessages: ___, ...facts }: JournalInspection): Facts {
-  const questions = facts.pendingCalls.filter(({ state }) => state === "awaiting-approval").map(toQuestion);
+  const questions = facts.pendingCalls.filter(({ state }) => state.startsWith("awaiting-")).map(toQuestion);
   return plain({ ...facts, pendingCalls: questions });
 }
 
 /** The same facts of a result. */
 export function factsOf(result: LoopResult): Facts {
   const { status, reason, messages, text, usage, costUSD, iterations, toolCallsExecuted } = result;
-  const pendingCalls = reason.kind === "approval-required" ? reason.calls : [];
+  const pendingCalls = "calls" in reason ? reason.calls : [];
   return plain({ status, reason, messages, pendingCalls, text, usage, costUSD, iterations, toolCallsExecuted });
 }

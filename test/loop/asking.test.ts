@@ -13,8 +13,8 @@ describe("a call awaiting approval", () => {
     const playing = start();
     const result = await playing.result;
     const calls = [
-      { id: "call_i0_0", callId: "call_i0_0", name: "pay", args: { amount: 1 } },
-      { id: "call_i0_2", callId: "call_i0_2", name: "pay", args: { amount: 2 } },
+      { id: "call_i0_0", callId: "call_i0_0", name: "pay", args: { amount: 1 }, waitsFor: "approval" },
+      { id: "call_i0_2", callId: "call_i0_2", name: "pay", args: { amount: 2 }, waitsFor: "approval" },
     ];
     expect([result.status, result.reason]).toEqual(["suspended", { kind: "approval-required", calls }]);
     expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_i0_0", "call_i0_2"]);

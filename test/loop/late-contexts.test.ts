@@ -24,6 +24,7 @@ const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) =>
   session: ({ session }) => session,
   context: ({ context }) => context,
   depth: ({ depth }) => depth,
+  defer: ({ defer }) => defer().kind,
   runToolLoop: (context) =>
     context.runToolLoop({ messages: question, provider: createMockProvider([text("In.")]) }).then(
       () => "ran",
@@ -52,6 +53,7 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
   session: [{}, {}],
   context: [undefined, undefined],
   depth: [0, 0],
+  defer: ["deferred", "deferred"],
   runToolLoop: ["The call is over: it can start no more runs.", "The call is over: it can start no more runs."],
 };
 

@@ -18,6 +18,7 @@ import {
   type MockScript,
   recordEvents,
 } from "turnwright/testing";
+import type { ExecutableTool } from "turnwright/parts";
 import type { Stage } from "./scenarios/stage.ts";
 
 /** A run under way. */
@@ -62,7 +63,11 @@ export function play(script: MockScript, more: More = {}): Playing {
 let count = 0;
 
 /** A tool that takes any object. */
-export function tool(name: string, execute: (args: unknown, context: ToolContext) => unknown, traits: Partial<Tool> = {}): Tool {
+export function tool(
+  name: string,
+  execute: (args: unknown, context: ToolContext) => unknown,
+  traits: Partial<Tool> = {},
+): ExecutableTool {
   return defineTool({ name, description: name, inputSchema: { type: "object" }, ...traits, execute });
 }
 

@@ -88,7 +88,7 @@ it("call: arguments that are not JSON are never called available", () => {
 });
 
 it("approval: a call that is asked about again has the id of its last question", () => {
-  const pending = { id: "c#2", callId: "c", name: "look", args: {} };
+  const pending = { id: "c#2", callId: "c", name: "look", args: {}, waitsFor: "approval" as const };
   const events: readonly LoopEvent[] = [
     start,
     step(0),

@@ -76,8 +76,13 @@ const words: ReasonWords = {
   "iteration-abort": ({ reason }) => `onIteration ended it${behind(reason)}`,
   interrupted: () => "a message interrupted it",
   drained: () => "it was drained, and can go on",
-  "approval-required": ({ calls }) => `${calls.length === 1 ? "a call waits" : `${calls.length} calls wait`} for a decision`,
+  "approval-required": ({ calls }) => `${countWaiting(calls)} for a decision`,
+  "result-required": ({ calls }) => `${countWaiting(calls)} for a result`,
 };
+
+function countWaiting({ length }: { readonly length: number }): string {
+  return length === 1 ? "a call waits" : `${length} calls wait`;
+}
 
 /**
  * Describes how a run ended: its status, its reason, and their meaning.
@@ -175,7 +180,7 @@ export class TimedOutError extends LoopEndedError<"stream-idle" | "first-chunk" 
 }
 
 /** The run is not over. The same call with `result.journal` continues it. */
-export class SuspendedError extends LoopEndedError<"drained" | "approval-required"> {
+export class SuspendedError extends LoopEndedError<"drained" | "approval-required" | "result-required"> {
   override readonly name = "SuspendedError";
 }
 

@@ -2,7 +2,8 @@
 // results.
 
 import type { PartialResult } from "../types/loop-result.ts";
-import type { ToolChange } from "../types/tool-outcome.ts";
+import type { Issue } from "../types/common.ts";
+import type { ToolChange, WaitingCall } from "../types/tool-outcome.ts";
 import { hasBrand } from "../utils/guards.ts";
 import { quote } from "../utils/texts.ts";
 import { describeChange } from "./other-words.ts";
@@ -32,11 +33,22 @@ export interface LoopErrorDetails {
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
   /** The journal belongs to another run. `field` names the difference. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
-  /** A decision names a call that does not wait for one: unknown, or settled. The id of a call inside another one is the path to it. */
+  /** A decision names a call that does not wait: unknown, or settled. The id of a call inside another one is the path to it. */
   readonly "unknown-decision": {
     readonly call: string;
     /** The ids of calls that do wait, at most 10. Absent if none is known yet. */
     readonly waiting?: readonly string[] | undefined;
+  };
+  /**
+   * A decision does not fit its call, which goes on waiting: an approval for a call that waits for its result, or the reverse, or a
+   * result that does not fit the `outputSchema` of the tool. `problem` follows the call.
+   */
+  readonly "invalid-decision": {
+    readonly call: string;
+    readonly waitsFor: WaitingCall["waitsFor"];
+    readonly problem: string;
+    /** The issues of a result that does not fit. */
+    readonly issues?: readonly Issue[] | undefined;
   };
   /**
    * Another process writes the journal, on the machine `host`. `isVisible` is false if that process runs in another container or
@@ -116,8 +128,10 @@ const messages: Messages = {
   },
   "unknown-decision": ({ call, waiting }) => {
     const known = waiting === undefined ? "" : ` Calls that wait: ${waiting.map(quote).join(", ")}.`;
-    return `No call ${quote(call)} of this run waits for a decision.${known} Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.`;
+    return `No call ${quote(call)} of this run waits for a decision or a result.${known} Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.`;
   },
+  "invalid-decision": ({ call, waitsFor, problem }) =>
+    `The decision about call ${quote(call)}, which waits for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call still waits.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
       ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait for it to end. If that process does something else by now, remove ${lockPath}.`

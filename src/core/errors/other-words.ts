@@ -87,7 +87,7 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
   onAbort: [events],
   callbacks: [events],
   output: [output],
-  outputSchema: [output, { nearest: "execute", instead: "execute(args, context) {}, and check its result there" }],
+  outputSchema: [output],
   outputType: [output],
   responseFormat: [output],
   response_format: [output],

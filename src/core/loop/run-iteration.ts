@@ -277,10 +277,8 @@ export function endIteration(run: Run, isPaused: boolean): void {
 
 function summarize({ state, ports }: Run, { earlier, result }: OpenIteration): readonly CallSummary[] {
   const unended = suspensionOf(state) === undefined ? "not-run" : "waiting";
-  return [...earlier, ...result.calls].map(({ callId, name }, index) => ({
-    callId,
-    name,
-    index,
-    outcome: ports.ended.get(callId) ?? unended,
-  }));
+  return [...earlier, ...result.calls].map(({ callId, name }, index) => {
+    const ended = ports.ended.get(callId) ?? unended;
+    return { callId, name, index, outcome: ended === "deferred" ? "waiting" : ended };
+  });
 }

@@ -69,7 +69,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;
         // Decided before the journal is closed: requests that come while it closes are too late.
-        const ending = whenOverruled(run, next.ending);
+        const ending = toFinalEnding(run, next.ending);
         // Close first: if closing fails, records are missing, and messages that came meanwhile must be given back too.
         if (close !== undefined) await close();
         return finishRun(run, ending);
@@ -102,12 +102,12 @@ function isClosing(error: unknown): boolean {
 }
 
 /**
- * Returns the ending of a run that was cancelled while it waits for decisions. Its records still say that it waits, so that the
- * decisions can be passed again.
+ * Returns the ending for the caller: that of the cancellation, if a run was cancelled while its calls wait. Its records still say
+ * that they wait, so that the decisions can be passed again.
  */
-function whenOverruled({ scope, decisions, journal, isPart }: Run, ending: Ending): Ending {
+function toFinalEnding({ scope, decisions, journal, isPart }: Run, ending: Ending): Ending {
   const { cause } = scope;
-  if (cause === undefined || ending.reason.kind !== "approval-required" || isPart || journal.replays !== undefined) return ending;
+  if (cause === undefined || !("calls" in ending.reason) || isPart || journal.replays !== undefined) return ending;
   return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
 }
 

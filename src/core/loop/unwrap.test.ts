@@ -90,6 +90,15 @@ const rows: Rows = {
   "first-chunk": ["timeout", { kind: "first-chunk", limitMs: 5 }, "TimedOutError", "the model did not begin within 5 ms"],
   "wall-clock": ["timeout", { kind: "wall-clock", limitMs: 5 }, "TimedOutError", "the limit of 5 ms is reached"],
   drained: ["suspended", { kind: "drained" }, "SuspendedError", "it was drained, and can go on"],
+  "result-required": [
+    "suspended",
+    {
+      kind: "result-required",
+      calls: [{ id: "call_1", callId: "call_1", name: "ask", args: {}, waitsFor: "result" }],
+    },
+    "SuspendedError",
+    "a call waits for a result",
+  ],
   "approval-required": ["suspended", { kind: "approval-required", calls: [] }, "SuspendedError", "0 calls wait for a decision"],
   "malformed-call": ["error", { kind: "malformed-call" }, "LoopEndedError", "the model called a tool without a name"],
   "tool-error-cap": ["error", { kind: "tool-error-cap", count: 5 }, "LoopEndedError", "5 tool errors came in a row"],

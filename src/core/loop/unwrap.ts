@@ -32,6 +32,7 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
   "wall-clock": TimedOutError,
   drained: SuspendedError,
   "approval-required": SuspendedError,
+  "result-required": SuspendedError,
 };
 
 /**

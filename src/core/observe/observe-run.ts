@@ -53,7 +53,7 @@ function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">
 
 /** Observes the calls of a registry. The result has the same optional methods as the registry. */
 function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry {
-  const { validate, agentOf } = registry;
+  const { validate, validateResult, agentOf } = registry;
   return {
     definitions: () => registry.definitions(),
     executeTool(name, args, context) {
@@ -62,6 +62,7 @@ function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry
       return observer.runTool(context, () => registry.executeTool(name, args, withNesting(context, observer, ports)));
     },
     ...(validate !== undefined && { validate: (name, args) => validate.call(registry, name, args) }),
+    ...(validateResult !== undefined && { validateResult: (name, result) => validateResult.call(registry, name, result) }),
     ...(agentOf !== undefined && {
       agentOf: (name) => {
         const agent = findAgent(registry, name);

@@ -148,7 +148,12 @@ describe("assertTool", () => {
     [{ timoutMs: 5 }, 'search: has an unknown field "timoutMs" (did you mean "timeoutMs"?)'],
     [
       { outputSchema: {} },
-      'search: has an unknown field "outputSchema" (write: execute(args, context) {}, and check its result there)',
+      'search: must have as "outputSchema" a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one), but has an object',
+    ],
+    [{ execute: undefined, eager: true }, 'search: has "eager", which a tool without "execute" may not have'],
+    [
+      { execute: undefined, run: () => 1 },
+      'search: must have as "execute" a function, but has undefined: rename "run" to "execute"',
     ],
     [{ parameters: {} }, 'search: has an unknown field "parameters" (write: inputSchema: z.object({ ... }))'],
     [JSON.parse('{"__proto__":{"a":1}}'), 'search: has an unknown field "__proto__"'],

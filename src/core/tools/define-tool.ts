@@ -1,6 +1,6 @@
 // Defines tools and checks definitions.
 
-import type { Tool, Unvalidated } from "../types/loop-options.ts";
+import type { ExecutableTool, Tool, Unvalidated } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { replacementOf } from "../errors/other-words.ts";
 import { describeValue, quote } from "../utils/texts.ts";
@@ -37,7 +37,10 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   description: (value) => unless(typeof value === "string", "a string"),
   inputSchema: (value) => unless(isRecord(value) || typeof value === "function", "a Standard Schema or a JSON Schema"),
   jsonSchema: optional((value) => unless(isRecord(value), "a JSON Schema")),
-  execute: (value) => unless(typeof value === "function", "a function"),
+  execute: optional((value) => unless(typeof value === "function", "a function")),
+  outputSchema: optional((value) =>
+    unless(isStandard(value), 'a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)'),
+  ),
   agent: optional((value) => unless(isAgent(value), "what defineAgentTool makes")),
   ...traitChecks,
 };
@@ -56,26 +59,34 @@ export function assertTool(value: unknown): asserts value is Tool {
 
 function problemOf(fields: UnknownRecord): string | undefined {
   for (const [field, check] of Object.entries(checks)) {
-    const expected = check(fields[field]);
-    if (expected === undefined) continue;
-    const problem = `must have as ${quote(field)} ${expected}, but has ${describeValue(fields[field])}`;
-    const word = fields[field] === undefined ? findWordFor(field, fields) : undefined;
-    return word === undefined ? problem : `${problem}: rename ${quote(word)} to ${quote(field)}`;
+    const problem = describeField(fields, field, check);
+    if (problem !== undefined) return problem;
   }
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
     return 'has "retry", which only a tool with "idempotent: true" may have';
   }
   const veto = fields["eager"] === true ? findVeto(fields) : undefined;
-  if (veto !== undefined) return `has "eager", which a tool with "${veto}" may not have`;
+  if (veto !== undefined) return `has "eager", which a tool ${veto} may not have`;
   const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
 }
 
-/** Returns a trait that conflicts with `eager`. */
-function findVeto({ replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
-  if (replay === "never") return "replay: never";
-  if (sequential === true) return "sequential: true";
-  return needsApproval === false ? undefined : "needsApproval";
+function describeField(fields: UnknownRecord, field: string, check: Check): string | undefined {
+  const value = fields[field];
+  const word = value === undefined ? findWordFor(field, fields) : undefined;
+  // A function under another name was meant to run. Without it, the tool would wait for results from outside.
+  const expected = check(value) ?? (field === "execute" && word !== undefined ? "a function" : undefined);
+  if (expected === undefined) return undefined;
+  const problem = `must have as ${quote(field)} ${expected}, but has ${describeValue(value)}`;
+  return word === undefined ? problem : `${problem}: rename ${quote(word)} to ${quote(field)}`;
+}
+
+/** Returns what conflicts with `eager`. */
+function findVeto({ execute, replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
+  if (execute === undefined) return 'without "execute"';
+  if (replay === "never") return 'with "replay: never"';
+  if (sequential === true) return 'with "sequential: true"';
+  return needsApproval === false ? undefined : 'with "needsApproval"';
 }
 
 /** Returns the field of another library that was given instead of a missing field. */
@@ -141,7 +152,8 @@ export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema
  * `unknown`; pass a type argument to name their type.
  *
  * Any plain value that `execute` returns is a success, and throwing is a failure that the model reads. Return `toolResult` for
- * more control, and throw `FatalToolError` to end the run.
+ * more control, `context.defer()` if the result comes later, and throw `FatalToolError` to end the run. Calls of a tool without
+ * `execute` wait for a result from outside.
  *
  * Throws LoopError "invalid-tool" if the shape of the tool is wrong. Throws "invalid-schema" if its JSON Schema is not JSON, for
  * example the bare fields of a `z.object({ ... })`.
@@ -161,6 +173,12 @@ export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema
  * });
  */
 export function defineTool<Args = FromSchema, Schema extends ToolSchema = JsonSchema, Result = unknown>(
+  tool: ExecutableTool<ArgsOf<Args, Schema>, Schema, Result>,
+): ExecutableTool<ArgsOf<Args, Schema>, Schema, Result>;
+export function defineTool<Args = FromSchema, Schema extends ToolSchema = JsonSchema, Result = unknown>(
+  tool: Tool<ArgsOf<Args, Schema>, Schema, Result>,
+): Tool<ArgsOf<Args, Schema>, Schema, Result>;
+export function defineTool<Args, Schema extends ToolSchema, Result>(
   tool: Tool<ArgsOf<Args, Schema>, Schema, Result>,
 ): Tool<ArgsOf<Args, Schema>, Schema, Result> {
   assertTool(tool);

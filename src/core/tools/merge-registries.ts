@@ -55,6 +55,10 @@ function routeRegistries(members: readonly Member[]): ToolRegistry {
       if (route === undefined) return { issues: [{ message: `the tool ${quote(name)} is not available` }] };
       return route.registry.validate?.(route.name, args) ?? { value: args, unchecked: true };
     },
+    validateResult(name: string, result: unknown): Validation | Promise<Validation> {
+      const route = current().routes.get(name);
+      return route?.registry.validateResult?.(route.name, result) ?? { value: result, unchecked: true };
+    },
     agentOf(name: string): Agent | undefined {
       const route = current().routes.get(name);
       return route?.registry.agentOf?.(route.name);
@@ -79,7 +83,7 @@ function makeTable(members: readonly Member[], sources: Table["sources"]): Table
 
 /**
  * Combines several registries, or arrays of tools, in their order. Each call goes to the registry of its tool, which also
- * validates the arguments. The tools of a registry without `validate` are not validated. Tools may be added and removed in each
+ * validates the arguments and results from outside. The tools of a registry without `validate` are not validated. Tools may be added and removed in each
  * registry.
  *
  * Throws LoopError "duplicate-tool" if two of them have a tool of the same name. If that happens later, `definitions()` throws

@@ -35,6 +35,7 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
     report(outcome, "truncated", "the call was cut off before it was complete, so it was not run; send it again, shorter"),
   interrupted: (outcome) => report(outcome, "interrupted", "it was cut off before it ended, so it may have run"),
   "not-run": (outcome) => report(outcome, "not_run", "the run ended before it was this call's turn"),
+  deferred: () => ({ status: "awaiting_result" }),
   limit: (outcome) =>
     report(outcome, "limit", "the limit of tool calls is reached, so it was not run; answer with what there is"),
 };
@@ -69,6 +70,7 @@ const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wa
   truncated: { isError: true, wasDispatched: false },
   interrupted: { isError: false, wasDispatched: true },
   "not-run": { isError: false, wasDispatched: false },
+  deferred: { isError: false, wasDispatched: true },
   limit: { isError: false, wasDispatched: false },
 };
 

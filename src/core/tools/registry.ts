@@ -10,7 +10,7 @@ import { invalidOption } from "../errors/check-fields.ts";
 import { findSchemaProblem, toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { Validation } from "../types/common.ts";
 import { assertTool, refuseTool, traitChecks } from "./define-tool.ts";
-import { toolResult } from "./to-outcome.ts";
+import { deferred, toolResult } from "./to-outcome.ts";
 
 /** Returns the current tool with this name. A registry that throws has no tool. */
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
@@ -63,6 +63,7 @@ export interface MutableToolRegistry extends ToolRegistry {
   /** Removes a tool. Returns false if there was none with that name. */
   unregister(name: string): boolean;
   validate(name: string, args: unknown): Validation | Promise<Validation>;
+  validateResult(name: string, result: unknown): Validation | Promise<Validation>;
   agentOf(name: string): Agent | undefined;
 }
 
@@ -77,7 +78,7 @@ interface Entry {
 /**
  * Makes a registry of tools, in their order. `executeTool` returns the result of the tool, a value or a promise. `validate`
  * checks arguments if the tool has a Standard Schema; plain JSON Schema is only shown to the model. Calling an unknown tool gives
- * a failed result.
+ * a failed result. A tool without `execute` returns what `context.defer()` does.
  *
  * Throws LoopError "invalid-option" if `tools` is not an array, and the errors of `register`.
  *
@@ -115,13 +116,18 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
     executeTool(name: string, args: unknown, context: ToolContext): unknown {
       const entry = entries.get(name);
       if (entry === undefined) return toolResult({ success: false, error: `The tool ${quote(name)} is not available.` });
+      const { tool } = entry;
       // `validate` returned the output of the tool's own schema, so the arguments have the right type.
-      return entry.tool.execute(args as never, context);
+      return tool.execute === undefined ? deferred : tool.execute(args as never, context);
     },
     validate(name: string, args: unknown): Validation | Promise<Validation> {
       const entry = entries.get(name);
       if (entry === undefined) return { issues: [{ message: `the tool ${quote(name)} is not available` }] };
       return validateArgs(entry.tool.inputSchema, args);
+    },
+    validateResult(name: string, result: unknown): Validation | Promise<Validation> {
+      const schema = entries.get(name)?.tool.outputSchema;
+      return schema === undefined ? { value: result, unchecked: true } : validateArgs(schema, result);
     },
     agentOf(name: string): Agent | undefined {
       return entries.get(name)?.tool.agent;
@@ -136,6 +142,7 @@ export function isToolRegistry(value: unknown): value is ToolRegistry {
     typeof value["definitions"] === "function" &&
     typeof value["executeTool"] === "function" &&
     isMethodOrNone(value["validate"]) &&
+    isMethodOrNone(value["validateResult"]) &&
     isMethodOrNone(value["agentOf"])
   );
 }
@@ -162,5 +169,7 @@ function toDefinition(tool: Tool): ToolDefinition {
   const traits = Object.keys(traitChecks).map((trait) => [trait, Reflect.get(tool, trait)] as const);
   const given = Object.fromEntries(traits.filter(([, value]) => value !== undefined));
   // Frozen, because hooks and providers get this object.
-  return Object.freeze({ ...given, name, description, inputSchema: toJsonSchema(jsonSchema, name) });
+  // A call of a tool without `execute` has no effect, so a crash may run it again.
+  const replay = tool.execute === undefined ? ({ replay: "safe" } as const) : {};
+  return Object.freeze({ ...given, ...replay, name, description, inputSchema: toJsonSchema(jsonSchema, name) });
 }

@@ -8,8 +8,9 @@ import { describeValue } from "../utils/texts.ts";
 import { hasBrand, isRecord, isThenable, type UnknownRecord } from "../utils/guards.ts";
 import type { ToolOutcome, ContextRelease } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
-import { toJson } from "../utils/json.ts";
-import type { ToolResult } from "../types/tool.ts";
+import { isPlainData, toJson } from "../utils/json.ts";
+import type { OutsideResult } from "../types/policies.ts";
+import type { Deferred, ToolResult } from "../types/tool.ts";
 
 /** The fields of `toolResult`. `success` defaults to true, and to false with an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
@@ -50,6 +51,12 @@ export function toolResult(fields: ToolResultFields): ToolResult {
 export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, brand);
 }
+
+/** Shared by all copies of the package. */
+const deferral: unique symbol = Symbol.for("turnwright.Deferred");
+
+/** The value of `ctx.defer()`. */
+export const deferred: Deferred = /* @__PURE__ */ Object.freeze({ [deferral]: true, kind: "deferred" });
 
 /** True if a value is a content part that can be recorded and sent. */
 export function isContentPart(part: unknown): part is ContentPart {
@@ -115,15 +122,31 @@ export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> =
 /**
  * Reads the awaited result of a tool. A plain value is a success, and `undefined` becomes null. A value that JSON cannot
  * represent (cycles, BigInt, functions) is a failure. So is an Error that was returned instead of thrown, because it would become
- * an empty object.
+ * an empty object. The value of `ctx.defer()` means that the result comes later.
  */
 export function toOutcome(output: unknown): {
-  readonly outcome: Conclusion<"completed" | "failed">;
+  readonly outcome: Conclusion<"completed" | "failed" | "deferred">;
   readonly metadata?: unknown;
 } {
+  if (hasBrand(output, deferral)) return { outcome: { kind: "deferred" } };
   if (!isToolResult(output)) return { outcome: output instanceof Error ? toFailure(output) : complete(output) };
   const outcome = output.success ? completeWith(output) : failWith(output);
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
+}
+
+/** True for a result from outside. Its value must be plain data. */
+export function isOutsideResult(value: unknown): value is OutsideResult {
+  if (!isRecord(value)) return false;
+  const { kind, result, error } = value;
+  if (kind === "failed") return typeof error === "string";
+  return kind === "result" && result !== undefined && lossyKindOf(result) === undefined && isPlainData(result);
+}
+
+/** Makes the conclusion of a call from its result from outside. */
+export function concludeOutside(given: OutsideResult): Conclusion<"completed" | "failed"> {
+  return given.kind === "result"
+    ? { kind: "completed", data: given.result }
+    : { kind: "failed", error: toolFailure(given.error) };
 }
 
 /** Reads the error that a tool threw or rejected with. A value that is not an Error keeps its text. `fatal` is set for a FatalToolError. */
@@ -202,7 +225,8 @@ function unwritable(problem: string): Conclusion<"failed"> {
   return { kind: "failed", error: toolFailure(`The tool's result cannot be written as JSON: ${problem.replace(/\.$/, "")}.`) };
 }
 
-function toolFailure(message: string): PlainError {
+/** Makes the error of a call that failed without throwing. */
+export function toolFailure(message: string): PlainError {
   return { name: "ToolFailure", message: tidyMessage(message) };
 }
 

@@ -1,7 +1,18 @@
 import type { Json } from "./json.ts";
 
 /** The kind of a step, for engines that look up its body on another machine. */
-export type StepKind = "run" | "inbox" | "model" | "validation" | "approval" | "intent" | "tool" | "results" | "hook" | "reopen";
+export type StepKind =
+  | "run"
+  | "inbox"
+  | "model"
+  | "validation"
+  | "approval"
+  | "intent"
+  | "tool"
+  | "result"
+  | "results"
+  | "hook"
+  | "reopen";
 
 /** One effect of a run. Its key comes from its position and is unique in the run. */
 export interface Step<T> {
@@ -51,6 +62,6 @@ export interface Journal {
    * called while a run writes the journal. Needed by `inspectJournal`.
    */
   read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>;
-  /** Waits for a decision that is sent under `key`, for engines that can wait for days. */
+  /** Waits for a decision or a result that is sent under `key`, for engines that can wait for days. */
   wait?(key: string): PromiseLike<Json>;
 }

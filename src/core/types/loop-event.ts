@@ -28,7 +28,10 @@ export interface CallEvent extends EventBase {
 
 /** One call of an iteration, and how it ended. */
 export interface CallSummary extends Pick<CallEvent, "callId" | "name" | "index"> {
-  /** The outcome of its `tool-end`. Without that event: "waiting" if the call can begin when the run is resumed, else "not-run". */
+  /**
+   * The outcome of its `tool-end`; "waiting" if it is "deferred". Without that event: "waiting" if the call can begin when the run
+   * is resumed, else "not-run".
+   */
   readonly outcome: ToolOutcome["kind"] | "waiting";
 }
 
@@ -92,11 +95,11 @@ export interface LoopEvents {
    * cannot be used: "malformed" if they are not JSON, "truncated" if they were cut off.
    */
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
-  /** A call begins, or is refused. */
+  /** A call begins, is refused, or gets its result from outside. */
   "tool-start": CallEvent & { readonly args: Json };
   /** A running tool called `ctx.progress`. */
   "tool-progress": CallEvent & { readonly data: unknown };
-  /** A call has its outcome. */
+  /** A call has its outcome. After "deferred", its result comes with another `tool-start` and `tool-end`. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
     /** The text that the model will read, unless `policies.results` changes it. */

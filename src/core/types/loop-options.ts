@@ -2,14 +2,14 @@
 
 import type { Message, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
-import type { ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
+import type { Deferred, ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
 import type { ToolCall } from "./tool-outcome.ts";
 import type { Clock, JsonSchema, Pricing, Session, StandardSchema, Timeouts, ToolSchema, Usage, Validation } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { Journal } from "./journal.ts";
 import type { LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
-import type { ApprovalDecision, LoopPolicies } from "./policies.ts";
+import type { CallDecision, LoopPolicies } from "./policies.ts";
 
 /** Limits of a run. All are whole numbers except USD. An omitted limit has its default; `Infinity` means no limit. */
 export interface LoopLimits {
@@ -138,13 +138,13 @@ export interface StopRequest {
 export type Unvalidated = unknown;
 
 /** The arguments that the `execute` of a tool gets: the output of its schema. */
-export type ToolArgs<T extends Tool> = Parameters<T["execute"]>[0];
+export type ToolArgs<T extends Tool> = Parameters<NonNullable<T["execute"]>>[0];
 
 /** The arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
 export type ToolInput<T extends Tool> = T["inputSchema"] extends StandardSchema<infer Input, unknown> ? Input : ToolArgs<T>;
 
 /** The value that a tool returns, with its promise resolved. */
-export type ToolOutput<T extends Tool> = Awaited<ReturnType<T["execute"]>>;
+export type ToolOutput<T extends Tool> = Awaited<ReturnType<NonNullable<T["execute"]>>>;
 
 /** All options of a run. `Output` is the output type of the schema in `policies.output`. */
 export interface LoopOptions<Output = unknown> {
@@ -187,8 +187,8 @@ export interface LoopOptions<Output = unknown> {
    * another request. No effect on a run that is not recorded.
    */
   readonly resume?: "retry-last" | undefined;
-  /** Decisions about calls that wait for one, by the `id` of each call in `reason.calls`. */
-  readonly decisions?: { readonly [id: string]: ApprovalDecision } | undefined;
+  /** Decisions about calls that wait, and their results, by the `id` of each call in `reason.calls`. */
+  readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
   /** Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
   /** The user, and how to answer. Tools and approvals read it. */
@@ -204,10 +204,24 @@ export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Resu
   readonly inputSchema: Schema;
   /** Shown to the model instead of the JSON Schema made from `inputSchema`. Needed if `inputSchema` cannot be converted. */
   readonly jsonSchema?: JsonSchema | undefined;
-  /** Runs the tool. Any plain value means success; throwing means failure. */
-  readonly execute: (args: Args, context: ToolContext) => Result;
+  /**
+   * Runs the tool. Any plain value means success, throwing means failure, and `context.defer()` means that the result comes later.
+   * Without `execute`, each call waits for a result from outside: the run is suspended until `decisions` has one.
+   */
+  readonly execute?: ((args: Args, context: ToolContext) => Result) | undefined;
+  /** Checks each result that comes from outside. A result that does not fit is refused. Default: any plain data. */
+  readonly outputSchema?: StandardSchema | undefined;
   /** Makes each call a run of its own. Set by `defineAgentTool`. */
   readonly agent?: Agent | undefined;
+}
+
+/** A tool that runs in this process: one with `execute`. */
+export interface ExecutableTool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends Tool<
+  Args,
+  Schema,
+  Result
+> {
+  readonly execute: (args: Args, context: ToolContext) => Result;
 }
 
 /** Turns a tool call into a run, and the result of that run into the result of the call. Made by `defineAgentTool`. */
@@ -260,6 +274,12 @@ export interface ToolContext {
   /** The number of runs around this one. */
   readonly depth: number;
   /**
+   * Return this from `execute` if the result comes later, for example from a webhook or a person. The call waits, and the run is
+   * suspended once nothing else can go on. Not for tools with `eager`, nor inside the `runToolLoop` of another tool: such a call
+   * fails.
+   */
+  defer(): Deferred;
+  /**
    * Runs a loop inside this call, one level deeper. It ends with the call, and shares the rest of the outer run's tokens and
    * calls. Its usage counts for the outer run, whose listeners receive its events with a `path`. Rejects with LoopError
    * "depth-exceeded", and for misuse like the function `runToolLoop`.
@@ -275,6 +295,8 @@ export interface ToolRegistry {
   executeTool(name: string, args: unknown, context: ToolContext): unknown;
   /** Validates arguments before the tool is dispatched. Without it, tools get the model's arguments unchanged. */
   validate?(name: string, args: unknown): Validation | Promise<Validation>;
+  /** Validates a result that comes from outside. Without it, any plain data is accepted. */
+  validateResult?(name: string, result: unknown): Validation | Promise<Validation>;
   /**
    * Returns the agent of a tool whose calls are runs, else undefined. Without this method the loop calls `executeTool`, and such
    * a run cannot be resumed midway.

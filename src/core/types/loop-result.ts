@@ -4,7 +4,7 @@ import type { PlainError, ResponseTarget, Usage } from "./common.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { StreamResult } from "./provider.ts";
 import type { EndReason, LoopStatus } from "./termination.ts";
-import type { ToolCall, ToolHistoryEntry } from "./tool-outcome.ts";
+import type { ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
 
 /**
  * The result of a run, however it ended. `JSON.stringify` of it never throws. `Output` is the type of the value that
@@ -49,10 +49,9 @@ export interface LoopResult<Output = unknown> {
   /** The answer as a value, if `policies.output` validated it. Plain data, and the same when the run is replayed. */
   readonly output?: Output | undefined;
   /**
-   * Calls of this run that the model requested and that did not run, because of a stop condition or a missing decision. Otherwise
-   * empty.
+   * Calls of this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.
    */
-  readonly pendingCalls: readonly ToolCall[];
+  readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "waitsFor">>)[];
   /**
    * Messages to `control` that were not sent to the model, in the order in which they came. Includes messages to the controls of
    * runs inside calls that were suspended, or that ended together with this run.

@@ -42,7 +42,7 @@ export interface ToolCallPart extends Pick<ToolCall, "callId" | "providerCallId"
 export interface ToolResultPart {
   readonly callId: string;
   readonly name: string;
-  readonly outcome: ToolOutcome["kind"] | "restarted" | "awaiting-approval";
+  readonly outcome: ToolOutcome["kind"] | "restarted" | "awaiting-approval" | "awaiting-result";
   /** The text that the model reads. */
   readonly result: Json;
   /** Images, files and text beside the result. */

@@ -225,6 +225,14 @@ export type ApprovalDecision =
   /** No decision is possible now. The run ends as `approval-required`, and continues when it is resumed with `decisions`. */
   | { readonly kind: "ask" };
 
+/** The result of a call that waits for one: its value, or that it failed. The model reads either. */
+export type OutsideResult =
+  | { readonly kind: "result"; readonly result: Json }
+  | { readonly kind: "failed"; readonly error: string };
+
+/** An entry of the option `decisions`. It must fit what its call waits for; "ask" lets any call go on waiting. */
+export type CallDecision = ApprovalDecision | OutsideResult;
+
 /** The effects of a context restart, besides adding its item. */
 export interface RestartPolicy {
   /** Maps the suffix of a restart type to the tools that it hides for the rest of the run. */

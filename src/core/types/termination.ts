@@ -1,7 +1,7 @@
 import type { Json } from "./json.ts";
 import type { UserMessage } from "./message.ts";
 import type { Issue, PlainError, ProviderError } from "./common.ts";
-import type { PendingApproval } from "./tool-outcome.ts";
+import type { WaitingCall } from "./tool-outcome.ts";
 
 /** How an iteration ended. */
 export type StreamStatus =
@@ -66,7 +66,8 @@ export type EndReason =
   | { readonly kind: "interrupted"; readonly message: UserMessage }
   // suspended
   | { readonly kind: "drained" }
-  | { readonly kind: "approval-required"; readonly calls: readonly PendingApproval[] };
+  /** `approval-required` if one of the calls waits for a decision, else `result-required`. */
+  | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };
 
 /** A status with the reason for it. */
 export interface Ending {

@@ -55,16 +55,18 @@ export interface ToolCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
-/** A call that waits for a decision. */
-export interface PendingApproval {
+/** A call that waits for a decision, or for its result. */
+export interface WaitingCall {
   /**
-   * The key of the call in `decisions`: the ids of the calls around it and its own id, joined by "/". If a decision was requested
-   * again because the tool changed, the number of the request follows: `call_i0_0#2`.
+   * The key of the call in `decisions`: the ids of the calls around it and its own id, joined by "/". If the call has waited
+   * before, for a decision about an older version of its tool or for its approval, a number follows: `call_i0_0#2`.
    */
   readonly id: string;
   readonly callId: string;
   readonly name: string;
   readonly args: Json;
+  /** "approval": it runs once it is approved. "result": it has run, and its result comes from outside. */
+  readonly waitsFor: "approval" | "result";
   /** Changes of the tool since the last request for a decision. A decision about the old tool is not used. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
 }
@@ -121,6 +123,8 @@ export type ToolOutcome = {
    * `maxToolCalls`.
    */
   | { readonly kind: "truncated" | "interrupted" | "not-run" | "limit" }
+  /** The tool has run, and its result comes later, from outside. Another outcome follows. */
+  | { readonly kind: "deferred" }
 );
 
 /** Ids of calls whose results the model no longer needs, or "all" for those of all earlier iterations. */

@@ -77,6 +77,11 @@ export interface ToolBudget {
   readonly costUSD: number;
 }
 
+/** Returned by a tool whose result comes later, from outside. Made by `ctx.defer`. */
+export interface Deferred {
+  readonly kind: "deferred";
+}
+
 /** A tool result with more than a value. Made by `toolResult`. */
 export interface ToolResult {
   readonly success: boolean;

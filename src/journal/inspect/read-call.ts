@@ -1,10 +1,12 @@
 // Reads the progress of a call from its records.
 
 import {
+  answeredBy,
   type BegunRecord,
   callKey,
   type CallPlace,
   decisionKey,
+  type DeferredOutcome,
   detectContextRestart,
   earlyOutcomesOf,
   editKey,
@@ -14,6 +16,7 @@ import {
   type NestedSpending,
   questionId,
   type RecordedDecision,
+  type RecordedResult,
   refusedBy,
   type SettledCall,
   stepKey,
@@ -117,7 +120,7 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
 
 /** Returns the progress of a call that waits, or that a decision prevents; undefined for a call that may run. */
 function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
-  const decision = findDecision(records, callKey(state, "approval", place));
+  const decision = findLast<RecordedDecision>(records, callKey(state, "approval", place), "ask");
   if (decision === undefined) return undefined;
   if (decision.kind === "ask" && decision.isBeyond === true) return toOver({ call, durationMs: 0, kind: "limit" });
   if (decision.kind === "ask") {
@@ -133,21 +136,51 @@ function readDecision({ records, state }: CallReading, call: ToolCall, place: Ca
   return refused === undefined ? undefined : toOver(refused);
 }
 
-/** Returns the last decision about a question. */
-function findDecision(records: Records, key: string): RecordedDecision | undefined {
-  let decision = records.find<RecordedDecision>(key);
-  for (let attempt = 1; decision?.kind === "ask"; attempt += 1) {
-    const next = records.find<RecordedDecision>(decisionKey(key, attempt));
+/** Returns the last answer to a question. An answer of the kind `open` left the question open. */
+function findLast<T extends { readonly kind: string }>(records: Records, key: string, open: T["kind"]): T | undefined {
+  let answer = records.find<T>(key);
+  for (let attempt = 1; answer?.kind === open; attempt += 1) {
+    const next = records.find<T>(decisionKey(key, attempt));
     if (next === undefined) break;
-    decision = next;
+    answer = next;
   }
-  return decision;
+  return answer;
 }
 
-function readStep({ records, state, readNested }: CallReading, call: ToolCall, place: CallPlace): CallProgress | "ask-again" {
+/** Returns the progress of a call whose tool deferred its result. */
+function readResult({ records, state }: CallReading, place: CallPlace, deferred: DeferredOutcome): CallProgress {
+  const { call } = deferred;
+  const record = findLast<RecordedResult>(records, callKey(state, "result", place), "wait");
+  if (record !== undefined && record.kind !== "wait") return toOver(answeredBy(record, deferred));
+  const id = questionId(call.callId, record === undefined ? countQuestions({ records, state }, place) : record.earlier);
+  const pending: PendingCall = { ...describe(call, place), id, state: "awaiting-result" };
+  return { stage: "waits", settled: { outcome: deferred, awaiting: id }, pending: [pending] };
+}
+
+/** Counts the decisions about a call that were left to a later execution. */
+function countQuestions({ records, state }: Pick<CallReading, "records" | "state">, place: CallPlace): number {
+  let count = 0;
+  for (let round = 0; round <= (place.round ?? 0); round += 1) {
+    const key = callKey(state, "approval", { ...place, round });
+    for (let attempt = 0; ; attempt += 1) {
+      const decision = records.find<RecordedDecision>(decisionKey(key, attempt));
+      if (decision?.kind !== "ask") break;
+      count = (decision.earlier ?? 0) + 1;
+    }
+  }
+  return count;
+}
+
+function readAnswer(reading: CallReading, place: CallPlace, answer: ToolAnswer): CallProgress | "ask-again" {
+  if (answer.mustAsk !== undefined) return "ask-again";
+  return answer.kind === "deferred" ? readResult(reading, place, { ...answer, kind: "deferred" }) : toOver(answer);
+}
+
+function readStep(reading: CallReading, call: ToolCall, place: CallPlace): CallProgress | "ask-again" {
+  const { records, state, readNested } = reading;
   const key = callKey(state, "tool", place);
   const answer = records.find<ToolAnswer>(key);
-  if (answer !== undefined) return answer.mustAsk === undefined ? toOver(answer) : "ask-again";
+  if (answer !== undefined) return readAnswer(reading, place, answer);
   const begun = records.find<BegunRecord>(callKey(state, "agent", place));
   if (begun?.kind === "must-ask") return "ask-again";
   if (begun?.kind === "over") return toOver(begun.outcome);

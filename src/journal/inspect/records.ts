@@ -6,7 +6,7 @@ import { checkAnswer, isRecord, type Json, type ShownTool, type ToolChange } fro
 export type PendingCall = {
   /**
    * The key of the call in the option `decisions`: the ids of the calls around it and its own id, joined by "/". If a decision
-   * was requested again because the tool changed, the number of the request follows: `call_i0_0#2`.
+   * was requested again because the tool changed, or the call has waited for its approval before, a number follows: `call_i0_0#2`.
    */
   readonly id: string;
   readonly callId: string;
@@ -26,6 +26,10 @@ export type PendingCall = {
       readonly tool: ShownTool;
       /** Changes of the tool since the previous question. */
       readonly toolChanges?: readonly ToolChange[] | undefined;
+    }
+  | {
+      /** The call has run, and its result comes from outside. Repeat the call of `runToolLoop` with a result under `id`. */
+      readonly state: "awaiting-result";
     }
   | {
       /**

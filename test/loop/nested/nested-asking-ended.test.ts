@@ -1,7 +1,7 @@
 // Calls in nested runs that wait for approval when the outer run ends while other calls of its batch run.
 
 import { describe, expect, it } from "vitest";
-import { FatalToolError, isLoopError, type Journal, type LoopOptions, type LoopResult } from "turnwright";
+import { FatalToolError, isLoopError, type Journal, type LoopOptions, type LoopResult, type Tool } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
@@ -18,7 +18,7 @@ interface Stage {
 function setUp(levels: number, other: () => unknown): Stage {
   const ran: string[] = [];
   const providers: MockProvider[] = [];
-  let inside = tool("pay", () => void ran.push("pay"));
+  let inside: Tool = tool("pay", () => void ran.push("pay"));
   for (let level = 0; level < levels; level += 1) {
     const { name } = inside;
     const innermost = inside;

@@ -1,6 +1,6 @@
 // The tool with which a model releases results that it no longer needs.
 
-import type { Tool, ToolContext } from "../../types/loop-options.ts";
+import type { ExecutableTool, ToolContext } from "../../types/loop-options.ts";
 import type { StandardResult, StandardSchema } from "../../types/common.ts";
 import type { ToolResult } from "../../types/tool.ts";
 import type { UnknownRecord } from "../../utils/guards.ts";
@@ -14,7 +14,7 @@ export interface ReleaseRequest {
 }
 
 /** The tool that `createContextRelease` makes. */
-export type ContextReleaseTool = Tool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
+export type ContextReleaseTool = ExecutableTool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
 
 const mostIds = 1_000;
 /** How many of the last calls an error lists when the model named an unknown one. */

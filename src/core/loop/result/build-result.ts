@@ -5,10 +5,9 @@ import type { PlainError, Session } from "../../types/common.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
-import type { ToolCall } from "../../types/tool-outcome.ts";
 import { describeCost } from "../../errors/loop-ended-error.ts";
 import { frozenView, isNamed } from "../state/transcript.ts";
-import type { LoopState } from "../state/loop-state.ts";
+import { type LoopState, neededBy } from "../state/loop-state.ts";
 
 /** The facts of the result besides the state. */
 export interface ResultFacts {
@@ -57,10 +56,12 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
   return withJournal(result, journal);
 }
 
-function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: Ending): readonly ToolCall[] {
+function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: Ending): LoopResult["pendingCalls"] {
   if (reason.kind === "stop-condition") return current.calls.filter(isNamed);
   if (status !== "suspended") return [];
-  return lastBatch.flatMap(({ awaiting, outcome }) => (awaiting !== undefined ? [outcome.call] : []));
+  return lastBatch.flatMap(({ awaiting, outcome }) =>
+    awaiting !== undefined ? [{ ...outcome.call, waitsFor: neededBy(outcome) }] : [],
+  );
 }
 
 /** A journal without `toJSON` may hold connections and keys, so it is not enumerable and stays out of JSON. */

@@ -51,6 +51,8 @@ export interface ToolCallPorts extends DeadlinePorts {
   listable?(count: number): number;
   /** Returns true if the registry still has the tool that the model saw. Default: not checked. */
   isCurrent?(definition: ToolDefinition): boolean;
+  /** False if the run cannot wait for a result from outside. Default true. */
+  readonly mayDefer?: boolean | undefined;
   /** Builds the second argument of the tool. The deadline provides its signal and its heartbeat. */
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
   /** Receives the metadata of a result, which is for listeners only. */

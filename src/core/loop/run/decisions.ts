@@ -1,8 +1,12 @@
 // Decisions that the caller passed in.
 
 import type { LoopOptions } from "../../types/loop-options.ts";
-import type { ApprovalDecision } from "../../types/policies.ts";
+import type { CallDecision, ApprovalDecision, OutsideResult } from "../../types/policies.ts";
+import type { WaitingCall } from "../../types/tool-outcome.ts";
+import type { Issue } from "../../types/common.ts";
+import { renderIssues } from "../../tools/outcome-texts.ts";
 import { LoopError } from "../../errors/loop-error.ts";
+import { quote } from "../../utils/texts.ts";
 import { stableJson } from "../../utils/json.ts";
 
 /** Most waiting calls that one error lists. */
@@ -10,7 +14,7 @@ const mostListed = 10;
 
 /** Decisions by call. The key of a call inside another one is the path to it. */
 export class Decisions {
-  readonly #left: Map<string, ApprovalDecision>;
+  readonly #left: Map<string, CallDecision>;
   /** Keys of the calls that are known to wait, in this run and in runs inside its calls. */
   readonly #waiting: Set<string>;
   /** Keys of decisions that may stay unused without an error: an earlier execution used them, or they came too late. */
@@ -35,13 +39,52 @@ export class Decisions {
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
   }
 
-  /** Removes and returns the decision about a call of this run. */
-  take(id: string): ApprovalDecision | undefined {
+  /** True if an unused decision has this id. */
+  isLeft(id: string): boolean {
+    return this.#left.has(this.#prefix + id);
+  }
+
+  /** True if an unused decision has this id, or that of another question about the same call of this run. */
+  isLeftFor(callId: string): boolean {
+    const name = this.#prefix + callId;
+    return [...this.#left.keys()].some((key) => !this.#said.has(key) && (key === name || key.startsWith(`${name}#`)));
+  }
+
+  /** Removes and returns the decision about a call of this run. Throws LoopError "invalid-decision" for a result. */
+  takeApproval(id: string): ApprovalDecision | undefined {
+    const decision = this.#find(id);
+    if (decision?.kind === "result" || decision?.kind === "failed") throw this.refuse(id, "approval", quote(decision.kind));
+    this.#left.delete(this.#prefix + id);
+    return decision;
+  }
+
+  /** Returns the result of a call of this run. Throws LoopError "invalid-decision" for an approval. */
+  findResult(id: string): OutsideResult | undefined {
+    const decision = this.#find(id);
+    if (decision === undefined || decision.kind === "result" || decision.kind === "failed") return decision;
+    // A call with the decision "ask" goes on waiting.
+    if (decision.kind !== "ask") throw this.refuse(id, "result", quote(decision.kind));
+    this.drop(id);
+    return undefined;
+  }
+
+  /** Removes the decision about a call of this run. */
+  drop(id: string): void {
+    this.#left.delete(this.#prefix + id);
+  }
+
+  #find(id: string): CallDecision | undefined {
     const name = this.#prefix + id;
     this.#waiting.add(name);
-    const decision = this.#left.get(name);
-    this.#left.delete(name);
-    return decision;
+    return this.#left.get(name);
+  }
+
+  /** Makes the error for a decision that does not fit its call: what it is, or the issues of its result. */
+  refuse(id: string, waitsFor: WaitingCall["waitsFor"], why: string | readonly Issue[]): LoopError<"invalid-decision"> {
+    const call = this.#prefix + id;
+    if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: `is ${why}` });
+    const problem = `does not fit the "outputSchema" of its tool: ${renderIssues(why)}`;
+    return new LoopError("invalid-decision", { call, waitsFor, problem, issues: why });
   }
 
   /** Records that a call still waits, so that an error can list it. */

@@ -112,7 +112,7 @@ function badAnswer(answer: unknown, asked: string): Error {
 
 /**
  * Kinds of steps that do something: request the model, run a tool, call a hook. The other kinds only read the state of the run:
- * "run", "inbox", "validation" and "approval". The first acting step that is not replayed makes the iteration new.
+ * "run", "inbox", "validation", "approval" and "result". The first acting step that is not replayed makes the iteration new.
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
@@ -174,9 +174,9 @@ function markHandled<T>(answer: Promise<T>): Promise<T> {
   return answer;
 }
 
-/** True if a step does something new, or asks for a decision. Reading a passed decision is not new. */
+/** True if a step does something new, or asks for a decision or a result. Reading a passed one is not new. */
 function isNew(key: string, kind: StepKind): boolean {
-  return acting.has(kind) || kind === "inbox" || (kind === "approval" && !isDecisionKey(key));
+  return acting.has(kind) || kind === "inbox" || ((kind === "approval" || kind === "result") && !isDecisionKey(key));
 }
 
 /** Rejects unknown decisions before anything new is done. A run that is being ended used none, so it is skipped. */
@@ -266,6 +266,12 @@ function journalOwnerOf(run: Run): Run {
   let owner = run;
   while (owner.isPart && owner.outer !== undefined) owner = owner.outer;
   return owner;
+}
+
+/** True if a run can wait: it is not inside the call of an ordinary tool, whose step has to end. */
+export function canWait(run: Part): boolean {
+  const outer = outerOf(run);
+  return outer === undefined ? run.outer === undefined : canWait(outer);
 }
 
 /** True if a run, or a run around it, did something new. */

@@ -6,7 +6,7 @@ import type { Agent, LoopOptions, ToolRegistry, LoopControl } from "../../types/
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
-import type { PendingApproval, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { WaitingCall, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { EventBase } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
@@ -174,13 +174,18 @@ export interface BatchCall {
   ready: ReadyCall | undefined;
   /** Set if the call is a run of its own. */
   agent: RunnableAgent | undefined;
+  /** Set once the tool has deferred its result. */
+  deferred: DeferredOutcome | undefined;
   /** The outcome, or the preliminary outcome of a call that waits. */
   outcome: ToolOutcome | undefined;
   /** True if the outcome was produced in this execution. */
   isLive: boolean | undefined;
   /** True if the outcome was emitted. */
   isTold: boolean;
-  /** Set while the call waits for a decision: its id in the option `decisions`, and the key of the step that will record the decision. */
+  /**
+   * Set while the call waits for a decision or its result: the id in the option `decisions`, and the key of the step that will
+   * record the answer.
+   */
   question: CallQuestion | undefined;
   /** The ending of the suspended run inside the call, while it waits. */
   suspended: Ending | undefined;
@@ -192,7 +197,7 @@ export interface BatchCall {
   isOpen: boolean;
   /** How often a decision was requested again because the tool had changed. */
   round: number;
-  /** Number of questions about it that were left to a later execution. */
+  /** Number of decisions about it that were left to a later execution. */
   questions: number;
   /** True if it may have run in an execution that did not record its end. */
   mayHaveRun: boolean;
@@ -207,7 +212,10 @@ export interface BatchCall {
 }
 
 /** A question for a later execution to answer. */
-export type CallQuestion = Pick<PendingApproval, "id" | "toolChanges"> & { readonly key: string };
+export type CallQuestion = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
+
+/** The outcome of a call that waits for its result. */
+export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
 
 /** Makes a call in its initial state. */
 export function toBatchCall(call: ToolCall, index: number): BatchCall {
@@ -216,6 +224,7 @@ export function toBatchCall(call: ToolCall, index: number): BatchCall {
     index,
     ready: undefined,
     agent: undefined,
+    deferred: undefined,
     outcome: undefined,
     isLive: undefined,
     isTold: false,

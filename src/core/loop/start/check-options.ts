@@ -14,6 +14,7 @@ import {
   isText,
   isWithin,
 } from "../../errors/check-fields.ts";
+import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { replacementOf } from "../../errors/other-words.ts";
 import { providerCheck } from "../../errors/provider-error.ts";
@@ -206,12 +207,16 @@ function checkRunId({ journal, runId }: LoopOptions): void {
     throw invalidOption("runId", 'given where the journal is "durable"', runId);
 }
 
-/** An unreadable decision would deny a call that was approved. */
+/** An unreadable decision would deny a call that was approved, or fail one that waits for its result. */
 function checkDecisions({ decisions }: LoopOptions): void {
   for (const [id, decision] of Object.entries<unknown>(decisions ?? {})) {
     if (isDecision(decision)) continue;
     const given = isRecord(decision) ? (decision["kind"] ?? decision) : decision;
-    throw invalidOption(`decisions.${id}`, 'one whose "kind" is approve, deny, modify (with "args") or ask', given);
+    throw invalidOption(
+      `decisions.${id}`,
+      'one whose "kind" is approve, deny, modify (with "args"), ask, result (with a "result" of plain data) or failed (with an "error" text)',
+      given,
+    );
   }
 }
 
@@ -219,7 +224,7 @@ function isDecision(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { kind, args } = value;
   if (kind === "modify") return args !== undefined && isPlainData(args);
-  return kind === "approve" || kind === "deny" || kind === "ask";
+  return kind === "approve" || kind === "deny" || kind === "ask" || isOutsideResult(value);
 }
 
 /** The other fields are only passed on. These are read with the answer, and an error then would lose it. */

@@ -205,6 +205,7 @@ export function readRegistry(registry: ToolRegistry): ToolRegistry {
     definitions,
     executeTool: (name, args, context) => registry.executeTool(name, args, context),
     ...(registry.validate === undefined ? {} : { validate: registry.validate.bind(registry) }),
+    ...(registry.validateResult === undefined ? {} : { validateResult: registry.validateResult.bind(registry) }),
     ...(registry.agentOf === undefined ? {} : { agentOf: (name) => findAgent(registry, name) }),
   };
 }

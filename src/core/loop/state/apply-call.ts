@@ -67,7 +67,7 @@ export function applyCall(
   if (kind === "completed") applySuccess(state, outcome);
   else if (countsAsError(kind)) countError(state);
   if (restart !== undefined) applyRestart(state, restart);
-  else if (kind !== "interrupted" && kind !== "not-run" && part !== undefined) {
+  else if (kind !== "interrupted" && kind !== "not-run" && kind !== "deferred" && part !== undefined) {
     addHistory(state, outcome, part);
   }
 }

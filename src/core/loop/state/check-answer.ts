@@ -3,6 +3,7 @@
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
+import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import { recordVersion, runKey } from "./step-key.ts";
 
@@ -29,6 +30,7 @@ const fits = {
   "ending?": (value: unknown) => value === undefined || isEnding(value),
   "usage?": (value: unknown) => value === undefined || (isRecord(value) && typeof value["totalTokens"] === "number"),
   tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
+  decision: isOutsideResult,
   outcome: (value: unknown) => isRecord(value) && problemOf(value, "tool") === undefined,
 };
 
@@ -62,6 +64,7 @@ const steps: { readonly [word: string]: Fields } = {
   approval: { kind: "text" },
   intent: { token: "text" },
   agent: { kind: "text" },
+  result: { kind: "text" },
   tool: { kind: "text", call: "call", durationMs: "number" },
 };
 
@@ -79,11 +82,13 @@ const kinds: { readonly [kind: string]: Fields } = {
   over: { outcome: "outcome" },
   "must-ask": { mustAsk: "text" },
   ask: { token: "text", tool: "object" },
+  wait: { token: "text" },
+  given: { decision: "decision" },
 };
 
 /** Kinds without fields of their own. */
 const plainKinds =
-  "completed denied malformed truncated interrupted not-run limit continue abort valid approve modify deny cancelled fits cut begun";
+  "completed denied malformed truncated interrupted not-run limit deferred continue abort valid approve modify deny cancelled fits cut begun";
 
 /** Throws LoopError "journal-damaged" if `answer` is not a possible result of the step with `key`. */
 export function checkAnswer(key: string, answer: unknown): void {

@@ -9,7 +9,7 @@ import type { Ending, EndReason } from "../../types/termination.ts";
 import type {
   ContextRelease,
   ContextRestart,
-  PendingApproval,
+  WaitingCall,
   ToolCall,
   ToolChange,
   ToolHistoryEntry,
@@ -78,7 +78,7 @@ export interface SettledCall {
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
   /** True if the model has nothing to add after this tool. Undefined if the tool does not specify it. */
   readonly needsNoFollowUp?: boolean | undefined;
-  /** Set if the call waits for a decision: the id of the question in `decisions`. */
+  /** Set if the call waits for a decision, or for its result if the outcome is "deferred": the id of the question in `decisions`. */
   readonly awaiting?: string | undefined;
   /** Changes of its tool since the last request for a decision. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
@@ -342,17 +342,25 @@ export function toContextMessage(items: readonly Json[]): UserMessage | undefine
   return { role: "user", content: ["Context:", ...lines].join("\n") };
 }
 
-/** Returns the suspension that the last batch requires: its calls wait for decisions, or runs inside them were suspended. */
+/** Returns what a call with a question waits for. */
+export function neededBy({ kind }: Pick<ToolOutcome, "kind">): WaitingCall["waitsFor"] {
+  return kind === "deferred" ? "result" : "approval";
+}
+
+/** Returns the suspension that the last batch requires: its calls wait, or runs inside them were suspended. */
 export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
   const calls = lastBatch.flatMap(pendingIn);
-  if (calls.length > 0) return { status: "suspended", reason: { kind: "approval-required", calls } };
+  const isAsking = calls.some(({ waitsFor }) => waitsFor === "approval");
+  if (calls.length > 0)
+    return { status: "suspended", reason: { kind: isAsking ? "approval-required" : "result-required", calls } };
   return lastBatch.find(({ suspended }) => suspended !== undefined)?.suspended;
 }
 
-function pendingIn({ outcome: { call }, awaiting, toolChanges, suspended }: SettledCall): readonly PendingApproval[] {
-  const { callId, name, args } = call;
+function pendingIn({ outcome, awaiting, toolChanges, suspended }: SettledCall): readonly WaitingCall[] {
+  const { callId, name, args } = outcome.call;
+  const waitsFor = neededBy(outcome);
   if (awaiting !== undefined)
-    return [{ id: awaiting, callId, name, args, ...(toolChanges === undefined ? {} : { toolChanges }) }];
-  if (suspended?.reason.kind !== "approval-required") return [];
+    return [{ id: awaiting, callId, name, args, waitsFor, ...(toolChanges === undefined ? {} : { toolChanges }) }];
+  if (suspended === undefined || !("calls" in suspended.reason)) return [];
   return suspended.reason.calls.map((inner) => ({ ...inner, id: `${callId}/${inner.id}` }));
 }

@@ -49,7 +49,7 @@ export const runKey = "run";
 /** Steps that occur once per iteration. */
 type IterationStep = "output" | "iteration" | "results";
 
-const callSteps = ["validation", "approval", "intent", "agent", "tool"] as const;
+const callSteps = ["validation", "approval", "intent", "agent", "tool", "result"] as const;
 
 /** Steps that belong to one call. */
 export type CallStep = (typeof callSteps)[number];

@@ -1,6 +1,6 @@
 // Builds the messages of a run.
 
-import type { LoopState, SettledCall, CurrentMessage } from "./loop-state.ts";
+import { type LoopState, neededBy, type SettledCall, type CurrentMessage } from "./loop-state.ts";
 import type { AssistantMessage, AssistantPart, Message, TextPart, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import type { StreamResult } from "../../types/provider.ts";
@@ -103,9 +103,6 @@ function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): 
 /** The result that the model reads for a call that restarted the context. */
 export const restartedResult: Json = { status: "context_restarted" };
 
-/** The result of a call that waits for a decision, in the transcript of a suspended run. */
-const awaitingResult: Json = { status: "awaiting_approval" };
-
 /** Puts the current message at the end of the transcript, replacing its earlier continuations. */
 export function placeMessage(state: LoopState): void {
   const message = toAssistantMessage(state.current);
@@ -166,7 +163,10 @@ function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {
 
 function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall): ToolResultPart {
   const { callId, name } = outcome.call;
-  if (awaiting !== undefined) return { callId, name, outcome: "awaiting-approval", result: awaitingResult };
+  if (awaiting !== undefined) {
+    const waitsFor = neededBy(outcome);
+    return { callId, name, outcome: `awaiting-${waitsFor}`, result: { status: `awaiting_${waitsFor}` } };
+  }
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
   const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
   // The text that the stages produced already includes the text parts.

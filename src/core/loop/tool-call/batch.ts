@@ -48,9 +48,14 @@ export class Batch {
     return [...this.#waiting].some(({ suspended }) => suspended?.reason.kind === "drained");
   }
 
-  /** The calls that wait for a decision. */
+  /** The calls that wait for a decision or their result. */
   get awaiting(): readonly BatchCall[] {
     return [...this.#waiting].filter(({ question }) => question !== undefined);
+  }
+
+  /** The calls whose results were deferred and not asked for yet. */
+  get deferred(): readonly BatchCall[] {
+    return [...this.#waiting].filter(isDeferred);
   }
 
   /** Prevents all further calls from beginning. */
@@ -130,7 +135,7 @@ export class Batch {
 
   /** Takes back calls that have begun and still wait. They go on next. */
   takeBack(begun: readonly BatchCall[]): void {
-    const left = [...new Set(begun)].filter((one) => this.#waiting.has(one));
+    const left = [...new Set(begun)].filter((one) => this.#waiting.has(one) && one.question === undefined);
     for (const one of left) one.hasBegun = true;
     this.#addTodo(left);
   }
@@ -142,23 +147,23 @@ export class Batch {
 
   /** Records the state of a call that began: it is over, it waits, or it needs a decision first. */
   note(one: BatchCall): void {
-    if (one.suspended === undefined) this.#leave(one);
+    if (one.suspended === undefined && !isDeferred(one)) this.#leave(one);
     else this.#wait(one);
     if (isOverFatally(one)) this.#isBarred = true;
   }
 
-  /** Takes calls after another decision was requested. */
+  /** Takes calls after another decision, or a result, was requested. */
   takeDecided(calls: readonly BatchCall[]): void {
     // `settleCall` has marked calls that were refused in this execution as live.
     for (const one of calls) this.#add(one, false);
     this.#addTodo([]);
   }
 
-  /** Ends a waiting call, so that it never runs. */
+  /** Ends a waiting call: it never runs, or its result is no longer taken. */
   drop(one: BatchCall): void {
     this.#leave(one);
     one.question = undefined;
-    one.outcome = { call: one.call, durationMs: 0, kind: "not-run" };
+    one.outcome = cutOff(one);
     this.#tell(one, true);
   }
 
@@ -170,6 +175,7 @@ export class Batch {
       one.agent = this.#run.registry.agentOf?.(one.call.name) as RunnableAgent | undefined;
       this.#todo.push(one);
     } else {
+      this.#leave(one);
       if (!one.isTold) this.#tell(one, isLive);
       if (isOverFatally(one)) this.#isBarred = true;
     }
@@ -196,6 +202,11 @@ function isSequential({ ready }: BatchCall): boolean {
   return ready?.definition.sequential === true;
 }
 
+/** True if the tool of a call deferred its result, which was not asked for yet. */
+function isDeferred({ deferred, question, outcome }: BatchCall): boolean {
+  return deferred !== undefined && question === undefined && outcome === undefined;
+}
+
 function isOverFatally({ outcome }: BatchCall): boolean {
   return outcome !== undefined && isFatal(outcome);
 }
@@ -205,9 +216,14 @@ export function batchKey({ state }: Run, step: CallStep, { call, index, round }:
   return callKey(state, step, { index, name: call.name, round });
 }
 
-/** Gives a call that has not begun its preliminary outcome. It emits no events until it begins. */
+/** The outcome of a waiting call when its run is ended. */
+export function cutOff({ call, deferred }: BatchCall): ToolOutcome {
+  return deferred === undefined ? { call, durationMs: 0, kind: "not-run" } : { ...deferred, kind: "interrupted" };
+}
+
+/** Gives a call that has not begun, or waits for its result, its preliminary outcome. It emits no events until then. */
 export function hold(one: BatchCall): void {
-  one.outcome = { call: one.call, durationMs: 0, kind: "not-run" };
+  one.outcome = one.deferred ?? { call: one.call, durationMs: 0, kind: "not-run" };
   one.isLive = true;
 }
 

@@ -8,6 +8,7 @@ import type { Deadline } from "../../cancellation/deadline.ts";
 import { nearestName } from "../../utils/tool-arguments.ts";
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { eventBase, type NestedRun, type Run, type RunCallPorts } from "../run/run.ts";
+import { canWait } from "../run/run-step.ts";
 import { mostListed } from "./prepare-call.ts";
 import { findTool } from "../../tools/registry.ts";
 import { isSameTool } from "../../tools/compare-tools.ts";
@@ -49,6 +50,7 @@ export class CallPorts implements RunCallPorts {
   readonly scope: CancelScope;
   readonly timeouts: Timeouts;
   readonly allowed: ReadonlySet<string> | undefined;
+  readonly mayDefer: boolean;
 
   constructor(run: Run) {
     this.#run = run;
@@ -57,6 +59,7 @@ export class CallPorts implements RunCallPorts {
     this.scope = run.scope;
     this.timeouts = run.timeouts;
     this.allowed = run.allowedNames;
+    this.mayDefer = canWait(run);
   }
 
   get exposed(): ReadonlyMap<string, ToolDefinition> {

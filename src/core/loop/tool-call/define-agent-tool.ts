@@ -1,6 +1,6 @@
 // A tool whose calls are runs.
 
-import type { NestedLoopOptions, Tool, ToolContext } from "../../types/loop-options.ts";
+import type { ExecutableTool, NestedLoopOptions, ToolContext } from "../../types/loop-options.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { JsonSchema, ToolSchema } from "../../types/common.ts";
 import type { ToolTraits } from "../../types/tool.ts";
@@ -60,7 +60,7 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
  */
 export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = JsonSchema>(
   fields: AgentToolFields<ArgsOf<Args, Schema>, Schema>,
-): Tool<ArgsOf<Args, Schema>, Schema> {
+): ExecutableTool<ArgsOf<Args, Schema>, Schema> {
   const { prepare: _prepare, toResult: _toResult, ...tool } = checkAgent(fields);
   const agent: RunnableAgent = {
     kind: "agent",

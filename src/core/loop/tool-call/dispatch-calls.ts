@@ -1,6 +1,6 @@
 // Runs the ready calls of a batch, at most `toolConcurrency` at a time. A sequential tool runs alone.
 
-import type { Step } from "../../types/journal.ts";
+import type { Journal, Step } from "../../types/journal.ts";
 import type { Cancelled } from "../../policies/approval.ts";
 import { isCut, parkRun, waitForTurn, isRecorded, runSteps } from "../run/run-step.ts";
 import type { BatchCall, Run } from "../run/run.ts";
@@ -12,6 +12,7 @@ import { checkRecorded, replayCall } from "./replay-call.ts";
 import type { Park } from "../run/parking.ts";
 import { refuseChangedTools, type ToolAnswer } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
+import { askResults } from "./settle-call.ts";
 
 /** Decides about the waiting calls. Resolves to true if they are suspended, and to false if the batch goes on. */
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
@@ -46,15 +47,24 @@ async function endWaiting(run: Run, batch: Batch): Promise<false> {
   return false;
 }
 
-function toCancelStep({ call: { callId, name, args }, question }: BatchCall): readonly Step<Cancelled>[] {
+function toCancelStep({ call: { callId, name, args }, question, deferred }: BatchCall): readonly Step<Cancelled>[] {
   if (question === undefined) return [];
-  return [{ key: question.key, kind: "approval", input: { callId, name, args }, run: () => ({ kind: "cancelled" }) }];
+  const kind = deferred === undefined ? "approval" : "result";
+  return [{ key: question.key, kind, input: { callId, name, args }, run: () => ({ kind: "cancelled" }) }];
 }
 
-/** True if a batch may have recorded calls, and the journal can report them. A journal that orders its steps has no choice of order. */
-function mayHaveRecorded({ replayed, journal }: Run, { todo }: Batch): boolean {
-  if (!replayed || journal.replays !== undefined || journal.ordered === true || journal.wait !== undefined) return false;
-  return journal.has !== undefined || todo.some(({ agent }) => agent !== undefined);
+/**
+ * True if a batch may have recorded calls, and the journal can report them. A journal that orders its steps has no choice of
+ * order, except that calls with a decision go first: they wait for their results.
+ */
+function mayHaveRecorded({ replayed, journal, decisions }: Run, { todo }: Batch): boolean {
+  if (!replayed || journal.replays !== undefined) return false;
+  if (todo.some(({ call }) => decisions.isLeftFor(call.callId))) return true;
+  return !keepsOrder(journal) && (journal.has !== undefined || todo.some(({ agent }) => agent !== undefined));
+}
+
+function keepsOrder({ ordered, wait }: Journal): boolean {
+  return ordered === true || wait !== undefined;
 }
 
 /** Replays the recorded calls. Runs inside calls go on to the end of their records. Throws LoopError "unknown-decision". */
@@ -64,10 +74,17 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
     const wave = await takeRecorded(run, batch);
     if (wave.length === 0) break;
     begun.push(...wave);
-    await runWave(run, wave, batch);
-    await decideOpen(run, wave, batch);
+    // Tools first: a run inside a call may be about to end with a new step, which would refuse the results that are still unused.
+    for (const isRun of [false, true]) {
+      const part = wave.filter(({ agent }) => (agent !== undefined) === isRun);
+      if (part.length === 0) continue;
+      await runWave(run, part, batch);
+      await decideOpen(run, part, batch);
+      await requestResults(run, batch);
+    }
   }
-  if (run.park === undefined && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
+  const isInside = run.park !== undefined || keepsOrder(run.journal);
+  if (!isInside && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
   batch.takeBack(begun);
   // Otherwise the runs inside it would go on before its turn.
   if (batch.hasBegun) await waitForTurn(run);
@@ -81,6 +98,9 @@ async function takeRecorded(run: Run, batch: Batch): Promise<readonly BatchCall[
 
 function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLike<boolean> {
   const { call, agent } = one;
+  // A call that waits for its result is recorded. Any other call refuses the decision before it begins.
+  if (run.decisions.isLeftFor(call.callId)) return true;
+  if (keepsOrder(run.journal)) return false;
   if (run.journal.has !== undefined) return isRecorded(run, batchKey(run, agent === undefined ? "tool" : "agent", one));
   // Without `has`, assume a record for every run that could have begun. A run that has not begun starts here, and waits for its
   // turn.
@@ -114,11 +134,11 @@ async function runOthers(run: Run, batch: Batch): Promise<void> {
   while (!batch.isDone && !isSuspended) {
     if (mustSlide(run, batch)) await runWindow(run, batch);
     const wave = batch.takeWave();
-    if (wave.length === 0) isSuspended = await pauseBatch(run, batch);
-    else {
+    if (wave.length > 0) {
       await runWave(run, wave, batch);
       await decideOpen(run, wave, batch);
-    }
+    } else if (batch.deferred.length > 0) await requestResults(run, batch);
+    else isSuspended = await pauseBatch(run, batch);
   }
   batch.finish();
 }
@@ -175,6 +195,14 @@ function decideOpen(run: Run, wave: readonly BatchCall[], batch: Batch): void | 
   return approveAgain(run, open, batch.isBarred).then(() => batch.takeDecided(open));
 }
 
+/** Requests the results that tools have deferred. A journal that waits for them has nothing else to do by then. */
+async function requestResults(run: Run, batch: Batch): Promise<void> {
+  const { deferred } = batch;
+  if (deferred.length === 0) return;
+  await askResults(run, deferred, batch.isBarred);
+  batch.takeDecided(deferred);
+}
+
 /** Settles when the run inside a call is over, or waits. */
 function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | undefined {
   const { agent, index } = one;
@@ -228,5 +256,6 @@ function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: Tool
     checkRecorded(one.call, answer);
     replayCall(run, answer);
   }
-  end(one, answer, isLive);
+  if (answer.kind === "deferred") one.deferred = { ...answer, kind: "deferred" };
+  else end(one, answer, isLive);
 }

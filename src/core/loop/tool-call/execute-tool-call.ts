@@ -14,7 +14,7 @@ import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
-import { type Conclusion, toFailure, toOutcome } from "../../tools/to-outcome.ts";
+import { type Conclusion, toFailure, toolFailure, toOutcome } from "../../tools/to-outcome.ts";
 import type { Json } from "../../types/json.ts";
 import type { ContextSource } from "../../types/policies.ts";
 import { toJson } from "../../utils/json.ts";
@@ -183,12 +183,24 @@ async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<un
   }
 }
 
-function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): ToolOutcome {
+function conclude(dispatch: Dispatch, end: Raced<unknown>): ToolOutcome {
+  const { ready, deadline, ports } = dispatch;
   const { call, approvedArgs } = ready;
   deadline.end();
   if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
-  const ending = judgeEnd(call, end, { deadline, ports });
+  const judged = judgeEnd(call, end, { deadline, ports });
+  const problem = judged.kind === "deferred" ? findDeferralProblem(dispatch) : undefined;
+  const ending: Conclusion = problem === undefined ? judged : { kind: "failed", error: toolFailure(problem) };
   return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
+}
+
+/** Returns why a call cannot wait for a result from outside. */
+function findDeferralProblem({ ready: { definition }, ports, execute }: Dispatch): string | undefined {
+  const { name } = definition;
+  if (execute !== undefined) return `The agent tool ${quote(name)} cannot defer its result: return one from "toResult".`;
+  if (definition.eager === true) return `The tool ${quote(name)} cannot defer its result: remove "eager" from it.`;
+  if (ports.mayDefer !== false) return undefined;
+  return `The tool ${quote(name)} cannot defer its result, because its run is inside the call of an ordinary tool: start the run with defineAgentTool.`;
 }
 
 /** Builds the outcome. A plain success is written out field by field, because a spread takes longer than the rest of a synchronous call. */

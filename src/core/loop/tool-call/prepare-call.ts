@@ -4,6 +4,8 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable, type UnknownRecord, assertNever } from "../../utils/guards.ts";
 import type { Prepared, ToolCallPorts, ReadyCall } from "../run/call.ts";
+import type { OutsideResult } from "../../types/policies.ts";
+import { askHook } from "../run/ask-hook.ts";
 import type { Run } from "../run/run.ts";
 import { earlyOutcomesOf, joinMessage } from "../state/transcript.ts";
 import type { Json } from "../../types/json.ts";
@@ -150,10 +152,28 @@ function readValidation(ready: ReadyCall, validation: unknown): Prepared {
     : refuseInput(ready, [{ message: "The validation gave no value." }]);
 }
 
+function readIssues(validation: unknown): readonly Issue[] | undefined {
+  const { issues }: UnknownRecord = isRecord(validation) ? validation : {};
+  return Array.isArray(issues) ? issues.map(toIssue) : undefined;
+}
+
 function toIssue(issue: unknown): Issue {
   const { message, path }: UnknownRecord = isRecord(issue) ? issue : {};
   const keys = Array.isArray(path) ? path.filter((key) => typeof key === "string" || typeof key === "number") : undefined;
   return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
+}
+
+/** Returns the issues of a result from outside that does not fit the schema of its tool. */
+export async function findMisfit(
+  { name }: ToolCall,
+  given: OutsideResult,
+  run: Pick<Run, "registry" | "clock" | "scope" | "timeouts">,
+): Promise<readonly Issue[] | undefined> {
+  const { registry } = run;
+  if (given.kind === "failed" || registry.validateResult === undefined) return undefined;
+  const end = await askHook(() => registry.validateResult?.(name, toJson(given.result)), readIssues, run);
+  if (end.kind === "failed") return [{ message: `could not be checked: ${end.error.message}` }];
+  return end.kind === "value" ? end.value : undefined;
 }
 
 function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): ToolOutcome {

@@ -1,11 +1,12 @@
 // Recorded decisions and validations, and calls whose tool has changed since.
 
-import type { ApprovalDecision } from "../../types/policies.ts";
+import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
 import { assertNever, isThenable } from "../../utils/guards.ts";
 import type { Cancelled, FailedApproval } from "../../policies/approval.ts";
 import type { Prepared } from "../run/call.ts";
-import type { BatchCall, Run } from "../run/run.ts";
+import type { BatchCall, DeferredOutcome, Run } from "../run/run.ts";
+import { concludeOutside } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Step } from "../../types/journal.ts";
 import { prepareCall, toUnfit } from "./prepare-call.ts";
@@ -50,6 +51,17 @@ export type RecordedDecision =
 /** A decision that settles a question. */
 export type FinalDecision = Exclude<RecordedDecision, OpenQuestion>;
 
+/** A deferred result that was not there yet in the execution that asked for it. */
+export interface OpenResult {
+  readonly kind: "wait";
+  readonly token: string;
+  /** The number of earlier questions about the call; absent for none. */
+  readonly earlier?: number;
+}
+
+/** The record of a deferred result: it is open, it came, or the run ended before. */
+export type RecordedResult = OpenResult | { readonly kind: "given"; readonly decision: OutsideResult } | Cancelled;
+
 /** The validation of a call's arguments; "cut" if the run was ended meanwhile. */
 export type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
@@ -79,6 +91,12 @@ export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome 
     default:
       return assertNever(decision);
   }
+}
+
+/** Returns the last outcome of a call whose result was deferred. Its duration and its spending are those of the tool. */
+export function answeredBy(record: Exclude<RecordedResult, OpenResult>, deferred: DeferredOutcome): ToolOutcome {
+  const { kind: _, ...facts } = deferred;
+  return { ...facts, ...(record.kind === "given" ? concludeOutside(record.decision) : { kind: "interrupted" }) };
 }
 
 /** Returns the outcome of a call that its arguments prevent. If the validation was cut off, the call never runs. */

@@ -1,29 +1,36 @@
 // Settles a call after a decision was requested: it runs, it is refused, or it waits for a later execution.
 
 import type { Json } from "../../types/json.ts";
-import type { ApprovalDecision } from "../../types/policies.ts";
+import type { Step } from "../../types/journal.ts";
+import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool } from "../../types/tool-outcome.ts";
 import { assertNever } from "../../utils/guards.ts";
+import { describeValue } from "../../utils/texts.ts";
+import { toPlainError } from "../../utils/plain-error.ts";
+import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { toJson } from "../../utils/json.ts";
 import { toDecision } from "../../policies/approval.ts";
 import { refuseChanged } from "./execute-tool-call.ts";
-import { editCall } from "./prepare-call.ts";
+import { editCall, findMisfit } from "./prepare-call.ts";
 import { type BatchCall, eventBase, readyOf, type Run } from "../run/run.ts";
 import { findToolChanges, toShown } from "../../tools/compare-tools.ts";
 import { denials } from "../../tools/outcome-texts.ts";
 import { findTool } from "../../tools/registry.ts";
 import { batchKey, limitOf, type Room } from "./batch.ts";
 import {
+  answeredBy,
   type FinalDecision,
   type OpenQuestion,
+  type OpenResult,
   questionId,
   type RecordedDecision,
+  type RecordedResult,
   recordEdit,
   refuseChangedTools,
   refusedBy,
 } from "./record-verdicts.ts";
-import { isReplayed, runStep } from "../run/run-step.ts";
+import { canWait, isCut, isReplayed, runStep, runSteps } from "../run/run-step.ts";
 import { decisionKey } from "../state/step-key.ts";
 
 /** A recorded decision, and true if it was made in this execution. */
@@ -41,7 +48,7 @@ export function toRecorded(
   question: Omit<OpenQuestion, "kind" | "token">,
 ): RecordedDecision {
   if (decided.kind !== "ask") return decided;
-  if (run.outer !== undefined && !run.isPart) return { kind: "deny", reason: denials.insideTool };
+  if (!canWait(run)) return { kind: "deny", reason: denials.insideTool };
   return { ...question, kind: "ask", token: run.token };
 }
 
@@ -69,7 +76,8 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
       one.question = { id, key: next, toolChanges: question.changes };
       return;
     }
-    const waited = await waitFor(run, next);
+    const sent = await waitFor(run, next);
+    const waited = sent === undefined ? undefined : toDecision(sent.value);
     const body = (): RecordedDecision => decide(run, one, { question, waited, room });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
@@ -101,7 +109,7 @@ function decide(run: Run, one: BatchCall, { question, waited, room }: Taking): R
   if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, question);
   if (room?.isFull() === true) return { ...question, token: run.token, isBeyond: true };
   // Taken even if the tool was removed, because the call did wait for the decision.
-  const decision = waited ?? run.decisions.take(questionId(callId, earlier));
+  const decision = waited ?? run.decisions.takeApproval(questionId(callId, earlier));
   const now = findTool(run.registry, name);
   if (now === undefined) {
     refuseChangedTools(run, [one]);
@@ -172,15 +180,15 @@ function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLi
   return asked !== token || (journal.wait !== undefined && scope.cause === undefined);
 }
 
-/** Waits for the decision if the journal can wait. Stops waiting when the run is ended. */
-async function waitFor({ journal, scope, clock }: Run, key: string): Promise<ApprovalDecision | undefined> {
+/** Waits for the decision or the result if the journal can wait. Stops waiting when the run is ended. */
+async function waitFor({ journal, scope, clock }: Run, key: string): Promise<{ readonly value: unknown } | undefined> {
   if (journal.wait === undefined || journal.replays !== undefined) return undefined;
   const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(
     Promise.resolve(journal.wait(key)),
   );
   switch (raced.kind) {
     case "value":
-      return toDecision(raced.value);
+      return raced;
     case "thrown":
       throw raced.error;
     case "expired":
@@ -189,6 +197,88 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<App
     default:
       return assertNever(raced);
   }
+}
+
+/** Asks for the deferred results of calls. Each comes in `decisions` of a later execution, or through a journal that can wait for days. */
+export async function askResults(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {
+  const steps = calls.map((one): Step<RecordedResult> => {
+    const earlier = one.questions === 0 ? {} : { earlier: one.questions };
+    const body = (): RecordedResult =>
+      isBarred || isCut(run) ? { kind: "cancelled" } : { kind: "wait", token: run.token, ...earlier };
+    return { ...resultStep(run, one), run: body };
+  });
+  const asked = await runSteps(steps, run, (answers, live) =>
+    answers.map((answer, position) => ({ answer, live: live[position] === true })),
+  );
+  for (const [position, one] of calls.entries()) await settleResult(run, one, asked[position]);
+}
+
+function resultStep(run: Run, one: BatchCall): Pick<Step<RecordedResult>, "key" | "kind" | "input"> {
+  const { callId, name, args } = one.call;
+  return { key: batchKey(run, "result", one), kind: "result", input: { callId, name, args } };
+}
+
+interface AskedResult {
+  readonly answer: RecordedResult;
+  readonly live: boolean;
+}
+
+/** Gives a call its deferred result. Without one, the call waits for a later execution. */
+async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undefined): Promise<void> {
+  if (asked === undefined || one.deferred === undefined) return;
+  const asking = resultStep(run, one);
+  let { answer, live } = asked;
+  for (let attempt = 1; answer.kind === "wait"; attempt += 1) {
+    const question: OpenResult = answer;
+    const id = questionId(one.call.callId, question.earlier);
+    const key = decisionKey(asking.key, attempt);
+    if (!hasResult(run, id) && !(await resumesPast(run, key, question.token))) {
+      run.decisions.noteWaiting(id);
+      one.question = { id, key };
+      return;
+    }
+    const waited = await waitFor(run, key);
+    const body = (): Promise<RecordedResult> => takeResult(run, one, { question, id, waited });
+    ({ answer, live } = await runStep({ ...asking, key, run: body }, run, (given, isLive) => ({ answer: given, live: isLive })));
+    run.decisions.settle(id, answer.kind === "given" ? answer.decision : { kind: "ask" });
+  }
+  one.outcome = answeredBy(answer, one.deferred);
+  one.isLive = live;
+}
+
+/** True if this execution has the result of a call that it asked for itself. The one that ran the call did not record the question. */
+function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
+  return journal.replays === undefined && scope.cause === undefined && decisions.isLeft(id);
+}
+
+interface TakingResult {
+  readonly question: OpenResult;
+  readonly id: string;
+  /** The result that the journal waited for. */
+  readonly waited: { readonly value: unknown } | undefined;
+}
+
+/**
+ * Takes a result that was passed for an open question. A run that is being ended leaves the question open. A result that does not
+ * fit is refused: the run rejects and records nothing. If the journal waited for it, the question is asked again instead, because
+ * an engine delivers each value once.
+ */
+async function takeResult(run: Run, one: BatchCall, { question, id, waited }: TakingResult): Promise<RecordedResult> {
+  const open: RecordedResult = { ...question, token: run.token };
+  if (run.scope.cause !== undefined) return open;
+  const given: unknown = waited === undefined ? run.decisions.findResult(id) : waited.value;
+  if (given === undefined) return open;
+  const refused = isOutsideResult(given) ? await findMisfit(one.call, given, run) : describeValue(given);
+  // Also open if the run was ended during the validation.
+  if (run.scope.cause !== undefined) return open;
+  if (refused === undefined) {
+    run.decisions.drop(id);
+    return { kind: "given", decision: toJson(given) as OutsideResult };
+  }
+  const error = run.decisions.refuse(id, "result", refused);
+  if (waited === undefined) throw error;
+  run.events.send({ type: "listener-error", ...eventBase(run), event: "journal.wait", error: toPlainError(error) });
+  return open;
 }
 
 /** Applies a person's edit of the arguments. Edits are rare, so their validation is a step of its own. */

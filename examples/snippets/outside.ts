@@ -1,0 +1,94 @@
+// Calls whose results come from outside: a question to the user of a page, and a job that another machine finishes.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineTool, isLoopError, runToolLoop, type LoopOptions, type Message } from "turnwright";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+
+const messages: readonly Message[] = [{ role: "user", content: "Render my holiday film." }];
+const folder = mkdtempSync(join(tmpdir(), "outside-"));
+const file = join(folder, "film-3.jsonl");
+const provider = createMockProvider(({ messages: said }) =>
+  said.length === 1
+    ? [toolCall("ask_user", { question: "Which music?" }), toolCall("render", { film: "holiday" })]
+    : text("Your film is ready."),
+);
+const jobs: string[] = [];
+const renderFarm = { start: async (film: string, key: string): Promise<void> => void jobs.push(`${film} ${key}`) };
+
+// #region define
+const askUser = defineTool({
+  name: "ask_user",
+  description: "Asks the user a question",
+  inputSchema: z.object({ question: z.string() }),
+  outputSchema: z.object({ answer: z.string() }), // checks what comes from outside
+  // no `execute`: each call waits for its result
+});
+const render = defineTool({
+  name: "render",
+  description: "Renders a film. This takes hours.",
+  inputSchema: z.object({ film: z.string() }),
+  async execute({ film }, { defer, idempotencyKey }) {
+    await renderFarm.start(film, idempotencyKey);
+    return defer(); // the result comes later
+  },
+});
+// #endregion define
+
+// #region run
+const options = { provider, tools: [askUser, render], messages, runId: "film-3" };
+const first = await runToolLoop({ ...options, journal: fileJournal(file) });
+// first.reason: { kind: "result-required", calls: [{ id: "call_i0_0", name: "ask_user", waitsFor: "result", ... }, ...] }
+if (first.reason.kind !== "result-required") throw new Error("No call waits for a result.");
+const [question, film] = first.reason.calls;
+// #endregion run
+assert.equal(first.status, "suspended");
+assert.deepEqual(jobs, ["holiday film-3/i0/tool/1/render"]);
+assert(question !== undefined && film !== undefined);
+
+// A result that does not fit is refused, and the call still waits.
+const misfit: LoopOptions["decisions"] = { [question.id]: { kind: "result", result: { answer: 7 } } };
+await assert.rejects(
+  runToolLoop({ ...options, journal: fileJournal(file), decisions: misfit }),
+  (error) => isLoopError(error, "invalid-decision") && error.details.call === question.id,
+);
+
+{
+  // #region answer
+  // The page has an answer. The film is not ready, so the run is suspended again.
+  const decisions = { [question.id]: { kind: "result" as const, result: { answer: "Jazz." } } };
+  const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  // #endregion answer
+  assert.deepEqual(second.reason.kind === "result-required" && second.reason.calls.map(({ name }) => name), ["render"]);
+}
+
+{
+  // #region fail
+  // Hours later, in another process: the webhook of the render farm.
+  const decisions = { [film.id]: { kind: "failed" as const, error: "The disk was full." } };
+  const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  // third.status: "completed". The model has read both results.
+  // #endregion fail
+  assert.equal(third.text, "Your film is ready.");
+  assert.deepEqual(
+    third.functionHistory.map(({ functionResponse, outcome }) => [outcome, functionResponse.response.result]),
+    [
+      ["completed", { answer: "Jazz." }],
+      ["failed", { status: "tool_execution_failed", reason: "The disk was full.", tool_name: "render" }],
+    ],
+  );
+}
+
+{
+  // #region test
+  const outcome = await runTool(render, { film: "holiday" });
+  // outcome.kind: "deferred"
+  // #endregion test
+  assert.equal(outcome.kind, "deferred");
+}
+
+rmSync(folder, { recursive: true });

@@ -1,0 +1,145 @@
+// Calls that wait twice: first for an approval, and then for their results.
+
+import { describe, expect, it } from "vitest";
+import type { Json, LoopOptions, Tool } from "turnwright";
+import { replayJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "../durable-store.ts";
+import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
+import { nesting, question } from "../nested/nesting.ts";
+
+type Decisions = NonNullable<LoopOptions["decisions"]>;
+
+/** A payment that needs approval, and that a bank completes later. */
+function setUp(more: Partial<LoopOptions> = {}): { readonly ran: Json[]; start(options?: Partial<LoopOptions>): Playing } {
+  const ran: Json[] = [];
+  const pay = tool("pay", (args, { defer }) => (ran.push(args as Json), defer()), { needsApproval: true });
+  const store = createDurableStore();
+  let count = 0;
+  const start = (options: Partial<LoopOptions> = {}): Playing =>
+    play(count++ === 0 ? [toolCall("pay", { amount: 900 })] : [text("Done.")], {
+      runId: "r",
+      tools: [pay],
+      journal: store.open(),
+      ...more,
+      ...options,
+    });
+  return { ran, start };
+}
+
+const waiting = async ({ result }: Playing): Promise<unknown> => {
+  const { reason } = await result;
+  return "calls" in reason ? [reason.kind, ...reason.calls.map(({ id, waitsFor }) => [id, waitsFor])] : reason.kind;
+};
+
+describe("a call that waits for an approval and then for its result", () => {
+  const edit: Decisions = { call_i0_0: { kind: "modify", args: { amount: 90 } } };
+  const paid: Decisions = { "call_i0_0#2": { kind: "result", result: "paid" } };
+
+  it("asks two questions in turn, each with its own id", async () => {
+    const { ran, start } = setUp();
+    expect(await waiting(start())).toEqual(["approval-required", ["call_i0_0", "approval"]]);
+    expect(await waiting(start({ decisions: edit }))).toEqual(["result-required", ["call_i0_0#2", "result"]]);
+    expect(await waiting(start({ decisions: edit }))).toEqual(["result-required", ["call_i0_0#2", "result"]]);
+    const last = await start({ decisions: { ...edit, ...paid } }).result;
+    expect([last.reason.kind, outcomesOf(last), ran]).toEqual(["answered", ["call_i0_0: completed"], [{ amount: 90 }]]);
+    const [, message] = last.messages;
+    expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
+  });
+
+  it("refuses the id of the approval for the result", async () => {
+    const { start } = setUp();
+    await start().result;
+    await start({ decisions: edit }).result;
+    const decisions: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
+    await expect(start({ decisions }).result).rejects.toThrow('Calls that wait: "call_i0_0#2".');
+  });
+
+  it("needs policies.approve for neither, and one that decides at once leaves only the second", async () => {
+    const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }) } });
+    expect(await waiting(start())).toEqual(["result-required", ["call_i0_0", "result"]]);
+    const last = await start({ decisions: { call_i0_0: { kind: "result", result: "paid" } } }).result;
+    expect(last.reason.kind).toBe("answered");
+  });
+});
+
+it("a run whose calls wait for an approval and for a result is approval-required", async () => {
+  const store = createDurableStore();
+  const ran: string[] = [];
+  const tools = [
+    tool("job", (_, { defer }) => (ran.push("job"), defer())),
+    tool("pay", () => void ran.push("pay"), { needsApproval: true }),
+  ];
+  const start = (decisions: Decisions | undefined, first = false): Playing =>
+    play(first ? [[toolCall("job"), toolCall("pay")]] : [text("Done.")], { runId: "r", tools, journal: store.open(), decisions });
+  expect(await waiting(start(undefined, true))).toEqual([
+    "approval-required",
+    ["call_i0_0", "result"],
+    ["call_i0_1", "approval"],
+  ]);
+  const all: Decisions = { call_i0_0: { kind: "result", result: 1 }, call_i0_1: { kind: "approve" } };
+  // A result that does not fit its call stops the approved one from running.
+  await expect(start({ ...all, call_i0_0: { kind: "approve" } }).result).rejects.toMatchObject({ code: "invalid-decision" });
+  expect(ran).toEqual(["job"]);
+  expect(outcomesOf(await start(all).result)).toEqual(["call_i0_0: completed", "call_i0_1: completed"]);
+  expect(ran).toEqual(["job", "pay"]);
+});
+
+describe("a run inside a call", () => {
+  const nested = (levels: number): { readonly ran: string[]; start(more: Partial<LoopOptions>): Playing } => {
+    const ran: string[] = [];
+    let inside: Tool = tool("job", (_, { callId, defer }) => (ran.push(callId), defer()));
+    for (let level = 0; level < levels; level += 1) {
+      const innermost = inside;
+      const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall(innermost.name) : text("Inside.")));
+      inside = nesting("agent tool", `agent${level}`, () => ({ messages: question, provider, tools: [innermost] }));
+    }
+    const { name } = inside;
+    const start = (more: Partial<LoopOptions>): Playing =>
+      play(({ messages }) => (messages.length === 1 ? [toolCall(name), toolCall("look")] : text("Done.")), {
+        runId: "r",
+        tools: [inside, tool("look", (_, { callId }) => void ran.push(callId))],
+        ...more,
+      });
+    return { ran, start };
+  };
+  it.for([1, 2])("suspends the outer run, and takes its result by the path of the call (%d levels)", async (levels) => {
+    const store = createDurableStore();
+    const { ran, start } = nested(levels);
+    const id = Array.from({ length: levels + 1 }, () => "call_i0_0").join("/");
+    expect(await waiting(start({ journal: store.open() }))).toEqual(["result-required", [id, "result"]]);
+    const decisions: Decisions = { [id]: { kind: "result", result: "made" } };
+    const wrong = start({ journal: store.open(), decisions: { [id]: { kind: "approve" } } });
+    await expect(wrong.result).rejects.toMatchObject({ code: "invalid-decision", details: { call: id, waitsFor: "result" } });
+    const result = await start({ journal: store.open(), decisions }).result;
+    expect(answersOf(result).map(({ result: given }) => given)).toEqual(["Inside.", null]);
+    expect(ran).toHaveLength(2);
+    const replayed = start({ journal: replayJournal(store.open()) });
+    expect((await replayed.result).messages).toEqual(result.messages);
+    expect(ran).toHaveLength(2);
+  });
+
+  it.for([false, true])(
+    "whose end was not recorded leaves the result of another call valid (journal with has: %s)",
+    async (hasHas) => {
+      const store = createDurableStore();
+      const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));
+      const job = tool("job", (_, { defer }) => defer());
+      const agent = nesting("agent tool", "agent", () => ({ messages: question, provider, tools: [job] }));
+      const start = (decisions: Decisions, after?: string): Playing => {
+        const journal = store.open({ after });
+        return play(({ messages }) => (messages.length === 1 ? [toolCall("job"), toolCall("agent")] : text("Done.")), {
+          runId: "r",
+          tools: [job, agent],
+          journal: hasHas ? { ...journal, has: (key) => store.records.has(key) } : journal,
+          decisions,
+        });
+      };
+      await start({}).result;
+      const inside: Decisions = { "call_i0_1/call_i0_0": { kind: "result", result: "inside" } };
+      await expect(start(inside, "i0/tool/1/agent/i1/inbox-end").result).rejects.toThrow("died");
+      const result = await start({ ...inside, call_i0_0: { kind: "result", result: "outside" } }).result;
+      expect(answersOf(result).map(({ result: given }) => given)).toEqual(["outside", "Inside."]);
+    },
+  );
+});

@@ -1,0 +1,220 @@
+// Calls whose results come from outside: they suspend the run, and another execution takes the results.
+
+import { describe, expect, it } from "vitest";
+import { defineTool, type LoopOptions } from "turnwright";
+import { replayJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
+import { createDurableStore } from "../durable-store.ts";
+import { both, savedOf, setUp } from "./outside-stage.ts";
+
+describe("a call with a result from outside", () => {
+  it("suspends the run after the other calls have run", async () => {
+    const { ran, start } = setUp();
+    const playing = start();
+    const result = await playing.result;
+    const calls = [
+      { id: "call_i0_0", callId: "call_i0_0", name: "job", args: { size: 1 }, waitsFor: "result" },
+      { id: "call_i0_2", callId: "call_i0_2", name: "ask_user", args: { question: "Which?" }, waitsFor: "result" },
+    ];
+    expect([result.status, result.reason]).toEqual(["suspended", { kind: "result-required", calls }]);
+    expect(result.pendingCalls.map(({ callId, waitsFor }) => [callId, waitsFor])).toEqual([
+      ["call_i0_0", "result"],
+      ["call_i0_2", "result"],
+    ]);
+    expect([ran, result.toolCallsExecuted]).toEqual([["call_i0_0", "call_i0_1"], 3]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: awaiting-result", "call_i0_1: completed", "call_i0_2: awaiting-result"]);
+    expect(answersOf(result)[0]?.result).toEqual({ status: "awaiting_result" });
+    expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_i0_1"]);
+    expect(playing.clock.pending).toBe(0);
+  });
+
+  it("gets its result on resume, and no tool runs again", async () => {
+    const { ran, start } = setUp();
+    const second = start({ journal: await savedOf(start()), decisions: both });
+    const result = await second.result;
+    expect([result.reason.kind, result.text, result.pendingCalls]).toEqual(["answered", "Done.", []]);
+    expect(answersOf(result).map(({ outcome, result: given }) => [outcome, given])).toEqual([
+      ["completed", { made: 3 }],
+      ["completed", null],
+      ["completed", { answer: "the blue one" }],
+    ]);
+    expect([ran, result.toolCallsExecuted]).toEqual([["call_i0_0", "call_i0_1"], 3]);
+    expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "completed", "completed"]);
+  });
+
+  it("fails with the error that was passed, and the model reads it", async () => {
+    const { start } = setUp();
+    const decisions: LoopOptions["decisions"] = { ...both, call_i0_0: { kind: "failed", error: "The machine broke." } };
+    const result = await start({ journal: await savedOf(start()), decisions }).result;
+    expect(answersOf(result)[0]).toMatchObject({
+      outcome: "failed",
+      result: { status: "tool_execution_failed", reason: "The machine broke." },
+    });
+    expect(result.reason.kind).toBe("answered");
+  });
+
+  it("keeps waiting while others get their results, over several resumes", async () => {
+    const { ran, start } = setUp();
+    const first = start();
+    const without = start({ journal: await savedOf(first) });
+    expect((await without.result).reason).toEqual((await first.result).reason);
+    const partly = start({ journal: await savedOf(without), decisions: { ...both, call_i0_0: { kind: "ask" } } });
+    expect(outcomesOf(await partly.result)).toEqual([
+      "call_i0_0: awaiting-result",
+      "call_i0_1: completed",
+      "call_i0_2: completed",
+    ]);
+    const last = start({ journal: await savedOf(partly), decisions: both });
+    expect(outcomesOf(await last.result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"]);
+    expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
+  });
+
+  it("takes the same result again without effect", async () => {
+    const { ran, start } = setUp();
+    const second = start({ journal: await savedOf(start()), decisions: both });
+    const third = start({ journal: await savedOf(second), decisions: both });
+    expect((await third.result).messages).toEqual((await second.result).messages);
+    expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
+  });
+
+  it("has two phases of events, and is marked as waiting in between", async () => {
+    const { start } = setUp();
+    const first = start();
+    const second = start({ journal: await savedOf(first), decisions: both });
+    await second.result;
+    const told = ({ recording }: Playing): unknown =>
+      recording.of("tool-end").map(({ callId, outcome, replayed }) => [callId, outcome, replayed]);
+    expect([first, second].map(told)).toEqual([
+      [
+        ["call_i0_0", "deferred", undefined],
+        ["call_i0_1", "completed", undefined],
+        ["call_i0_2", "deferred", undefined],
+      ],
+      [
+        ["call_i0_0", "deferred", true],
+        ["call_i0_1", "completed", true],
+        ["call_i0_2", "deferred", true],
+        ["call_i0_0", "completed", undefined],
+        ["call_i0_2", "completed", undefined],
+      ],
+    ]);
+    const summaries = [first, second].map(({ recording }) =>
+      recording.of("iteration-end")[0]?.calls.map(({ outcome }) => outcome),
+    );
+    expect(summaries).toEqual([
+      ["waiting", "completed", "waiting"],
+      ["completed", "completed", "completed"],
+    ]);
+    for (const { recording } of [first, second])
+      expect(recording.of("tool-start").map(({ callId }) => callId)).toEqual(
+        recording.of("tool-end").map(({ callId }) => callId),
+      );
+  });
+
+  it("has the records of both phases, and replays like them", async () => {
+    const store = createDurableStore();
+    const { start } = setUp();
+    const first = await start({ journal: store.open() }).result;
+    const waiting = start({ journal: replayJournal(store.open()) });
+    expect((await waiting.result).reason).toEqual(first.reason);
+    const second = await start({ journal: store.open(), decisions: both }).result;
+    const keys = [...store.records.keys()].filter((key) => key.includes("/result/"));
+    expect(keys).toEqual([
+      "i0/result/0/job",
+      "i0/result/2/ask_user",
+      "i0/result/0/job/decision1",
+      "i0/result/2/ask_user/decision1",
+    ]);
+    const replayed = start({ journal: replayJournal(store.open()) });
+    expect((await replayed.result).messages).toEqual(second.messages);
+    expect(replayed.provider.calls).toBe(0);
+  });
+});
+
+describe("a deferred result", () => {
+  it("keeps the spending of the run inside the call, and counts it once", async () => {
+    const start = (more: Partial<LoopOptions>): Playing => {
+      const inner = tool("inner", async (_, { runToolLoop, defer }) => {
+        await runToolLoop({ messages: [{ role: "user", content: "In." }], provider: createMockProvider([text("Inside.")]) });
+        return defer();
+      });
+      const script = more.journal === undefined ? [toolCall("inner")] : [text("Done.")];
+      return play(script, { runId: "r", tools: [inner], ...more });
+    };
+    const first = start({});
+    const waiting = await first.result;
+    const last = await start({
+      journal: await savedOf(first),
+      decisions: { call_i0_0: { kind: "result", result: 1 } },
+    }).result;
+    expect(waiting.usage.totalTokens).toBeGreaterThan(0);
+    expect(last.toolCallsExecuted).toBe(1);
+    const alone = last.streamResults.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0);
+    const inside = waiting.usage.totalTokens - (waiting.streamResults[0]?.usage?.totalTokens ?? 0);
+    expect(last.usage.totalTokens).toBe(alone + inside);
+  });
+
+  it("holds back calls after a sequential tool, and sequential calls after it", async () => {
+    const ran: string[] = [];
+    const note = (name: string, traits = {}): ReturnType<typeof tool> => tool(name, () => void ran.push(name), traits);
+    const tools = [
+      tool("job", (_, { defer }) => defer(), { sequential: true }),
+      note("free"),
+      note("alone", { sequential: true }),
+    ];
+    const script = [[toolCall("free"), toolCall("job"), toolCall("free"), toolCall("alone")], text("Done.")];
+    const first = play(script, { runId: "r", tools });
+    expect(outcomesOf(await first.result)).toEqual([
+      "call_i0_0: completed",
+      "call_i0_1: awaiting-result",
+      "call_i0_2: not-run",
+      "call_i0_3: not-run",
+    ]);
+    const decisions: LoopOptions["decisions"] = { call_i0_1: { kind: "result", result: "made" } };
+    const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), decisions });
+    expect(outcomesOf(await second.result).map((line) => line.split(" ")[1])).toEqual(
+      Array.from({ length: 4 }, () => "completed"),
+    );
+    expect(ran).toEqual(["free", "free", "alone"]);
+  });
+
+  it("holds no place among the calls that run at the same time", async () => {
+    const ran: string[] = [];
+    const tools = [tool("job", (_, { defer }) => defer()), tool("look", (_, { callId }) => void ran.push(callId))];
+    const calls = [...Array.from({ length: 4 }, () => toolCall("job")), toolCall("look"), toolCall("look")];
+    const { result } = play([calls, text("Done.")], { tools, limits: { toolConcurrency: 2 } });
+    expect((await result).reason).toMatchObject({ kind: "result-required", calls: { length: 4 } });
+    expect(ran).toEqual(["call_i0_4", "call_i0_5"]);
+  });
+
+  it("keeps a key named __proto__ as data", async () => {
+    const { start } = setUp();
+    const result: unknown = JSON.parse('{"__proto__":{"polluted":1},"made":1}');
+    const decisions = { ...both, call_i0_0: { kind: "result" as const, result: result as never } };
+    const second = await start({ journal: await savedOf(start()), decisions }).result;
+    const given = answersOf(second)[0]?.result;
+    expect(JSON.stringify(given)).toBe('{"__proto__":{"polluted":1},"made":1}');
+    expect(Object.getPrototypeOf(given)).toBe(Object.prototype);
+  });
+});
+
+describe("a tool without execute", () => {
+  it("runs again after a crash, because it has no effect", async () => {
+    const store = createDurableStore();
+    const tools = [defineTool({ name: "ask", description: "Asks", inputSchema: { type: "object" } })];
+    const start = (fate: Parameters<typeof store.open>[0], more: Partial<LoopOptions> = {}): Playing =>
+      play([toolCall("ask"), text("Done.")], { runId: "r", tools, journal: store.open(fate), ...more });
+    await expect(start({ within: "i0/tool/0/ask" }).result).rejects.toThrow("died");
+    expect((await start({}).result).reason.kind).toBe("result-required");
+  });
+
+  it("takes a result that comes before the question was recorded", async () => {
+    const store = createDurableStore();
+    const { ran, start } = setUp();
+    await expect(start({ journal: store.open({ after: "i0/tool/2/ask_user" }) }).result).rejects.toThrow("died");
+    const result = await start({ journal: store.open(), decisions: both }).result;
+    expect(outcomesOf(result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"]);
+    expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
+  });
+});

@@ -1,0 +1,120 @@
+// Runs that are ended, drained or steered while calls wait for results from outside.
+
+import { describe, expect, it } from "vitest";
+import { FatalToolError, type LoopOptions } from "turnwright";
+import { replayJournal } from "turnwright/journal";
+import { text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "../durable-store.ts";
+import { outcomesOf, play, type Playing, tool } from "../play.ts";
+import { both, savedOf, setUp } from "./outside-stage.ts";
+
+/** A job that defers, and a call that runs until the clock has moved on. */
+function setUpBusy(more: Partial<LoopOptions> = {}, end: () => unknown = () => "seen"): Playing {
+  return play([[toolCall("job"), toolCall("busy")], text("Done.")], ({ clock }) => ({
+    runId: "r",
+    tools: [
+      tool("job", (_, { defer }) => defer()),
+      tool("busy", async (_, { signal }) => {
+        await new Promise<void>((resolve, reject) => {
+          clock.setTimeout(resolve, 100);
+          signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+        });
+        return end();
+      }),
+    ],
+    ...more,
+  }));
+}
+
+describe("a run that is ended while another call of the batch runs", () => {
+  it.for<[how: string, act: (playing: Playing) => void, kind: string]>([
+    ["stop", ({ control }) => control.stop(), "stopped"],
+    ["kill", ({ control }) => control.kill(), "killed"],
+    ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
+  ])("%s: a call with a deferred result reads interrupted, also on replay", async ([, act, kind]) => {
+    const store = createDurableStore();
+    const playing = setUpBusy({ journal: store.open() });
+    await playing.clock.advance(10);
+    act(playing);
+    await playing.clock.advance(10_000);
+    const result = await playing.result;
+    expect([result.reason.kind, outcomesOf(result)]).toEqual([kind, ["call_i0_0: interrupted", "call_i0_1: interrupted"]]);
+    expect([result.pendingCalls, result.functionHistory, result.toolCallsExecuted]).toEqual([[], [], 2]);
+    expect(playing.recording.of("tool-end").map(({ callId, outcome }) => [callId, outcome])).toEqual([
+      ["call_i0_0", "deferred"],
+      ["call_i0_1", "interrupted"],
+      ["call_i0_0", "interrupted"],
+    ]);
+    const replayed = setUpBusy({ journal: replayJournal(store.open()) });
+    expect((await replayed.result).messages).toEqual(result.messages);
+    const decisions: LoopOptions["decisions"] = { call_i0_0: { kind: "result", result: 1 } };
+    await expect(setUpBusy({ journal: store.open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
+  });
+
+  it("by a fatal failure: a call with a deferred result reads interrupted", async () => {
+    const store = createDurableStore();
+    const playing = setUpBusy({ journal: store.open() }, () => {
+      throw new FatalToolError("gone");
+    });
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, outcomesOf(result)]).toEqual([
+      "fatal-tool-error",
+      ["call_i0_0: interrupted", "call_i0_1: failed"],
+    ]);
+    const replayed = setUpBusy({ journal: replayJournal(store.open()) });
+    expect((await replayed.result).messages).toEqual(result.messages);
+  });
+
+  it.for<[how: string, limits: LoopOptions["limits"], act: (playing: Playing) => void]>([
+    ["the wall clock", { wallClockMs: 50 }, () => {}],
+    ["a drain", {}, ({ control }) => control.drain()],
+  ])("%s leaves the call waiting", async ([, limits, act]) => {
+    const playing = setUpBusy({ limits });
+    await playing.clock.advance(10);
+    act(playing);
+    await playing.clock.runAll();
+    const first = await playing.result;
+    expect(first.pendingCalls.map(({ callId, waitsFor }) => [callId, waitsFor])).toEqual([["call_i0_0", "result"]]);
+    const decisions: LoopOptions["decisions"] = { call_i0_0: { kind: "result", result: "made" } };
+    const second = play([text("Done.")], { ...playing.options, limits: {}, journal: await savedOf(playing), decisions });
+    expect((await second.result).text).toBe("Done.");
+    expect(outcomesOf(await second.result)[0]).toBe("call_i0_0: completed");
+  });
+});
+
+describe("a resumed run that is ended before it does anything new", () => {
+  it.for<[how: string, act: (playing: Playing) => void, kind: string]>([
+    ["stop", ({ control }) => control.stop(), "stopped"],
+    ["kill", ({ control }) => control.kill(), "killed"],
+    ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
+  ])("%s: takes no result, and the same results count later", async ([, act, kind]) => {
+    const store = createDurableStore();
+    const { ran, start } = setUp();
+    await start({ journal: store.open() }).result;
+    const second = start({ journal: store.open(), decisions: both });
+    act(second);
+    const ended = await second.result;
+    expect([ended.reason.kind, outcomesOf(ended)[0]]).toEqual([kind, "call_i0_0: awaiting-result"]);
+    const third = await start({ journal: store.open(), decisions: both }).result;
+    expect(outcomesOf(third)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"]);
+    expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
+  });
+
+  it("is not ended by an interrupt, because the tool calls have begun", async () => {
+    const { start } = setUp();
+    const second = start({ journal: await savedOf(start()), decisions: both });
+    second.control.interrupt("Wait!");
+    const result = await second.result;
+    expect([result.reason.kind, result.undelivered.map(({ content }) => content)]).toEqual(["answered", ["Wait!"]]);
+  });
+});
+
+it("control.steer: a message reaches the model after the results", async () => {
+  const { start } = setUp();
+  const second = start({ journal: await savedOf(start()), decisions: both });
+  second.control.steer("And quickly.");
+  const { messages } = await second.result;
+  expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user", "assistant"]);
+  expect(messages[3]).toEqual({ role: "user", content: "And quickly." });
+});

@@ -1,0 +1,53 @@
+// Runs whose tools get their results from outside: what their tests have in common.
+
+import { z } from "zod";
+import { defineTool, type LoopOptions, memoryJournal, type SavedJournal, type Tool } from "turnwright";
+import { type MockMessage, text, toolCall } from "turnwright/testing";
+import { play, type Playing, tool } from "../play.ts";
+
+/** A tool without `execute`: the page answers its calls. */
+export const askUser: Tool<{ question: string }> = defineTool({
+  name: "ask_user",
+  description: "Asks the user",
+  inputSchema: z.object({ question: z.string() }),
+  outputSchema: z.object({ answer: z.string() }),
+});
+
+/** The tools of a stage, and the calls that have run. */
+export interface OutsideStage {
+  readonly ran: string[];
+  readonly start: (options?: Partial<LoopOptions>) => Playing;
+}
+
+/**
+ * Sets up runs of one batch: a job that another machine finishes, a lookup that answers at once, and a question to the user. The
+ * first run calls the tools, and later ones answer.
+ */
+export function setUp(
+  more: Partial<LoopOptions> = {},
+  calls: MockMessage = [toolCall("job", { size: 1 }), toolCall("look"), toolCall("ask_user", { question: "Which?" })],
+): OutsideStage {
+  const ran: string[] = [];
+  const job = tool("job", (_, { callId, defer }) => {
+    ran.push(callId);
+    return defer();
+  });
+  const look = tool("look", (_, { callId }) => void ran.push(callId));
+  let begun = false;
+  const start = (options: Partial<LoopOptions> = {}): Playing => {
+    const script = begun ? [text("Done.")] : [calls, text("Done.")];
+    begun = true;
+    return play(script, { runId: "r", tools: [job, look, askUser], ...more, ...options });
+  };
+  return { ran, start };
+}
+
+/** Returns the journal of a run after saving and loading it. */
+export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
+  memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
+
+/** Results for both calls that wait. */
+export const both: NonNullable<LoopOptions["decisions"]> = {
+  call_i0_0: { kind: "result", result: { made: 3 } },
+  call_i0_2: { kind: "result", result: { answer: "the blue one" } },
+};

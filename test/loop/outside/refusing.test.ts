@@ -1,0 +1,193 @@
+// Results from outside that are refused: the run rejects, and the call still waits.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  createToolRegistry,
+  defineTool,
+  isLoopError,
+  type LoopOptions,
+  mergeRegistries,
+  withFilter,
+  withPrefix,
+} from "turnwright";
+import { fromJsonSchema, withValidation } from "turnwright/json-schema";
+import type { ToolTraits } from "turnwright/parts";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore, type DurableStore } from "../durable-store.ts";
+import { outcomesOf, play, type Playing, tool } from "../play.ts";
+import { both, savedOf, setUp } from "./outside-stage.ts";
+
+type Decisions = NonNullable<LoopOptions["decisions"]>;
+
+/** Returns the code and the message of the error that a run rejects with. */
+async function refusalOf({ result }: Playing): Promise<readonly [code: string, message: string]> {
+  const error: unknown = await result.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return isLoopError(error) ? [error.code, error.message] : ["none", String(error)];
+}
+
+const resultAdvice = 'Pass { kind: "result", result } or { kind: "failed", error }. The call still waits.';
+const approvalAdvice = 'Pass { kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }. The call still waits.';
+
+describe("decisions: a call that waits for its result", () => {
+  it.for<[what: string, decisions: Decisions, code: string, message: string]>([
+    [
+      "an approval",
+      { call_i0_0: { kind: "approve" } },
+      "invalid-decision",
+      `The decision about call "call_i0_0", which waits for its result, is "approve". ${resultAdvice}`,
+    ],
+    [
+      "a denial",
+      { call_i0_2: { kind: "deny" } },
+      "invalid-decision",
+      `The decision about call "call_i0_2", which waits for its result, is "deny". ${resultAdvice}`,
+    ],
+    [
+      "a result that does not fit its outputSchema",
+      { call_i0_2: { kind: "result", result: { answer: 7 } } },
+      "invalid-decision",
+      `The decision about call "call_i0_2", which waits for its result, does not fit the "outputSchema" of its tool: answer: Invalid input: expected string, received number. ${resultAdvice}`,
+    ],
+    [
+      "a result for a call that has one",
+      { call_i0_1: { kind: "result", result: 1 } },
+      "unknown-decision",
+      'No call "call_i0_1" of this run waits for a decision or a result. Calls that wait: "call_i0_0", "call_i0_2".',
+    ],
+    [
+      "a result for an unknown call",
+      { call_9: { kind: "result", result: 1 } },
+      "unknown-decision",
+      'No call "call_9" of this run waits for a decision or a result.',
+    ],
+  ])("refuses %s, and takes the right ones afterwards", async ([, decisions, code, message]) => {
+    for (const withHas of [false, true]) {
+      const store = createDurableStore();
+      const open = (): ReturnType<DurableStore["open"]> => {
+        const journal = store.open();
+        return withHas ? { ...journal, has: (key) => store.records.has(key) } : journal;
+      };
+      const { ran, start } = setUp();
+      const first = await start({ journal: open() }).result;
+      const [refused, said] = await refusalOf(start({ journal: open(), decisions }));
+      expect([refused, said]).toEqual([code, expect.stringContaining(message)]);
+      expect((await start({ journal: open() }).result).reason).toEqual(first.reason);
+      const last = await start({ journal: open(), decisions: both }).result;
+      expect(outcomesOf(last).map((line) => line.split(" ")[1])).toEqual(["completed", "completed", "completed"]);
+      expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
+    }
+  });
+
+  it("refuses another result than the recorded one", async () => {
+    const { start } = setUp();
+    const second = start({ journal: await savedOf(start()), decisions: both });
+    const other: Decisions = { ...both, call_i0_0: { kind: "result", result: { made: 4 } } };
+    expect((await refusalOf(start({ journal: await savedOf(second), decisions: other })))[0]).toBe("unknown-decision");
+  });
+
+  it("refuses a result that comes with the first execution", async () => {
+    const { ran, start } = setUp();
+    const early: Decisions = { call_i0_0: { kind: "result", result: 1 } };
+    expect([(await refusalOf(start({ decisions: early })))[0], ran]).toEqual(["unknown-decision", []]);
+  });
+
+  it.for<[what: string, decision: unknown]>([
+    ["a result without a value", { kind: "result" }],
+    ["a result that is no plain data", { kind: "result", result: new Map() }],
+    ["a result with a BigInt", { kind: "result", result: [1n] }],
+    ["a failure whose error is no text", { kind: "failed", error: new Error("no") }],
+  ])("rejects %s as invalid-option", async ([, decision]) => {
+    const decisions = { call_1: decision } as Decisions;
+    const { result } = play([text("Hi.")], { decisions });
+    await expect(result).rejects.toThrow('Option "decisions.call_1" must be one whose "kind" is approve, deny, modify');
+  });
+});
+
+it("decisions: a call that waits for an approval refuses a result", async () => {
+  const tools = [tool("pay", () => "paid", { needsApproval: true })];
+  const first = play([toolCall("pay")], { runId: "r", tools });
+  const decisions: Decisions = { call_i0_0: { kind: "result", result: 1 } };
+  const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), decisions });
+  expect(await refusalOf(second)).toEqual([
+    "invalid-decision",
+    `The decision about call "call_i0_0", which waits for an approval, is "result". ${approvalAdvice}`,
+  ]);
+});
+
+describe("outputSchema", () => {
+  const own = { name: "ask", description: "Asks", inputSchema: { type: "object" } } as const;
+  const strings = defineTool({ ...own, outputSchema: fromJsonSchema({ type: "string" }) });
+  const slow = defineTool({
+    ...own,
+    outputSchema: z.string().refine(async () => Promise.resolve(false), "is not known"),
+  });
+  const never = defineTool({ ...own, outputSchema: z.string().refine(() => new Promise<boolean>(() => {})) });
+
+  it.for<[how: string, tools: NonNullable<LoopOptions["tools"]>, name: string]>([
+    ["an array", [strings], "ask"],
+    ["mergeRegistries", mergeRegistries([tool("other", () => 1)], [strings]), "ask"],
+    ["withPrefix", withPrefix([strings], "user_"), "user_ask"],
+    ["withFilter", withFilter([strings], ["ask"]), "ask"],
+    ["withValidation", withValidation(createToolRegistry([strings])), "ask"],
+  ])("is applied to tools from %s", async ([, tools, name]) => {
+    const first = play([toolCall(name)], { runId: "r", tools });
+    const journal = await savedOf(first);
+    const start = (result: number | string): Playing =>
+      play([text("Done.")], { runId: "r", tools, journal, decisions: { call_i0_0: { kind: "result", result } } });
+    expect((await refusalOf(start(7)))[1]).toContain("outputSchema");
+    expect((await start("blue").result).reason.kind).toBe("answered");
+  });
+
+  it("may be asynchronous, and must answer within hookMs", async () => {
+    const decisions: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
+    for (const [one, message] of [
+      [slow, "is not known"],
+      [never, "could not be checked: The hook took longer than 50 ms."],
+    ] as const) {
+      const first = play([toolCall("ask")], { runId: "r", tools: [one] });
+      const journal = await savedOf(first);
+      const second = play([text("Done.")], { runId: "r", tools: [one], journal, decisions, timeouts: { hookMs: 50 } });
+      const refused = refusalOf(second);
+      await second.clock.advance(50);
+      expect((await refused)[1]).toContain(message);
+      expect(second.clock.pending).toBe(0);
+    }
+  });
+
+  it("does not apply to what execute returns, nor to failures", async () => {
+    const tools = [defineTool({ ...own, name: "direct", outputSchema: z.string(), execute: () => 7 }), strings];
+    const first = play([[toolCall("direct"), toolCall("ask")]], { runId: "r", tools });
+    const decisions: Decisions = { call_i0_1: { kind: "failed", error: "gone" } };
+    const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), decisions });
+    expect(outcomesOf(await second.result)).toEqual(["call_i0_0: completed", "call_i0_1: failed"]);
+  });
+});
+
+describe("context.defer", () => {
+  const failing = (traits: Partial<ToolTraits>): ReturnType<typeof tool> => tool("job", (_, { defer }) => defer(), traits);
+
+  it("fails the call of an eager tool", async () => {
+    const { result } = play([toolCall("job"), text("Done.")], { tools: [failing({ eager: true })] });
+    expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
+      status: "tool_execution_failed",
+      reason: 'The tool "job" cannot defer its result: remove "eager" from it.',
+    });
+  });
+
+  it("fails the call of a run inside an ordinary tool", async () => {
+    const results: unknown[] = [];
+    const outer = tool("outer", async (_, { runToolLoop }) => {
+      const provider = createMockProvider([toolCall("job"), text("Inside.")]);
+      const inside = await runToolLoop({ provider, messages: [{ role: "user", content: "In." }], tools: [failing({})] });
+      results.push(inside.functionHistory[0]?.functionResponse.response.result);
+      return inside.text;
+    });
+    const { result } = play([toolCall("outer"), text("Done.")], { tools: [outer] });
+    expect((await result).reason.kind).toBe("answered");
+    expect(results).toEqual([expect.objectContaining({ reason: expect.stringContaining("start the run with defineAgentTool") })]);
+  });
+});
