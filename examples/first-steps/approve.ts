@@ -1,4 +1,4 @@
-// Ends a run at a call that a person has to approve, and goes on with it later.
+// Ends a run at a call that a person must approve, and continues the run later.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Stops a run while its tool works.
+// Stops a run while its tool is running.
 
 import assert from "node:assert/strict";
 import { createProvider, messages, tools } from "./scene.ts";

@@ -1,4 +1,4 @@
-// The programs of `ai-sdk-before.ts` on turnwright.
+// The programs in `ai-sdk-before.ts`, written with turnwright.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -76,7 +76,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 }
 
 {
-  // A stop condition is asked before the calls of the response run.
+  // A stop condition is checked before the calls in the response run.
   const provider = createMockProvider([look, toolCall("get_forecast", { city: "Oslo" })]);
   const ended = await runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(2) } });
   assert.deepEqual([ended.status, ended.toolCallsExecuted, ended.pendingCalls.length], ["completed", 1, 1]);

@@ -1,4 +1,4 @@
-// Programs on the AI SDK 7. `ai-sdk-after.ts` has the same programs on turnwright.
+// Programs that use the AI SDK 7. `ai-sdk-after.ts` has the same programs, written with turnwright.
 
 import assert from "node:assert/strict";
 import { generateText, isStepCount, type ModelMessage, NoObjectGeneratedError, Output, streamText, tool } from "ai-v7";

@@ -1,4 +1,4 @@
-// The programs of `openai-agents-before.ts` on turnwright.
+// The programs in `openai-agents-before.ts`, written with turnwright.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Programs on OpenAI Agents 0.20. `openai-agents-after.ts` has the same programs on turnwright.
+// Programs that use OpenAI Agents 0.20. `openai-agents-after.ts` has the same programs, written with turnwright.
 
 import assert from "node:assert/strict";
 import { Agent, MaxTurnsExceededError, ModelBehaviorError, run, RunState, setTracingDisabled, tool } from "@openai/agents-core";
