@@ -1,4 +1,4 @@
-// Listening to a run, in its two ways, and what a listener may do wrong.
+// Listens to a run in two ways, and shows a listener that throws.
 
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, runToolLoop, streamToolLoop, type Message } from "turnwright";

@@ -10,7 +10,7 @@ import { createMockProvider, fail, text as says, usage } from "turnwright/testin
 
 const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
 
-/** The answers of the services, without the network. */
+/** Responses of simulated services. */
 const overloaded = (): Response =>
   Response.json({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, { status: 529 });
 const limited = (): Response => Response.json({ error: { message: "Rate limit reached" } }, { status: 429 });
@@ -83,7 +83,7 @@ const answered = (): Response => {
     messages,
     pricing: ({ totalTokens }, { model }) => totalTokens * (pricePerToken.get(model) ?? Number.NaN),
   });
-  let before = ""; // the text of earlier streams, which stays
+  let before = ""; // the text of earlier streams, which is kept
   let shown = "";
   for await (const event of stream) {
     if (event.type === "iteration-start") before = shown;

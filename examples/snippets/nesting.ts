@@ -1,4 +1,4 @@
-// Tools that start a run inside their call, in both forms.
+// Tools that start a nested run, in both forms.
 
 import assert from "node:assert/strict";
 import { z } from "zod";

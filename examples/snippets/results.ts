@@ -1,4 +1,4 @@
-// The snippets of the page on results and masking.
+// The snippets for the page about results and masking.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm } from "node:fs/promises";

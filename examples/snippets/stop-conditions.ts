@@ -1,4 +1,4 @@
-// Runs that end by themselves: stop conditions, the tool that carries the answer, and models that go round in circles.
+// Runs that end by themselves: stop conditions, a tool whose arguments are the answer, and models that repeat themselves.
 
 import assert from "node:assert/strict";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// Answers that are values.
+// Answers that are typed values.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
