@@ -72,7 +72,7 @@ function toSdkMessages(message: Message): readonly SdkMessage[] {
 // #endregion provider
 
 // #region suite
-// Checks everything that the loop relies on: text, calls, usage, aborts, refusals, streams that are cut off.
+// The suite checks everything that the loop relies on: text, calls, usage, aborts, refusals, and streams that are cut off.
 const checks = providerSuite({ create: ({ replies }) => ({ provider: wrapSdk(createSdkStandIn(replies), "small") }) });
 for (const { title, run } of checks) {
   await run();

@@ -52,8 +52,8 @@ function pinProblems(): readonly string[] {
 }
 
 /**
- * If a package has a binary for another platform that is not published, npm omits it from the lock file. `npm ci` then rejects
- * the lock file.
+ * Finds optional dependencies that are missing in the lock file. npm omits a platform's binary if it is not published, and `npm
+ * ci` then rejects the lock file.
  */
 function lockProblems(): readonly string[] {
   return Object.entries(lock.packages).flatMap(([path, { resolved, optionalDependencies = {} }]) => {

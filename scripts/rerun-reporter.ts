@@ -11,7 +11,7 @@ function toPattern(title: string): string {
   return title.replace(/[\\^$.*+?()[\]{}|"'`!]/g, ".");
 }
 
-/** Returns the titles of the outer suites and of the test, which together `-t` matches. */
+/** Returns the titles of the outer suites, outermost first, and the title of the test. `-t` matches their joined text. */
 function titlesOf({ name, parent }: TestCase | TestSuite): readonly string[] {
   return parent.type === "module" ? [name] : [...titlesOf(parent), name];
 }

@@ -64,7 +64,7 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
     onStepEnd: ({ stepNumber, toolCalls }) => show(`${stepNumber}: ${toolCalls.length} calls`),
   });
   if (finishReason === "tool-calls") show(`No answer after ${steps.length} steps.`);
-  // `text` is "": it is the text of the last step alone.
+  // `text` is "", because it is only the text of the last step.
   // #endregion limit
   assert.deepEqual(shown.splice(0), ["0: 1 calls", "1: 1 calls", "No answer after 2 steps."]);
   assert.equal(text, "");

@@ -170,7 +170,7 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   const triage = Agent.create({ name: "Triage", instructions: "You route questions.", model, handoffs: [billing] });
 
   const result = await run(triage, "Refund order 7.");
-  // "Refunded.", said by `result.lastAgent`, which is `billing`
+  // The output "Refunded." comes from `result.lastAgent`, which is `billing`.
   // #endregion handoff
   assert.deepEqual([result.finalOutput, result.lastAgent?.name], ["Refunded.", "Billing"]);
   assert.deepEqual(

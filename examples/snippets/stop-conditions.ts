@@ -34,7 +34,8 @@ const tools = [search];
     messages,
     policies: { stopWhen: [iterationCountIs(10), tokenBudget(20_000)] },
   });
-  // Stopped at its fourth response: "completed", { kind: "stop-condition" }, and the call of that response in `pendingCalls`.
+  // The run stopped at the fourth response: "completed", { kind: "stop-condition" }. `pendingCalls` has the call in that
+  // response.
   // #endregion several
   assert.deepEqual([result.status, result.reason, result.iterations], ["completed", { kind: "stop-condition" }, 4]);
   assert.equal(result.pendingCalls.length, 1);

@@ -135,7 +135,7 @@ const weather = defineTool({
   const createProvider = (): Provider => createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")]);
   const answers = async (isRecording: boolean): Promise<LoopResult> => {
     // #region cassette
-    // Recorded once with the real service. After that, the test needs neither the service nor a key.
+    // The streams are recorded once with the real service. After that, the test needs neither the service nor a key.
     const provider = isRecording ? recordTo(file, createProvider()) : replayFrom(file);
     const result = await runToolLoop({ provider, tools: [weather], messages });
     assert.equal(result.text, "Take a coat.");
