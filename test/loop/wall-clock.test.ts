@@ -151,7 +151,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   it.for<[crashed: string, lastKey: string, endsAfterMs: number]>([
     ["in a stream", "i1/inbox", 400],
     ["in a tool", "i1/model", 400],
-    // The second iteration began at 600 ms and would last until 1,200 ms.
+    // The second iteration began at 600 ms and lasted until 1,200 ms.
     ["after the last tool", "i1/tool/0/nap", 1],
   ])("counts only active time if it crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);
