@@ -1,16 +1,18 @@
-// What turnwright costs beside a minimal hand-written loop, and what its peers cost beside the same loop.
+// Compares the costs of turnwright and of similar libraries ("peers") with a minimal hand-written loop.
 //
 //   node run.js [--assert] [--write] [workload ...]
 //
-// --assert exits with 1 when a target is missed, --write puts the tables into docs/performance.md and docs/comparison.md. Build the
-// library first. The workload "peers" runs each peer in a process of its own, in turns with the minimal loop.
+// Build the library first. With --assert, the exit code is 1 if a target is missed. With --write, the tables are written to
+// docs/performance.md and docs/comparison.md. The workload "peers" runs each peer in a separate process, alternating with the
+// minimal loop.
 //
-// How it is measured. Each workload has a process of its own. In it the two loops read the same chunks from the same
-// generators, call the same tool with the same zod schema and tell the same kind of listener. They are measured in turns, each
-// going first in every other round, warm, on a heap swept before each turn (--expose-gc). A figure is CPU time (user and system,
-// garbage collection included), not wall time unless the row says so; figures are medians of 7 rounds, and a ratio is the median
-// of the ratios of the rounds, so that a noisy neighbour, who slows both alike, drops out. A workload that misses a target is
-// measured once more: noise misses at random, a regression misses twice.
+// Method: Each workload runs in a separate process. Both loops read the same chunks from the same generators, call the same
+// tool with the same zod schema, and use the same kind of listener. The loops are warmed up and then measured in 7 rounds. In
+// each round, both are measured once; which loop comes first alternates. Before each measurement, garbage is collected
+// (--expose-gc). Figures are CPU time (user and system, including garbage collection), unless the row says "wall". A figure is
+// the median of the rounds, and a ratio is the median of the rounds' ratios. A slow moment of the machine slows both loops, so
+// it hardly changes the ratios. A workload that misses a target is measured again: noise rarely misses twice, a regression
+// does.
 import { fork } from "node:child_process";
 import { parseArgs } from "node:util";
 import { writeTable } from "./src/document.js";
@@ -47,10 +49,10 @@ const { values: flags, positionals } = parseArgs({
 const known = [...workloads, "peers"];
 const chosen = positionals.length > 0 ? positionals : known;
 const unknown = chosen.filter((name) => !known.includes(name));
-if (unknown.length > 0) throw new Error(`There is no workload ${unknown.join(", ")}; there are ${known.join(", ")}.`);
+if (unknown.length > 0) throw new Error(`Unknown workload: ${unknown.join(", ")}. Use one of these: ${known.join(", ")}.`);
 
 if (flags.write && positionals.some((name) => name !== "peers"))
-  throw new Error("Only whole tables are written: leave the workloads out, or name peers alone.");
+  throw new Error("--write needs a complete table: name no workload, or only the workload peers.");
 
 /** @type {Row[]} */
 const rows = [];
@@ -92,11 +94,11 @@ function measure(workload) {
 }
 
 /**
- * What a process of its own sends.
+ * Measures a subject in a separate process, and returns the message that the process sends.
  *
  * @template Sent
  * @param {string} program
- * @param {string} subject what it measures
+ * @param {string} subject the name of the workload or the peer
  * @returns {Promise<Sent>}
  */
 function inProcess(program, subject) {
@@ -104,9 +106,11 @@ function inProcess(program, subject) {
   return new Promise((resolve, reject) => {
     const child = fork(new URL(program, import.meta.url), [subject], {
       execArgv: ["--expose-gc"],
-      serialization: "advanced", // "never" is Infinity, which JSON cannot say
+      serialization: "advanced", // JSON cannot represent Infinity, which means "never"
     });
     child.once("message", (sent) => resolve(/** @type {Sent} */ (sent)));
-    child.once("exit", (code) => reject(new Error(`${subject} ended with ${code} before it was measured.`)));
+    child.once("exit", (code) =>
+      reject(new Error(`The process of ${subject} exited with code ${code} before it sent a measurement.`)),
+    );
   });
 }

@@ -1,4 +1,4 @@
-// A run over Anthropic's own client. The first import makes `new Anthropic()` talk to a stand-in on this machine.
+// Runs the loop with Anthropic's client. The first import makes `new Anthropic()` connect to a stand-in server on this machine.
 
 import assert from "node:assert/strict";
 import { stopStandIn } from "./support/anthropic-stand-in.ts";

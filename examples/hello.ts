@@ -1,4 +1,5 @@
-// The two programs that the README opens with. The second one asks a follow-up. The first import makes `new OpenAI()` talk to a stand-in on this machine.
+// The first two programs in the README. The second program asks a follow-up question. The first import makes `new OpenAI()`
+// connect to a stand-in server on this machine.
 
 import assert from "node:assert/strict";
 import { refuseNext, stopStandIn } from "./support/openai-stand-in.ts";
@@ -53,7 +54,7 @@ assert.deepEqual(
   ["user", "assistant", "tool", "assistant", "user", "assistant", "tool", "assistant"],
 );
 
-// A key that the service refuses is an ending with an error, no throw.
+// If the service refuses the API key, the run ends with an error. Nothing is thrown.
 refuseNext();
 const refused = await runToolLoop({ provider, messages: [{ role: "user", content: "And Rome?" }] });
 assert.equal(refused.status, "error");

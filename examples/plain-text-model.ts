@@ -1,5 +1,5 @@
-// A model that only reads and writes text uses three tools: `withPlanner` asks it for plans and has the loop run them.
-// The model here is a small function. Replace it with a call to any model that completes text.
+// Gives three tools to a model that only reads and writes text: `withPlanner` requests plans from the model, and the loop runs
+// them. The model here is a small function. Replace the function with a call to any model that completes text.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -9,7 +9,7 @@ import { createPlainTextModel } from "./support/plain-text-stand-in.ts";
 import { defineTool, type Message, type Provider, runToolLoop } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
 
-/** A provider of a model that knows nothing but text: of `tools` it is told nothing, and it never calls one. */
+/** Makes a provider for a text-only model. The model does not get `tools`, and never calls a tool. */
 function textProvider(complete: (prompt: string) => AsyncIterable<string>): Provider {
   return {
     id: "plain-text",
@@ -23,7 +23,7 @@ function textProvider(complete: (prompt: string) => AsyncIterable<string>): Prov
 }
 
 function toLine(message: Message): string {
-  if (message.role === "tool") return ""; // the planner sends none: what tools gave is in the words of the user
+  if (message.role === "tool") return ""; // the planner sends no tool messages: the results are in user messages
   const { role, content } = message;
   const words = typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : "")).join("");
   return `${role === "user" ? "User" : "Model"}: ${words}`;
@@ -87,13 +87,13 @@ assert.deepEqual(
     ["convert_money", true, ""],
   ],
 );
-// Two rounds of tools; then a plan that says "response", and the answer in the same iteration.
+// There were two rounds of tools. In the third iteration, the plan was "response", and the answer followed.
 assert.equal(result.iterations, 3);
 assert.equal(model.texts.length, 4);
-// That plan is read no further than to its action.
+// The planner stopped reading the third plan after its action.
 assert.equal(model.texts[2]?.includes("response"), true);
 assert.equal(model.texts[2]?.includes("All that was asked for is known."), false);
 
-// Without tools to plan with, the model answers directly.
+// Without tools, the model answers directly.
 const bare = await runToolLoop({ provider, messages: [{ role: "user", content: "Hello?" }] });
 assert.equal(bare.text, "I can only plan trips.");

@@ -1,5 +1,4 @@
-// Tests of a tool of one's own: alone with `runTool`, then in a conversation with a scripted model. With node:test here; any test
-// runner will do.
+// Tests a tool: alone with `runTool`, then in a conversation with a scripted model. Uses node:test, but any test runner works.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -92,7 +91,7 @@ await test("the model corrects a call that does not fit, and answers from what i
   assert.equal(result.text, "It is on its way.");
   const outcomes = result.functionHistory.map(({ outcome }) => outcome);
   assert.deepEqual(outcomes, ["invalid-input", "completed"]);
-  // The result that the model was shown before it answered.
+  // The result that the model read before it answered.
   assert.deepEqual(provider.requests[2]?.messages.at(-1), {
     role: "tool",
     results: [{ callId: "second", name: "find_order", outcome: "completed", result: { status: "shipped" } }],

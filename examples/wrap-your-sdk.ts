@@ -1,5 +1,5 @@
-// Any SDK becomes a provider through one method: say the request in its words, and what streams back in those of the loop.
-// The SDK here is an invented one that stands for yours.
+// Makes a provider from any SDK with one method. It converts the request to the SDK's format, and the SDK's events to chunks of
+// the loop. The SDK here is invented and stands in for yours.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -47,7 +47,7 @@ function wrapSdk(sdk: Sdk, model: string): Provider {
             usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens },
           };
           const said = finishReasons.get(why) ?? "unknown"; // do not guess reasons that the SDK may add later
-          // Some services send "stop" although they request tools.
+          // Some services send "stop" although the response has tool calls.
           yield { type: "finish", reason: said === "stop" && hasCalls ? "tool-calls" : said, raw: why };
         }
       }
@@ -72,7 +72,7 @@ function toSdkMessages(message: Message): readonly SdkMessage[] {
 // #endregion provider
 
 // #region suite
-// Checks everything that the loop relies on: text, calls, usage, aborts, refusals, streams that are cut off.
+// The suite checks everything that the loop relies on: text, calls, usage, aborts, refusals, and streams that are cut off.
 const checks = providerSuite({ create: ({ replies }) => ({ provider: wrapSdk(createSdkStandIn(replies), "small") }) });
 for (const { title, run } of checks) {
   await run();

@@ -1,5 +1,5 @@
-// Keeps comments and pages in plain English: it refuses phrases that a reader has to read twice, and pages whose sentences are long.
-// `--lengths` prints the average of every page instead.
+// Checks that comments and pages are in plain English. Reports phrases that are hard to read, and pages with long sentences.
+// `--lengths` prints the average sentence length of every page instead.
 
 import { existsSync, readFileSync } from "node:fs";
 import { findFiles } from "./find-files.ts";
@@ -12,7 +12,7 @@ interface Phrase {
   readonly why: string;
 }
 
-/** Patterns are tried on one sentence at a time. */
+/** Phrases that are not allowed. Each pattern is matched against single sentences. */
 const phrases: readonly Phrase[] = [
   {
     pattern: /^[*_"(]*(What|Who|Whoever|Whether|Where)\b.*\.[*_")]*$/,
@@ -30,7 +30,7 @@ const phrases: readonly Phrase[] = [
   { pattern: /, for (it|they|there|he|she) [a-z]+/, why: 'write "because"' },
 ];
 
-/** Most words of an average sentence, of pages that people read to learn. */
+/** The average sentence of a guide, or of the README, must have fewer words than this. */
 const mostWords = 18;
 
 const sources = ["src", "test", "examples", "scripts"]
@@ -45,7 +45,7 @@ function refusePhrases(path: string, sentences: readonly Sentence[]): readonly s
   );
 }
 
-/** The average number of words of a sentence, tables left out. */
+/** Returns the average number of words per sentence. Ignores tables. */
 function averageWords(path: string): number {
   const counts = readPageProse(readFileSync(path, "utf8"))
     .filter(({ kind }) => kind === "text")

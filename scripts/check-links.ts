@@ -1,4 +1,4 @@
-// Follows every link between pages: the file is there, and so is the heading. Links to other sites are not asked for.
+// Checks every link between pages: the file and the heading must exist. Links to other sites are not checked.
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,7 +9,10 @@ const link =
   /!?\[(?:[^[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)|\b(?:href|src)="([^"]+)"/g;
 const elsewhere = /^([a-z][a-z+.-]*:|\/\/)/i;
 
-/** Returns the page without code blocks and code spans, because links and headings in them do not count. Line numbers stay the same. */
+/**
+ * Returns the lines of a page without code blocks and code spans, because links and headings in code are ignored. Line numbers
+ * stay the same.
+ */
 function proseOf(path: string): readonly string[] {
   let inCode = false;
   return readFileSync(path, "utf8")
@@ -21,7 +24,7 @@ function proseOf(path: string): readonly string[] {
     });
 }
 
-/** The anchors of a page's headings, made as GitHub and npm make them. */
+/** Returns the anchors of a page's headings, built in the same way as on GitHub and npm. */
 function anchorsOf(path: string): ReadonlySet<string> {
   const seen = new Map<string, number>();
   const headings = proseOf(path).flatMap((line) => /^#{1,6}\s+(.*?)\s*#*$/.exec(line)?.[1] ?? []);
@@ -38,7 +41,7 @@ function anchorsOf(path: string): ReadonlySet<string> {
   return new Set(anchors);
 }
 
-/** Returns why a page must not link to a path, or undefined if it may. */
+/** Returns the reason why a page must not link to a path; undefined if the link is allowed. */
 function whyForbidden(path: string, page: string): string | undefined {
   if (path.startsWith("..")) return "leads out of the repository";
   if (path.startsWith("docs/reference")) return "leads into the reference, which only exists once it is built";

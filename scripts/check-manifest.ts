@@ -1,4 +1,5 @@
-// Holds package.json and package-lock.json to what the rest of the repository says. `--write` fills in the exports.
+// Checks that package.json and package-lock.json match the rest of the repository. `--write` writes the exports into
+// package.json.
 
 import { writeFileSync } from "node:fs";
 import { entries } from "./entries.ts";
@@ -19,7 +20,7 @@ interface Lock {
 const manifest = readJson<Manifest>("package.json");
 const lock = readJson<Lock>("package-lock.json");
 
-/** The `exports` that the entries call for: types for `import` and for `require`, for each. */
+/** Returns the `exports` for all entries. Each entry has types for `import` and for `require`. */
 function wantedExports(): Readonly<Record<string, unknown>> {
   const conditions = entries.map(({ subpath, name }): [string, unknown] => [
     subpath,
@@ -35,13 +36,13 @@ function exportProblems(): readonly string[] {
   const wanted = wantedExports();
   if (JSON.stringify(manifest.exports) === JSON.stringify(wanted)) return [];
   if (!process.argv.includes("--write")) {
-    return ['package.json: "exports" differ from the entries in tsconfig.json; `npm run entries` writes them.'];
+    return ['package.json: "exports" do not match the entries in tsconfig.json. Run `npm run entries`.'];
   }
   writeFileSync("package.json", `${JSON.stringify({ ...manifest, exports: wanted }, null, 2)}\n`);
   return [];
 }
 
-/** One version, of the package itself or of one that is installed under another name. */
+/** Matches an exact version. An alias such as `npm:name@1.2.3` is allowed. */
 const pinned = /^(?:npm:(?:@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+$/;
 
 function pinProblems(): readonly string[] {
@@ -50,15 +51,18 @@ function pinProblems(): readonly string[] {
     .map(([name, version]) => `package.json: pin ${name} to one version, not "${version}".`);
 }
 
-/** A binary that the registry did not have for some other platform is left out of the lock, and then `npm ci` refuses it all. */
+/**
+ * Finds optional dependencies that are missing in the lock file. npm omits a platform's binary if it is not published, and `npm
+ * ci` then rejects the lock file.
+ */
 function lockProblems(): readonly string[] {
   return Object.entries(lock.packages).flatMap(([path, { resolved, optionalDependencies = {} }]) => {
     const absent = Object.keys(optionalDependencies).filter(
       (name) => !(`node_modules/${name}` in lock.packages) && !(`${path}/node_modules/${name}` in lock.packages),
     );
     return [
-      ...(resolved === undefined ? [] : [`package-lock.json: ${path} names a registry.`]),
-      ...absent.map((name) => `package-lock.json: ${path} lacks ${name}; take a version whose binaries are all published.`),
+      ...(resolved === undefined ? [] : [`package-lock.json: ${path} contains the URL of a registry. Remove it.`]),
+      ...absent.map((name) => `package-lock.json: ${path} lacks ${name}. Use a version whose binaries are all published.`),
     ];
   });
 }

@@ -1,6 +1,6 @@
-// Measures how much each entry adds to a bundle: everything it reaches except its peers, minified and gzipped.
-// Also counts the source files that a program with only `runToolLoop` reads.
-// `--write` gives a new entry its budget: its size plus a tenth.
+// Measures how much each entry adds to a bundle, minified and compressed with gzip. Includes everything that the entry imports,
+// except peer dependencies. Also counts the source files in a bundle with only `runToolLoop`. `--write` sets the budget of a
+// new entry to its size plus 10 %.
 
 import { writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
@@ -11,7 +11,7 @@ import { reportProblems } from "./report-problems.ts";
 
 const budgetsFile = "scripts/size-budgets.json";
 
-/** Bytes by specifier. */
+/** The maximum size of each entry in bytes, by import specifier. */
 type Budgets = { readonly [specifier: string]: number | undefined };
 
 const budgets = readJson<Budgets>(budgetsFile);
@@ -32,7 +32,10 @@ async function measure({ name }: Entry): Promise<number> {
   return outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
 }
 
-/** Files whose code is in a bundle of `runToolLoop` alone. They are what a reader of the loop has to know. */
+/**
+ * The maximum number of source files in a bundle with only `runToolLoop`. Limits how much code a reader of the loop has to
+ * know.
+ */
 const mostFiles = 70;
 
 async function countFiles(): Promise<number> {

@@ -1,11 +1,11 @@
-// Keeps the code in the docs equal to the examples that run. `--write` fills it in.
+// Checks that the code in the docs equals the code in the examples. `--write` updates the docs.
 //
-// Each ```ts block stands under a comment that names its source, either a region or a whole file:
+// Above each ```ts block is a comment that names its source, either a region or a whole file:
 //
 //   <!-- from examples/hello.ts#run -->
 //
-// A region lies between `// #region run` and `// #endregion run`. Guides and concept pages list the imports of their snippets in a line
-// under `<!-- imports -->`, which is made from the imports of these examples.
+// A region starts with `// #region run` and ends with `// #endregion run`. Guides and concept pages list the imports of their
+// snippets in the line below `<!-- imports -->`. This line is generated from the imports of the examples.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { findPages } from "./find-pages.ts";
@@ -19,7 +19,7 @@ const marker = /^\s*\/\/ #(end)?region\b/;
 const importsMark = "<!-- imports -->";
 const needsImports = /^docs\/(?:guides|concepts)\//;
 
-/** The lines that a block must have and their example, or the reason why they are unknown. */
+/** The expected lines of a block and their example, or the reason why the block has no valid source. */
 type Wanted = { readonly lines: readonly string[]; readonly example: string } | { readonly problem: string };
 
 function readRegion(path: string, region: string | undefined): Wanted {
@@ -42,7 +42,7 @@ function dedent(lines: readonly string[]): readonly string[] {
 function wantedBy(comment: string | undefined): Wanted {
   const named = source.exec(comment?.trim() ?? "")?.groups;
   if (named?.["path"] === undefined)
-    return { problem: "the line above a block of code names its source: <!-- from examples/…ts#region -->" };
+    return { problem: "name the source of this block in the line above: <!-- from examples/…ts#region -->" };
   return readRegion(named["path"], named["region"]);
 }
 
@@ -52,7 +52,7 @@ interface Checked {
   readonly problems: readonly string[];
 }
 
-/** The page with every block as its source has it, and what is wrong with the page as it is. */
+/** Returns the page with every block updated from its source, and the problems of the current page. */
 function checkPage(path: string, page: readonly string[]): Checked {
   const lines: string[] = [];
   const snippets: Snippet[] = [];
@@ -66,7 +66,7 @@ function checkPage(path: string, page: readonly string[]): Checked {
     const wanted = length < 0 ? { problem: "the block has no end" } : wantedBy(page[index - 1]);
     if ("problem" in wanted) problems.push(`${path}:${index + 1}: ${wanted.problem}`);
     else if (wanted.lines.join("\n") !== said.join("\n"))
-      problems.push(`${path}:${index + 1}: differs from its source; \`npm run docs:sync\` fills it in`);
+      problems.push(`${path}:${index + 1}: differs from its source; run \`npm run docs:sync\``);
     lines.push(...("problem" in wanted ? said : wanted.lines));
     if (!("problem" in wanted)) snippets.push({ code: wanted.lines.join("\n"), example: wanted.example });
     index += said.length;
@@ -74,15 +74,22 @@ function checkPage(path: string, page: readonly string[]): Checked {
   return checkImports(path, { lines, snippets, problems });
 }
 
-/** The page with the line that says what its snippets import. */
+/** Returns the page with its imports line updated. */
 function checkImports(path: string, { lines, snippets, problems }: Checked): Checked {
   const wanted = needsImports.test(path) ? describeImports(snippets) : undefined;
   const mark = lines.indexOf(importsMark);
   if (wanted === undefined) return { lines, snippets, problems };
   if (mark < 0)
-    return { lines, snippets, problems: [...problems, `${path}: says nowhere what its snippets import, under ${importsMark}`] };
+    return {
+      lines,
+      snippets,
+      problems: [
+        ...problems,
+        `${path}: has no line for the imports of its snippets; add ${importsMark}, and run \`npm run docs:sync\``,
+      ],
+    };
   if (lines[mark + 1] === wanted) return { lines, snippets, problems };
-  const problem = `${path}:${mark + 2}: differs from what its snippets import; \`npm run docs:sync\` fills it in`;
+  const problem = `${path}:${mark + 2}: differs from the imports of the snippets; run \`npm run docs:sync\``;
   const rest = lines.slice(lines[mark + 1]?.startsWith("Imported here:") === true ? mark + 2 : mark + 1);
   return { lines: [...lines.slice(0, mark + 1), wanted, ...rest], snippets, problems: [...problems, problem] };
 }

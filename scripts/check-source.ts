@@ -1,4 +1,4 @@
-// Finds what no linter looks for: words that would loosen another gate, and shapes that the style forbids.
+// Finds problems that the linter does not: comments that disable a gate, and code that the style forbids.
 
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -18,14 +18,18 @@ const bans: readonly Ban[] = [
   {
     pattern:
       /\b(eslint|oxlint|oxfmt|prettier|biome|dependency-cruiser)-(disable|ignore)|\b(v8|c8|istanbul) ignore|@ts-(ignore|nocheck)|@(public|internal|alias|beta)\b/,
-    why: "no gate is switched off in a comment",
+    why: "do not disable a gate in a comment",
     applies: () => true,
   },
-  { pattern: /@ts-expect-error/, why: "only a test may expect a type error", applies: (path) => !isTest(path) },
-  { pattern: /^\s*export\s+(type\s+)?\*/, why: "exports are named", applies: () => true },
-  { pattern: /\b(TODO|FIXME|XXX)\b/, why: "nothing is left open", applies: () => true },
-  { pattern: /\b(it|test|describe)(\.\w+)*\.(skip|todo|only|fails)\b/, why: "every test runs", applies: isTest },
-  { pattern: /\b(it|test)\b.*\(\s*["'`][^"'`]*(?<![-\w])should(?![-\w])/, why: "a title is a fact", applies: isTest },
+  { pattern: /@ts-expect-error/, why: "@ts-expect-error is only allowed in tests", applies: (path) => !isTest(path) },
+  { pattern: /^\s*export\s+(type\s+)?\*/, why: "export names, not a whole module", applies: () => true },
+  { pattern: /\b(TODO|FIXME|XXX)\b/, why: "finish the work instead of leaving a note", applies: () => true },
+  { pattern: /\b(it|test|describe)(\.\w+)*\.(skip|todo|only|fails)\b/, why: "every test must run", applies: isTest },
+  {
+    pattern: /\b(it|test)\b.*\(\s*["'`][^"'`]*(?<![-\w])should(?![-\w])/,
+    why: 'write the title as a fact, without "should"',
+    applies: isTest,
+  },
 ];
 
 function problemsIn(path: string): readonly string[] {
@@ -37,7 +41,7 @@ function problemsIn(path: string): readonly string[] {
     );
 }
 
-/** Folders between which an `index.ts` would hide who imports whom; published entries have one. */
+/** Finds an `index.ts` that is not a published entry. Such a file would hide which file imports which. */
 function innerIndexes(): readonly string[] {
   const published = new Set(entries.map(({ source }) => source));
   return findFiles("src", "/index.ts")
@@ -45,7 +49,7 @@ function innerIndexes(): readonly string[] {
     .map((path) => `${path}: only a published entry has an index.ts`);
 }
 
-/** Functions and types of one name in one folder, which a reader would mix up. */
+/** Finds functions and types in one folder that have the same name, because readers would confuse them. */
 function namesakes(): readonly string[] {
   const seen = new Map<string, string>();
   return findFiles("src", ".ts")

@@ -1,5 +1,6 @@
-// Runs every gate, two at a time, and says of each how long it took. A gate whose build failed does not start. At the end it prints the
-// output of each red gate. The last line counts the tests. `npm run check -- types lint` runs only the gates that are named.
+// Runs every gate, two at a time, and prints the time that each gate took. If the build fails, gates that need it do not start.
+// At the end, prints the output of each failed gate, and then the number of tests. `npm run check -- types lint` runs only the
+// named gates.
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
@@ -9,7 +10,7 @@ import { readJson } from "./read-json.ts";
 interface Gate {
   readonly name: string;
   readonly command: string;
-  /** Gates that must have passed before this one can start. */
+  /** The gates that must pass before this gate can start. */
   readonly after?: readonly string[];
 }
 
@@ -25,7 +26,7 @@ const reports = ".cache/tests";
 const vitest = (report: string): string =>
   `vitest run --reporter=default --reporter=./scripts/rerun-reporter.ts --reporter=json --outputFile.json=${reports}/${report}.json`;
 
-/** Those that say most about a change first; what needs the build comes once the build is there. */
+/** The gates, most informative first. Gates that need the build start when the build is done. */
 const gates: readonly Gate[] = [
   { name: "build", command: "tsup --silent" },
   { name: "types", command: "tsc -p ." },
@@ -48,7 +49,7 @@ const gates: readonly Gate[] = [
   { name: "reference", command: "typedoc" },
 ];
 
-/** Runs one gate, and prints its line once it has ended. */
+/** Runs one gate, and prints its result. */
 function runGate(gate: Gate): Promise<Ended> {
   const startedAt = performance.now();
   const [program = "", ...parameters] = gate.command.split(" ");
@@ -57,10 +58,10 @@ function runGate(gate: Gate): Promise<Ended> {
     env: {
       ...process.env,
       PATH: `${resolve("node_modules/.bin")}${delimiter}${process.env["PATH"] ?? ""}`,
-      // A gate that packs would build once more, while others read the build.
+      // Otherwise, a gate that packs the package would build again, while other gates read the build.
       npm_config_ignore_scripts: "true",
     },
-    // There the programs of npm are scripts, which only a shell starts.
+    // On Windows, programs that npm installs are scripts, which need a shell.
     shell: process.platform === "win32",
   });
   const chunks: Buffer[] = [];
@@ -107,7 +108,7 @@ interface Report {
   readonly numPendingTests: number;
 }
 
-/** The line that says how many tests ran. */
+/** Returns the last line of the output: the number of tests. */
 function countTests(found: readonly string[]): string {
   const counted = found.map((file) => readJson<Report>(`${reports}/${file}`));
   const total = (field: keyof Report): number => counted.reduce((sum, report) => sum + report[field], 0);
@@ -118,7 +119,7 @@ function countTests(found: readonly string[]): string {
 function chooseGates(wanted: readonly string[]): readonly Gate[] {
   const unknown = wanted.filter((name) => !gates.some((gate) => gate.name === name));
   if (unknown.length > 0)
-    throw new Error(`No gate is called ${unknown.join(", ")}; there are ${gates.map(({ name }) => name).join(", ")}.`);
+    throw new Error(`Unknown gate: ${unknown.join(", ")}. Use one of these: ${gates.map(({ name }) => name).join(", ")}.`);
   return wanted.length === 0 ? gates : gates.filter(({ name }) => wanted.includes(name));
 }
 

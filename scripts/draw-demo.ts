@@ -1,4 +1,5 @@
-// Draws the demo for the README: runs it, and writes its first and last lines into docs/demo.svg. `npm run demo:picture`.
+// Draws the picture of the demo in the README: runs the demo, and writes its first and last lines into docs/demo.svg. Run it
+// with `npm run demo:picture`.
 
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";

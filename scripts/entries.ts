@@ -1,16 +1,16 @@
-// The published entries, read from the one place that lists them: `paths` in tsconfig.json.
+// Reads the published entries from `paths` in tsconfig.json, the only place that lists them.
 
 import { readJson } from "./read-json.ts";
 
-/** One thing that users import. */
+/** A published entry, which users import. */
 export interface Entry {
-  /** The specifier in an import, such as "turnwright/openai". */
+  /** The import specifier, such as "turnwright/openai". */
   readonly specifier: string;
-  /** Its key in the `exports` of package.json, such as "./openai". */
+  /** The key in `exports` of package.json, such as "./openai". */
   readonly subpath: string;
-  /** The name of its file in dist, without an ending. */
+  /** The name of the built file in dist, without extension. */
   readonly name: string;
-  /** Its source file, from the root. */
+  /** The path of the source file, relative to the repository. */
   readonly source: string;
 }
 
@@ -20,7 +20,7 @@ interface TsConfig {
 
 const { compilerOptions } = readJson<TsConfig>("tsconfig.json");
 
-/** Every published entry, the core first. */
+/** All published entries. The core entry is first. */
 export const entries: readonly Entry[] = Object.entries(compilerOptions.paths).map(([specifier, [source]]) => {
   const subpath = specifier.replace(/^turnwright/, ".");
   return { specifier, subpath, name: subpath === "." ? "index" : subpath.slice(2), source: source.replace(/^\.\//, "") };

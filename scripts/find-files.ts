@@ -1,9 +1,12 @@
-// Lists the files of the repository that a gate looks at.
+// Lists files in the repository.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** Every file under `folder` whose path from the root ends in `ending`, sorted, with "/" between its parts. */
+/**
+ * Returns the files in a folder and its subfolders whose paths end with `ending`. The paths are relative to the repository,
+ * sorted, and use "/" as separator.
+ */
 export function findFiles(folder: string, ending: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

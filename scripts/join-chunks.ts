@@ -1,16 +1,16 @@
-// Joins the chunks that entries share, so that importing one entry opens few files. Each file takes Node about half a millisecond. Chunks
-// shared by small entries stay apart from those that only the loop needs.
+// Joins the chunks that entries share, so that an import opens few files. Each file costs Node about half a millisecond. Chunks
+// that small entries share are kept separate from chunks that only the loop needs.
 
 import { readdirSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { type GetModuleInfo, rollup } from "rollup";
 
-/** Entries that bring the whole loop. */
+/** The entries that import the whole loop. */
 const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "host"]);
 
 const isChunk = (file: string): boolean => file.startsWith("chunk-");
 
-/** All that some files import, themselves included. */
+/** Returns the given files, and all files that they import directly or indirectly. */
 function reach(files: readonly string[], getModuleInfo: GetModuleInfo): ReadonlySet<string> {
   const found = new Set<string>();
   const waiting = [...files];
@@ -22,7 +22,7 @@ function reach(files: readonly string[], getModuleInfo: GetModuleInfo): Readonly
   return found;
 }
 
-/** Joins the chunks of a directory that has been built as ESM, for both kinds of modules. */
+/** Joins the chunks in a directory with an ESM build. Writes ESM and CommonJS. */
 export async function joinChunks(directory: string): Promise<void> {
   const files = readdirSync(directory).filter((file) => file.endsWith(".js"));
   const names = files.filter((file) => !isChunk(file)).map((file) => file.slice(0, -".js".length));

@@ -1,6 +1,6 @@
-// Lists the imports of the names that the snippets of a page use. Takes them from the imports of the examples.
+// Lists the imports that the snippets of a page need. Takes the imports from the examples.
 
-/** A snippet of a page, and the whole example that it is of. */
+/** A snippet on a page, and the example that contains the snippet. */
 export interface Snippet {
   readonly code: string;
   readonly example: string;
@@ -8,7 +8,7 @@ export interface Snippet {
 
 const fromPackage = /import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"(turnwright[\w/-]*)"/g;
 
-/** Returns the line under `<!-- imports -->`, or undefined if the snippets use nothing of the package. */
+/** Returns the line below `<!-- imports -->`; undefined if the snippets use nothing from the package. */
 export function describeImports(snippets: readonly Snippet[]): string | undefined {
   const entries = new Map<string, Set<string>>();
   for (const { code, example } of snippets) {

@@ -1,8 +1,8 @@
-// Reads a JSON file of the repository.
+// Reads JSON files of the repository.
 
 import { readFileSync } from "node:fs";
 
-/** The content of a file whose shape the caller knows. */
+/** Returns the content of a JSON file. The caller must know its type. */
 export function readJson<Shape>(path: string): Shape {
   const content: Shape = JSON.parse(readFileSync(path, "utf8"));
   return content;

@@ -1,13 +1,13 @@
-// Reads the prose of pages and of comments, as sentences with the line that each one starts in.
+// Extracts the prose of pages and comments: sentences with their line numbers.
 
-/** A paragraph, a list item, a table cell or a comment. `line` counts from 1. */
+/** A paragraph, a list item, a table cell or a comment. `line` is the 1-based number of the first line. */
 interface Block {
   readonly kind: "text" | "cell";
   readonly line: number;
   readonly text: string;
 }
 
-/** A sentence in one line, with the line of the file that it starts in. */
+/** A sentence without line breaks. `line` is the 1-based number of the line in which the sentence starts. */
 export interface Sentence {
   readonly kind: Block["kind"];
   readonly line: number;
@@ -16,7 +16,7 @@ export interface Sentence {
 
 const importsMark = "<!-- imports -->";
 
-/** Reads a Markdown page: no code, headings, HTML comments, link targets or generated lists of imports. */
+/** Returns the sentences of a Markdown page. Omits code, headings, HTML comments, link targets and generated lists of imports. */
 export function readPageProse(page: string): readonly Sentence[] {
   let inCode = false;
   let inImports = false;
@@ -40,7 +40,7 @@ export function readPageProse(page: string): readonly Sentence[] {
   return [...text, ...cells].flatMap(toSentences);
 }
 
-/** Reads the comments of a TypeScript file. Markers such as `#region` are left out. */
+/** Returns the sentences in the comments of a TypeScript file. Omits markers such as `#region`. */
 export function readCommentProse(source: string): readonly Sentence[] {
   const lines = source.split("\n").map((line) => {
     const said = /^\s*(?:\/\/|\/\*\*?|\*(?!\/))\s?(.*?)(?:\*\/)?\s*$/.exec(line)?.[1];
@@ -51,7 +51,7 @@ export function readCommentProse(source: string): readonly Sentence[] {
   return toBlocks(lines, (line) => /^\s*([-*]\s|@\w+)/.test(line)).flatMap(toSentences);
 }
 
-/** Joins lines to blocks. An empty line ends a block, and a line that `startsBlock` begins one. */
+/** Joins lines to blocks. A block ends before an empty line, and before a line for which `startsBlock` returns true. */
 function toBlocks(lines: readonly string[], startsBlock: (line: string) => boolean): readonly Block[] {
   const blocks: { kind: "text"; line: number; text: string }[] = [];
   let isOpen = false;
@@ -81,7 +81,7 @@ function toSentences({ kind, line, text }: Block): readonly Sentence[] {
   });
 }
 
-/** Counts words. A piece of code is one word; signs alone are none. */
+/** Counts words. A code span is one word. Punctuation alone is not a word. */
 export function countWords(sentence: string): number {
   const words = sentence.replace(/`[^`]*`/g, "code").split(/\s+/);
   return words.filter((word) => /[\p{L}\p{N}]/u.test(word)).length;

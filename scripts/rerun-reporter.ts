@@ -1,17 +1,17 @@
-// A vitest reporter: prints for each failed test the command that runs only this test.
+// A vitest reporter that prints, for each failed test, the command that runs only this test.
 
 import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule, TestSuite } from "vitest/node";
 
-/** Most commands that are printed. */
+/** The maximum number of commands to print. */
 const mostPrinted = 20;
 
-/** Escapes what has a meaning in the expression of `-t`, and in the quotes of a shell. */
+/** Replaces characters that are special in the regular expression for `-t`, or inside shell quotes. */
 function toPattern(title: string): string {
   return title.replace(/[\\^$.*+?()[\]{}|"'`!]/g, ".");
 }
 
-/** The titles around a test and its own, as `-t` sees them. */
+/** Returns the titles of the outer suites, outermost first, and the title of the test. `-t` matches their joined text. */
 function titlesOf({ name, parent }: TestCase | TestSuite): readonly string[] {
   return parent.type === "module" ? [name] : [...titlesOf(parent), name];
 }
@@ -26,7 +26,7 @@ export default class RerunReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const failed = modules.flatMap((module) => [...module.children.allTests("failed")]);
     if (failed.length === 0) return;
-    console.error("\nTo run only a failed test:");
+    console.error("\nTo run one failed test only:");
     for (const test of failed.slice(0, mostPrinted)) console.error(`  ${toCommand(test)}`);
     if (failed.length > mostPrinted) console.error(`  ... and ${failed.length - mostPrinted} more`);
   }

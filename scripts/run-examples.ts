@@ -1,4 +1,5 @@
-// Runs every example, each in a process of its own and without network. Each asserts its own ending, so exit code 0 means it held.
+// Runs every example in a separate process, without network. Each example asserts its result, so exit code 0 means that the
+// example works.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -6,7 +7,7 @@ import { reportProblems } from "./report-problems.ts";
 
 const timeoutMs = 60_000;
 
-/** `examples/*.ts` and the `main.ts` of each folder of examples. */
+/** Returns `examples/*.ts`, and `main.ts` in each folder of examples. */
 function findExamples(): readonly string[] {
   return readdirSync("examples", { withFileTypes: true })
     .map((entry) => (entry.isDirectory() ? `examples/${entry.name}/main.ts` : `examples/${entry.name}`))
@@ -21,7 +22,7 @@ function run(path: string): readonly string[] {
     {
       encoding: "utf8",
       timeout: timeoutMs,
-      // So that they stay offline, whatever keys the shell holds.
+      // Keeps the examples offline, even if the shell has API keys: with CI set, they use scripted models.
       env: { ...process.env, CI: "1" },
       stdio: ["ignore", "pipe", "pipe"],
     },

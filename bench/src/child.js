@@ -1,5 +1,5 @@
-// Measures one workload in a process of its own and sends its rows to the parent.
+// Measures one workload in this process, and sends the rows to the parent process.
 const { measureWorkload } = await import(`./workloads/${process.argv[2]}.js`);
 const rows = await measureWorkload();
-// Ends here, because a deaf tool may still hold a timer.
+// Exits explicitly, because a tool that ignores its abort signal may still hold a timer.
 process.send?.(rows, () => process.exit(0));

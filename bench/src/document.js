@@ -1,4 +1,4 @@
-// Puts the table into the documentation, between two markers.
+// Writes a table into a page of the documentation.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 
@@ -6,7 +6,7 @@ const start = "<!-- bench:start -->";
 const end = "<!-- bench:end -->";
 
 /**
- * Replaces what stands between the markers of a page of the documentation.
+ * Replaces the text between the two markers in a page of the documentation.
  *
  * @param {"performance" | "comparison"} name
  * @param {string} table
@@ -16,7 +16,7 @@ export function writeTable(name, table) {
   const text = readFileSync(page, "utf8");
   const from = text.indexOf(start);
   const to = text.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`docs/${name}.md has no ${start} … ${end}.`);
+  if (from < 0 || to < from) throw new Error(`docs/${name}.md must contain the lines ${start} and ${end}.`);
   const date = new Date().toISOString().slice(0, 10);
   const about = `Node ${process.versions.node}, ${cpus().length} cores, ${date}.`;
   writeFileSync(page, `${text.slice(0, from + start.length)}\n${about}\n\n${table}\n${text.slice(to)}`);

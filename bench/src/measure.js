@@ -1,21 +1,21 @@
-// How things are measured: CPU time of this process, in alternating rounds, as the median of the ratios.
+// Compares the CPU time of two tasks in this process, in alternating rounds. The ratio is the median of the rounds' ratios.
 
-/** @typedef {() => unknown} Task A thing to measure; its promise is awaited. */
+/** @typedef {() => unknown} Task The function to measure. If it returns a promise, the promise is awaited. */
 /** @typedef {{ minimal: number, turnwright: number, ratio: number }} Comparison */
 
-/** Rounds that count, as in the published table. */
+/** The number of rounds that count. */
 export const rounds = 7;
-/** Rounds before them that do not. */
+/** The number of warm-up rounds before the rounds that count. */
 export const warmUps = 2;
 
-/** CPU time of this process so far in milliseconds, garbage collection included. */
+/** Returns the CPU time of this process so far in milliseconds, including garbage collection. */
 export function cpuMs() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
 /**
- * CPU milliseconds of one warm task.
+ * Returns the CPU time of one execution of a warm task, in milliseconds.
  *
  * @param {Task} task
  */
@@ -27,7 +27,7 @@ export async function cpuOf(task) {
 }
 
 /**
- * Wall milliseconds of one warm task.
+ * Returns the wall time of one execution of a warm task, in milliseconds.
  *
  * @param {Task} task
  */
@@ -39,8 +39,8 @@ export async function wallOf(task) {
 }
 
 /**
- * Sweeps what the other task left. A sweep also throws away compiled code whose objects are all gone just now, as they never
- * are in a living process; running the task brings it back.
+ * Collects the garbage of the other task, and warms the task up. A collection also discards compiled code of functions that are
+ * not used at the moment. Running the task twice compiles them again.
  *
  * @param {Task} task
  */
@@ -51,7 +51,7 @@ async function settle(task) {
 }
 
 /**
- * Measures two tasks in turns, each going first in every other round, so that both meet the same noise.
+ * Measures two tasks alternately. Each task is measured first in every other round, so that noise affects both tasks equally.
  *
  * @param {{ minimal: Task, turnwright: Task }} tasks
  * @param {(task: Task) => Promise<number>} [gauge]
@@ -73,7 +73,7 @@ export async function compare({ minimal, turnwright }, gauge = cpuOf) {
 }
 
 /**
- * Runs a task so many times, one after the other.
+ * Returns a task that runs another task `times` times, one after the other.
  *
  * @param {number} times
  * @param {Task} task
@@ -91,10 +91,10 @@ export function median(values) {
 }
 
 /**
- * The value that a given share of the values lies below.
+ * Returns the value below which the given share of the values lies.
  *
  * @param {readonly number[]} values
- * @param {number} share 0 to 1
+ * @param {number} share a number from 0 to 1
  */
 export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
@@ -104,8 +104,8 @@ export function quantile(values, share) {
   return lower + (upper - lower) * (position % 1);
 }
 
-/** Sweeps the heap; needs --expose-gc. */
+/** Collects garbage. Requires the flag --expose-gc. */
 export function collectGarbage() {
-  if (globalThis.gc === undefined) throw new Error("Run with --expose-gc.");
+  if (globalThis.gc === undefined) throw new Error("Run Node with --expose-gc.");
   globalThis.gc();
 }

@@ -1,5 +1,5 @@
-// The yardstick: what a person writes in an afternoon. No limits, no timeouts, no history, nothing caught. Each stream and each tool gets a
-// signal, as every SDK and `fetch` want one.
+// The baseline: a minimal loop, as a developer might write in an afternoon. It has no limits, no timeouts and no history, and
+// catches no errors. Each stream and each tool gets an abort signal, because SDKs and `fetch` use one.
 
 /**
  * @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk
@@ -12,7 +12,7 @@
  */
 
 /**
- * Asks the model and runs its calls until it calls nothing. Text deltas go to `onText`.
+ * Sends requests to the model and runs its calls, until the model makes no more calls. Passes text deltas to `onText`.
  *
  * @template Args
  * @param {{
@@ -39,7 +39,7 @@ export async function runMinimalLoop({ stream, tools, messages, onText }) {
     transcript.push({ role: "assistant", text, calls });
     if (calls.length === 0) return { text, transcript };
     const outputs = calls.map((call) => runCall(call, tools));
-    // A synchronous tool is not awaited, so that the yardstick is as short as it can be.
+    // A synchronous tool is not awaited, so that the baseline is as fast as possible.
     const results = outputs.some((output) => output instanceof Promise) ? await Promise.all(outputs) : outputs;
     transcript.push({ role: "tool", results: calls.map((call, index) => toMessagePart(call, results[index])) });
   }
@@ -57,7 +57,7 @@ function runCall(call, tools) {
 }
 
 /**
- * The result becomes text, for that is what every wire wants.
+ * Converts the result to text, because every provider API expects text.
  *
  * @param {Call} call
  * @param {unknown} output

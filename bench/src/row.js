@@ -1,4 +1,4 @@
-// One line of the table, and the table.
+// A row of the table, and the conversion of rows to Markdown.
 
 /**
  * @typedef {"us" | "ms" | "x" | "MB" | "KB" | "B" | ""} Unit
@@ -18,12 +18,12 @@ const heads = ["workload", "minimal loop", "turnwright", "ratio", "target", ""];
 export function missesTarget({ target, ratio, turnwright }) {
   if (target === undefined) return false;
   const value = target.of === "ratio" ? ratio : turnwright;
-  // Not "greater than": a figure that is not a number misses too.
+  // Not written as "greater than", because NaN must also miss the target.
   return !(value !== undefined && value <= target.atMost);
 }
 
 /**
- * The rows as a Markdown table.
+ * Returns the rows as a Markdown table.
  *
  * @param {readonly Row[]} rows
  */

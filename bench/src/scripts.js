@@ -1,11 +1,11 @@
-// Scripts of the fake models. Both loops read the very same chunks from the very same generators.
+// Scripted models. Both loops read the same chunks from the same generators.
 
 /** @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk */
 
 const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120 };
 
 /**
- * A model that calls `forecast` in each iteration but the last: one text delta and one call an iteration.
+ * A model that calls `forecast` in every iteration except the last. Each of these iterations has one text delta and one call.
  *
  * @param {number} iterations
  * @returns {(iteration: number) => AsyncGenerator<ModelChunk>}
@@ -15,7 +15,7 @@ export function callingModel(iterations) {
 }
 
 /**
- * As `callingModel`, but each iteration waits first, as a model over a network does.
+ * Like `callingModel`, but each iteration waits first, like a request over the network.
  *
  * @param {number} iterations
  * @param {number} latencyMs
@@ -30,7 +30,7 @@ export function slowModel(iterations, latencyMs) {
 }
 
 /**
- * A model that answers in one iteration of many text deltas.
+ * A model that answers in one iteration with many text deltas.
  *
  * @param {number} deltas
  * @returns {() => AsyncGenerator<ModelChunk>}
@@ -58,7 +58,7 @@ export function batchModel(calls) {
   };
 }
 
-/** A model that says one word and then nothing, for ever, and hears no signal. */
+/** A model that sends one word, then hangs forever and ignores its abort signal. */
 export async function* silentModel() {
   yield /** @type {const} */ ({ type: "text-delta", text: "Let " });
   await new Promise(() => undefined);
@@ -88,7 +88,8 @@ async function* answerIteration() {
 }
 
 /**
- * The arguments come as text and are parsed here, as an adapter does. No two calls are the same: a run of identical calls is ended.
+ * Makes a call. Parses the arguments from text, like an adapter. Every call is different, because turnwright ends a run that
+ * repeats identical calls.
  *
  * @param {string} id
  * @param {number} days

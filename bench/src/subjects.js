@@ -1,4 +1,4 @@
-// The two loops, ready to run over the same script, with the same tool and the same listener for text.
+// The two loops to compare. Both run the same script, with the same tool and the same listener for text.
 import { z } from "zod";
 import { runMinimalLoop } from "./minimal-loop.js";
 import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
@@ -15,7 +15,7 @@ import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
 export const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }];
 
 /**
- * Uses the signal as an SDK or a tool does first, so that the loop has to create it.
+ * Uses the abort signal, as an SDK or a tool does at the beginning. This forces turnwright to create the signal.
  *
  * @param {AbortSignal} signal
  */
@@ -32,14 +32,15 @@ const inputSchema = z.object({ city: z.string(), days: z.number() });
 export const forecast = ({ city, days }) => ({ city, days, degrees: 7 });
 
 /**
- * Answers a promise that is already kept.
+ * Returns a promise that is already resolved.
  *
  * @param {ForecastArgs} args
  */
 export const forecastAtOnce = async ({ city, days }) => ({ city, days, degrees: 7 });
 
 /**
- * Answers a promise that is kept a turn of the event loop later, as one that did any work outside is: time limits are armed.
+ * Returns a promise that is resolved in the next turn of the event loop, as after any I/O. This makes turnwright start its
+ * timers.
  *
  * @param {ForecastArgs} args
  */
@@ -49,7 +50,7 @@ export const forecastLater = async ({ city, days }) => {
 };
 
 /**
- * A tool that takes its signal.
+ * Wraps a tool function so that it uses the abort signal.
  *
  * @param {Execute} execute
  * @returns {(args: ForecastArgs, call: { signal: AbortSignal }) => unknown}
@@ -62,7 +63,7 @@ function taking(execute) {
 }
 
 /**
- * The minimal loop over a script, as a task.
+ * Returns a task that runs a script with the minimal loop.
  *
  * @param {Script} stream
  * @param {Execute} execute
@@ -78,7 +79,7 @@ export function minimalRun(stream, execute) {
 }
 
 /**
- * turnwright over the same script, as a task. All guards are at their defaults, but for what `more` says.
+ * Returns a task that runs the same script with turnwright. All options have their defaults, except those in `more`.
  *
  * @param {Script} stream
  * @param {Execute} execute
@@ -91,8 +92,9 @@ export function turnwrightRun(stream, execute, more) {
     const events = createLoopEvents();
     events.on("text-delta", (delta) => (received += delta.text.length));
     const result = await runToolLoop({ ...options, events });
-    // A run that ended early would look fast.
-    if (result.status !== "completed") throw new Error(`A run ended as ${result.status}, ${JSON.stringify(result.reason)}.`);
+    // A run that ended early would seem fast.
+    if (result.status !== "completed")
+      throw new Error(`A run ended early with status ${result.status} and reason ${JSON.stringify(result.reason)}.`);
     return result;
   };
 }

@@ -1,7 +1,7 @@
-// The library as it is built. TURNWRIGHT_DIST names another folder that holds a build.
+// The built library. Set TURNWRIGHT_DIST to use the build in another folder.
 import { pathToFileURL } from "node:url";
 
-/** The folder of the build, as a URL that ends in a slash. */
+/** The URL of the folder with the build. Ends with a slash. */
 export const dist = process.env.TURNWRIGHT_DIST
   ? pathToFileURL(`${process.env.TURNWRIGHT_DIST}/`)
   : new URL("../../dist/", import.meta.url);

@@ -1,5 +1,5 @@
-// An approval inbox made of journal files: lists what waits in a folder, and takes a decision. It needs no database, and the processes that
-// ask may be gone.
+// An approval inbox that needs no database. It lists the calls that wait for a decision in a folder of journal files, and
+// continues a run with a decision. The processes that started the runs may have ended.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -7,19 +7,19 @@ import type { ApprovalDecision, Journal, LoopOptions, LoopResult } from "turnwri
 import { runToolLoop } from "turnwright";
 import { fileJournal, inspectJournal, type PendingCall } from "turnwright/journal";
 
-/** One question to a person. */
+/** A call that waits for a person's decision. */
 export interface Question {
   readonly runId: string;
-  /** The text of the model before the call. */
+  /** The model's text before the call. */
   readonly said: string;
-  /** The call, and the tool that the decision is for. */
+  /** The call and its tool. */
   readonly call: Extract<PendingCall, { readonly state: "awaiting-approval" }>;
 }
 
-/** The options of a run, as the application that started it makes them. */
+/** Makes the options of a run, in the same way as the application that started the run. */
 export type OptionsOf = (runId: string, journal: Journal) => LoopOptions;
 
-/** Lists the calls that wait for a decision. Runs nothing, and disturbs no run that is live. */
+/** Lists the calls that wait for a decision. Runs nothing, and does not affect live runs. */
 export async function listQuestions(folder: string): Promise<readonly Question[]> {
   const questions: Question[] = [];
   for (const name of readdirSync(folder).filter((one) => one.endsWith(".jsonl"))) {
@@ -30,7 +30,7 @@ export async function listQuestions(folder: string): Promise<readonly Question[]
   return questions;
 }
 
-/** Goes on with a run by a decision. Its other questions go on waiting. */
+/** Continues a run with a decision about one call. Other calls in the run keep waiting. */
 export function decide(
   folder: string,
   { runId, call }: Question,

@@ -1,4 +1,5 @@
-// Two runs stop and wait for a person. An inbox is built from their journal files, one call is decided about, and that run goes on.
+// Two runs wait for a person's approval. An inbox lists their calls from the journal files. One call gets a decision, and its
+// run continues.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

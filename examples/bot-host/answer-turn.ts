@@ -1,4 +1,4 @@
-// One turn of a room: the run that answers it, with its gate, its notices and its logs.
+// Answers one turn in a room: runs the loop with a gate, and sends notices to the room and lines to the log.
 
 import {
   type Clock,
@@ -18,20 +18,20 @@ import type { LoopEmitter } from "turnwright/parts";
 import type { DeliberateMode } from "turnwright/deliberate";
 import type { ChatService, Post } from "./chat-service.ts";
 
-/** A room, and how far the bot is in it. */
+/** A room and its state. */
 export interface Room {
   readonly id: string;
   readonly control: LoopControl;
   messages: readonly Message[];
   /** Posts of earlier turns, oldest first. */
   said: readonly Post[];
-  /** Posts that no run has begun to answer. */
+  /** Posts that wait for a run to answer them. */
   waiting: readonly Post[];
-  /** For whom a run is live. */
+  /** The user whose run is live. */
   servedUser: string | undefined;
 }
 
-/** Everything that is needed to answer a turn. */
+/** The dependencies of `answerTurn`. */
 export interface TurnPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
@@ -46,12 +46,12 @@ export interface TurnPorts {
   readonly clock?: Clock | undefined;
 }
 
-/** Answers posts of one user. Those that come back from the run wait again. */
+/** Answers posts from one user. Posts that the run did not answer wait again. */
 export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnPorts): Promise<void> {
   // #region turn
   const userId = turn[0]?.userId ?? "";
   const gate = ports.mode.forTurn({
-    // Each user has a separate conversation, so that the words of one user never let a tool through for another.
+    // Each user has a separate conversation, so that the words of one user never allow a tool for another user.
     conversationId: JSON.stringify([room.id, userId]),
     text: textsOf(turn).join("\n"),
     recent: textsOf(room.said.filter((post) => post.userId === userId)),
@@ -79,11 +79,12 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
     clock: ports.clock,
   });
 
-  // If a user stops a run, the messages that were added to it are dropped too.
+  // If a user stops a run, the messages that were sent to the run are dropped too.
   const added = result.status === "stopped-by-user" ? [] : result.undelivered;
   const back = added.map((message) => toPost(message, turn));
   if (result.reason.kind === "interrupted") {
-    // Nothing was done for this turn yet: it is asked again, together with what interrupted it.
+    // The run was interrupted before it called a tool. The next run answers the turn, together with the post that interrupted
+    // it.
     room.waiting = [...turn, toPost(result.reason.message, turn), ...back, ...room.waiting];
     return;
   }
@@ -101,7 +102,10 @@ const embeds: { readonly [Kind in LoopEvents["notice"]["kind"]]: string } = {
   "stream-timeout": "No answer came in time. Try again later.",
 };
 
-/** Notices go to the room. Why a tool was let through goes to the log, for users are not to learn the triggers. */
+/**
+ * Sends notices to the room. The reason why a tool was allowed goes to the log only, because users should not learn the
+ * triggers.
+ */
 function listen(room: Room, ports: TurnPorts): LoopEmitter {
   const { log } = ports;
   const events = createLoopEvents();
@@ -113,7 +117,7 @@ function listen(room: Room, ports: TurnPorts): LoopEmitter {
   return events;
 }
 
-/** A service that fails to show a notice does not fail the turn. */
+/** Shows a notice. If the service fails to show it, the turn continues. */
 function showEmbed(room: Room, title: string, { service, log }: TurnPorts): Promise<void> {
   return service
     .showEmbed(room.id, title)
@@ -126,12 +130,13 @@ async function tell(room: Room, result: LoopResult, ports: TurnPorts): Promise<v
   if (thoughtLog !== undefined) log(`${room.id}: ${thoughtLogOwner?.name} thought ${JSON.stringify(thoughtLog)}`);
   if (status !== "completed") log(`${room.id}: ${status} (${reason.kind}) ${error?.message ?? ""}`.trimEnd());
   if (responseText !== "") await service.say(room.id, responseText);
-  // Details of errors are for the operator. Users only read that something failed, unless a notice has told them already.
+  // Error details are only logged for the operator. Users only read that something failed, unless they have already seen a
+  // notice.
   const wentWrong = (status === "error" && reason.kind !== "tool-error-cap") || status === "empty-response";
   if (wentWrong && !quietRooms.has(room.id)) await showEmbed(room, "Something went wrong.", ports);
 }
 
-/** Names in texts help the model, and prove nothing: tools go by `session.userId`. */
+/** Adds the name of the user, which helps the model. Tools use `session.userId` instead, because any user can write any name. */
 export function toMessage({ userId, text }: Post): UserMessage {
   return { role: "user", content: `${userId}: ${text}` };
 }
@@ -148,7 +153,7 @@ function toPost({ content }: UserMessage, [first]: readonly Post[]): Post {
 const mostPosts = 100;
 const mostMessages = 200;
 
-/** Cut before a user's message, so that no call loses its result. */
+/** Returns the newest messages. Cuts before a user message, so that no call loses its result. */
 function keepNewest(messages: readonly Message[]): readonly Message[] {
   const from = messages.findIndex(({ role }, index) => role === "user" && messages.length - index <= mostMessages);
   return messages.slice(Math.max(0, from));

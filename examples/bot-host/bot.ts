@@ -1,4 +1,5 @@
-// A bot in many rooms. In each at most one run is live, for one user; what is said meanwhile interrupts it, steers it, or waits.
+// A bot in many rooms. In each room, at most one run is live, for one user. Posts that arrive during the run interrupt it,
+// steer it, or wait.
 
 import { type ContextStash, createLoopControl, type Clock, type Provider, type Tool } from "turnwright";
 import { createDeliberateMode } from "turnwright/deliberate";
@@ -6,32 +7,32 @@ import { type Environment, readEnvironment } from "turnwright/config";
 import { answerTurn, type Room, toMessage, type TurnPorts } from "./answer-turn.ts";
 import type { ChatService, Post } from "./chat-service.ts";
 
-/** Everything that a bot needs. */
+/** The options of `createBot`. */
 export interface BotOptions {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
-  /** The words that let a tool through if a user says them. */
+  /** The trigger words that allow each tool if a user writes them. */
   readonly triggers: { readonly [toolName: string]: string | readonly string[] };
   readonly stash: ContextStash;
   readonly service: ChatService;
   /** The bot's name. */
   readonly persona: string;
-  /** Rooms that are shown no notices. */
+  /** Rooms that do not get notices. */
   readonly quietRooms: ReadonlySet<string>;
   readonly env: Environment;
-  /** For the operator's eyes only. */
+  /** Logs a line for the operator. Users do not see it. */
   log(line: string): void;
   readonly clock?: Clock | undefined;
 }
 
-/** A bot that listens. */
+/** A running bot. */
 export interface Bot {
   hear(post: Post): void;
-  /** Resolves when everything that was heard is answered. */
+  /** Resolves when all posts have been answered. */
   settled(): Promise<void>;
 }
 
-/** The variables that operators of this bot have always set. */
+/** The environment variables with which operators configure this bot. */
 const variables = {
   maxIterations: "BOT_MAX_FUNCTION_CALL_ITERATIONS",
   maxConsecutiveToolErrors: "BOT_MAX_CONSECUTIVE_TOOL_ERRORS",
@@ -39,7 +40,7 @@ const variables = {
   toolMs: "TOOL_EXECUTION_TIMEOUT_MS",
 };
 
-/** Makes the bot. */
+/** Makes a bot. */
 export function createBot({ triggers, env, ...options }: BotOptions): Bot {
   const { log } = options;
   const { limits, timeouts } = readEnvironment(env, {
@@ -75,12 +76,16 @@ export function createBot({ triggers, env, ...options }: BotOptions): Bot {
 }
 
 // #region follow-ups
-/** A run acts for one user, so that only this user may change its course; for the others there will be runs of their own. */
+/**
+ * Handles a post during a run. A run acts for one user, so only that user may interrupt or steer the run. Posts from other
+ * users wait for separate runs.
+ */
 function followUp(room: Room, post: Post): void {
   const { control } = room;
   const message = toMessage(post);
   const isOwn = post.userId === room.servedUser;
-  // Before the first call the answer is begun anew with both; later the run goes on, and reads it on its way.
+  // Before the first call, interrupt the run: the next run answers both posts. After the first call, steer the run instead, so
+  // that finished work is kept.
   const verb = control.isToolChainActive() ? "steer" : "interrupt";
   if (!isOwn || control[verb](message) === "finished") room.waiting = [...room.waiting, post];
 }
@@ -89,7 +94,7 @@ function stop({ control, servedUser }: Room, { userId }: Post): void {
   if (userId === servedUser) control.stop({ requester: userId });
 }
 
-/** Answers what waits, turn by turn, until nothing waits. */
+/** Answers waiting posts, one turn at a time, until no posts wait. */
 async function serve(room: Room, ports: TurnPorts): Promise<void> {
   for (let [first] = room.waiting; first !== undefined; [first] = room.waiting) {
     const { userId } = first;

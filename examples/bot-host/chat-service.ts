@@ -1,9 +1,9 @@
 // The part of a chat service, such as Discord or Matrix, that a bot needs: rooms, posts and notices.
 
-/** Somebody said something in a room. */
+/** A message that a user wrote in a room. */
 export interface Post {
   readonly roomId: string;
-  /** The author's id on the service. */
+  /** The author's id in the chat service. */
   readonly userId: string;
   readonly text: string;
 }
@@ -11,6 +11,6 @@ export interface Post {
 /** The service that the bot posts to. */
 export interface ChatService {
   say(roomId: string, text: string): Promise<void>;
-  /** Shows a notice beside the conversation, which is no part of it. */
+  /** Shows a notice next to the conversation. The notice is not part of the conversation. */
   showEmbed(roomId: string, title: string): Promise<void>;
 }

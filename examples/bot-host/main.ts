@@ -1,5 +1,5 @@
-// A bot in the rooms of a chat: deliberate mode with hidden notices, restarts of the context, follow-ups, notices as embeds, limits
-// from the environment. A script answers, the time is moved by hand, and what was said and logged is checked.
+// A bot in chat rooms. Shows deliberate mode with hidden notices, context restarts, follow-ups, notices as embeds, and limits
+// from the environment. Uses a scripted model and a test clock, and checks all posts and logs.
 
 import assert from "node:assert/strict";
 import { createContextStash, type Json, type ModelRequest } from "turnwright";
@@ -37,7 +37,7 @@ const bot = createBot({
   clock,
 });
 
-/** Somebody says something in a room, and some time goes by. */
+/** Sends a post to the bot, and advances the time. */
 async function hear(who: string, text: string, ms = 0): Promise<void> {
   const [userId = "", roomId = ""] = who.split("@");
   bot.hear({ roomId, userId, text });
@@ -49,7 +49,7 @@ interface Scene {
   readonly logged?: readonly string[];
 }
 
-/** Lets the bot finish, and checks everything that it said and logged since the last scene. */
+/** Waits until the bot has finished, and checks all posts and logs since the last scene. */
 async function close(title: string, { said = [], logged: logs = [] }: Scene): Promise<void> {
   await clock.runAll();
   await bot.settled();
@@ -107,7 +107,7 @@ await close("a tool that was of use stays; its user steers the run, others wait 
 });
 const times = reminders.map(({ userId, at }) => `${userId} at ${at}`);
 assert.deepEqual(times, ["ada at five", "ada at five", "ada at six", "ada at noon"]);
-// The profile was shown for one iteration, without the tool that had asked for it, and is in no transcript.
+// One request contained the profile, without the tool that had loaded it. The profile is not in the transcript.
 const shows = ({ messages }: ModelRequest): boolean => JSON.stringify(messages).includes("likes");
 const withProfile = provider.requests.filter(shows).map(({ tools }) => tools.map(({ name }) => name));
 assert.deepEqual(withProfile, [["set_reminder", "sound_depth"]]);

@@ -14,10 +14,10 @@ import {
   wait,
 } from "turnwright/testing";
 
-/** Before it speaks. */
+/** The delay before the model answers, in milliseconds. */
 const thinkMs = 1_000;
 
-/** Makes the model. It is silent for a second before it speaks. */
+/** Makes the model. It waits for a second before each answer. */
 export function createScriptedModel(): MockProvider {
   return createMockProvider(({ messages }) => [wait(thinkMs), ...respond(readAssistantMessage(messages))]);
 }
@@ -26,11 +26,11 @@ export function createScriptedModel(): MockProvider {
 interface Turn {
   readonly user: string;
   readonly said: string;
-  /** The profile, if a restart has loaded it. */
+  /** The user's profile, if a context restart has loaded it. */
   readonly profile: string | undefined;
   /** The call for the last reminder, and its outcome. */
   readonly reminder: Attempt | undefined;
-  /** The last reminder of earlier turns. */
+  /** The last reminder in earlier turns. */
   readonly before: z.infer<typeof reminderSchema> | undefined;
 }
 

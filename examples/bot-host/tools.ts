@@ -3,23 +3,23 @@
 import { z } from "zod";
 import { contextRestart, type ContextStash, defineTool, type Json, type Tool } from "turnwright";
 
-/** Something to be reminded of. */
+/** A reminder for a user. */
 export interface Reminder {
   readonly userId: string;
   readonly what: string;
   readonly at: string;
 }
 
-/** The state that the tools work on. */
+/** The state and the functions that the tools use. */
 export interface ToolPorts {
   readonly reminders: Reminder[];
   readonly profiles: ReadonlyMap<string, Json>;
   readonly stash: ContextStash;
-  /** How long a reminder takes to be set. */
+  /** Waits as long as it takes to set a reminder. */
   pause(): Promise<void>;
 }
 
-/** The words that let each tool through if a user says them. */
+/** The trigger words that allow each tool if a user writes them. */
 export const triggers: { readonly [toolName: string]: readonly string[] } = {
   set_reminder: ["remind me", "reminder*"],
   read_profile: ["/who am i\\b/i"],
@@ -34,9 +34,9 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
     inputSchema: z.object({ what: z.string(), at: z.string() }),
     async execute({ what, at }, { session, signal }) {
       await pause();
-      // Stopped meanwhile.
+      // The run may have been stopped during the pause.
       signal.throwIfAborted();
-      // The user comes from the session, because the model would believe any name in a text.
+      // The user id comes from the session, because a model would accept any name that a user writes.
       reminders.push({ userId: session.userId ?? "", what, at });
       return { set: true, what, at };
     },
@@ -49,7 +49,7 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
     execute(_args, { session }) {
       const profile = profiles.get(session.userId ?? "");
       if (profile === undefined) return { known: false };
-      // Only the key is in the result, and so in the transcript. The profile is shown to the model for the rest of this run.
+      // The result, and therefore the transcript, contains only the key. The model sees the profile for the rest of this run.
       return contextRestart({
         type: "context_restart_profile",
         pending_context_key: stash.put(profile),

@@ -1,4 +1,4 @@
-// The chat as a tab uses it, over a real socket.
+// A client for the chat server, which uses a real socket like a browser tab.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -7,24 +7,24 @@ import type { LoopResult, Tool } from "turnwright";
 import { createMockProvider, type MockProvider, type MockScript } from "turnwright/testing";
 import { createChatServer } from "./chat-server.ts";
 
-/** An event, as the page gets it. */
+/** An event that the page receives. */
 export interface ShownEvent {
   readonly type: string;
   readonly text?: string | undefined;
 }
 
-/** The other fields of an event are let through. */
+/** The schema of an event. Other fields are allowed. */
 const shownEvent: z.ZodType<ShownEvent> = z.looseObject({ type: z.string(), text: z.string().optional() });
 
-/** A served chat. */
+/** A chat server and its client. */
 export interface Chat {
   readonly url: string;
   readonly provider: MockProvider;
-  /** How the first run ended. */
+  /** The result of the first run. */
   readonly ended: Promise<LoopResult>;
-  /** Asks, and opens the stream of the answer. */
+  /** Sends a question, and opens the stream of its answer. */
   ask(text: string, conversation?: string): Promise<OpenAnswer>;
-  /** Sends something that has no answer of its own, and gives the status; `verb` is nothing for a follow-up. */
+  /** Sends a message during an answer, and returns the HTTP status. `verb` is empty for a follow-up. */
   post(text: string, verb?: "" | "/steer" | "/stop"): Promise<number>;
   close(): void;
 }
@@ -33,11 +33,11 @@ export interface Chat {
 interface OpenAnswer {
   /** Returns the events up to the first one of a type, or all events if no type is given. */
   until(type?: string): Promise<readonly ShownEvent[]>;
-  /** Closes the tab. */
+  /** Closes the stream, like a tab that is closed. */
   leave(): Promise<unknown>;
 }
 
-/** Serves a chat with a scripted model. */
+/** Starts a chat server with a scripted model. */
 export async function openChat(script: MockScript, tools: readonly Tool[]): Promise<Chat> {
   const provider = createMockProvider(script);
   let onEnd: (result: LoopResult) => void = () => {};
@@ -84,7 +84,7 @@ function readAnswer(response: Response): OpenAnswer {
       assert.equal(type, undefined, `there is no ${type} in ${JSON.stringify(seen)}`);
       return seen;
     },
-    // Ends the reading, which closes the connection.
+    // Ending the iteration closes the connection.
     leave: () => events.return(undefined),
   };
 }

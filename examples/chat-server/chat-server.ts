@@ -1,5 +1,5 @@
-// A chat over Server-Sent Events with node:http alone. A run lives as long as the tab that asked for it, is no faster than the tab
-// reads, and can be followed up, steered and stopped while it answers.
+// A chat over Server-Sent Events, built only with node:http. A run ends when the tab that started it is closed, and is no
+// faster than the tab reads. During an answer, users can send follow-ups, steer the run, or stop it.
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -30,7 +30,7 @@ export function createChatServer(ports: ConversationPorts): Server {
 
 const mostConversations = 1_000;
 
-/** The one that was not used for longest comes first. */
+/** Removes the oldest conversation if there are too many. The least recently used conversation is first in the map. */
 function forgetOldest(conversations: Map<string, Conversation>): void {
   for (const [id, { isLive }] of conversations) {
     if (conversations.size <= mostConversations) return;
@@ -38,9 +38,9 @@ function forgetOldest(conversations: Map<string, Conversation>): void {
   }
 }
 
-/** Other names may lead here, too: a page of another site could read what it is not meant to. */
+/** Other host names may also resolve to this server. Accepting them would let a page on another site read the answers. */
 const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
-/** A path with the id of a conversation, and a verb. */
+/** Matches a path with the id of a conversation and an optional verb. */
 const chatPath = /^\/chat\/([\w-]{1,64})(?:\/(steer|stop))?$/;
 
 async function route(request: IncomingMessage, response: ServerResponse, find: FindConversation): Promise<void> {
@@ -70,14 +70,14 @@ async function converse(conversation: Conversation, { request, response, verb }:
 
 type Answering = (send: (event: object) => Promise<void>, signal: AbortSignal) => Promise<void>;
 
-/** Sends what `answer` says to a tab, as events, and ends with it. */
+/** Sends the events of an answer to a tab. The response ends when the answer ends. */
 async function streamAnswer(response: ServerResponse, answer: Answering): Promise<void> {
   const tab = new AbortController();
   response.on("close", () => tab.abort(new Error("The tab was closed.")));
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   const send = async (event: object): Promise<void> => {
     if (tab.signal.aborted || response.write(`data: ${JSON.stringify(event)}\n\n`)) return;
-    // Until the tab has caught up no event is taken, and so no more is read from the model.
+    // Waits until the tab has caught up. Until then, no event is taken, so no more is read from the model.
     await once(response, "drain", { signal: tab.signal }).catch(() => {});
   };
   await answer(send, tab.signal);
@@ -86,7 +86,7 @@ async function streamAnswer(response: ServerResponse, answer: Answering): Promis
 
 async function sendPage(response: ServerResponse): Promise<void> {
   response.setHeader("content-type", "text/html; charset=utf-8");
-  // Its own script and style, and nothing from elsewhere; in no frame of another site.
+  // The page may only use its own script and style, and may not be shown in a frame on another site.
   response.setHeader(
     "content-security-policy",
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'",
@@ -97,7 +97,7 @@ async function sendPage(response: ServerResponse): Promise<void> {
 const longestBody = 16_384;
 const bodySchema = z.object({ text: z.string().trim().max(2_000) });
 
-/** Returns the text in the body, or undefined if the body is not valid. Forms of other sites cannot send JSON, so they cannot ask. */
+/** Returns the text in the body; undefined if the body is invalid. Only accepts JSON, which forms on other sites cannot send. */
 async function readText(request: IncomingMessage): Promise<string | undefined> {
   const [mediaType = ""] = (request.headers["content-type"] ?? "").split(";");
   if (mediaType.trim().toLowerCase() !== "application/json") return undefined;
@@ -113,7 +113,7 @@ async function readText(request: IncomingMessage): Promise<string | undefined> {
   }
 }
 
-/** Ends a response that has no body. */
+/** Sends a response without a body. */
 function endEmpty(response: ServerResponse, status: number): void {
   if (!response.headersSent) response.writeHead(status);
   response.end();

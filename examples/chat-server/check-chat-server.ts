@@ -52,13 +52,13 @@ async function checkConversations(tools: readonly Tool[]): Promise<void> {
   );
   const first = await (await chat.ask("What is it time for?")).until();
   assert.deepEqual(typesOf(first), ["tool-start", "tool-end", "text-delta", "text-delta", "text-delta", "run-end"]);
-  // An id is only data: this one is another conversation, and nothing else.
+  // This id is an ordinary id for another conversation, although objects have a property with this name.
   await (await chat.ask("Which one?", "__proto__")).until();
   assert.deepEqual(rolesOf(chat.provider.requests.at(-1)?.messages), ["user"]);
   const [delta, end] = await (await chat.ask("Which one?")).until();
   assert.equal(delta?.text, "Green.");
   assert.deepEqual(end, { type: "run-end", status: "completed", reason: "answered" });
-  // The second question came with all that was said and done before it.
+  // The second request contained the whole transcript of the first question.
   assert.deepEqual(rolesOf(chat.provider.requests.at(-1)?.messages), ["user", "assistant", "tool", "assistant", "user"]);
   chat.close();
   console.log("✓ a conversation goes on where it was, beside others");
@@ -74,7 +74,7 @@ async function checkInterrupt(tools: readonly Tool[]): Promise<void> {
     { type: "text-delta", text: "In short: rain." },
     { type: "run-end", status: "completed", reason: "answered" },
   ]);
-  // One run answers both; what was cut off is not in its way.
+  // One run answers both questions. The transcript does not contain the answer that was cut off.
   assert.deepEqual(chat.provider.requests[1]?.messages, [
     { role: "user", content: "Tell me of the weather." },
     { role: "user", content: "In one sentence." },
@@ -163,7 +163,7 @@ async function checkSlowTab(tools: readonly Tool[]): Promise<void> {
   console.log("✓ a model is held back by a tab that does not read");
 }
 
-/** A tool that works until the check lets it finish. */
+/** Makes a tool that runs until the check calls `finish`. */
 function createDigging(): { readonly tool: Tool; finish(): void } {
   let finish = (): void => {};
   const finished = new Promise<string>((resolve) => {

@@ -1,4 +1,5 @@
-// One conversation of the chat: at most one run is live in it, and what is said meanwhile follows up, steers or stops that run.
+// One conversation of the chat. At most one run is live in it. Messages during the run are follow-ups, steer the run, or stop
+// it.
 
 import {
   createLoopControl,
@@ -11,28 +12,31 @@ import {
   type UserMessage,
 } from "turnwright";
 
-/** The model and the tools that answer. */
+/** The model and the tools for the conversation. */
 export interface ConversationPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
-  /** Told of every run that has ended. */
+  /** Called with the result of every run. */
   onEnd?(result: LoopResult): void;
 }
 
-/** An open tab that reads the answers. */
+/** An open tab that receives the answers. */
 interface Reader {
-  /** Fires when the tab is closed. */
+  /** Is aborted when the tab is closed. */
   readonly signal: AbortSignal;
-  /** Sends an event; resolves once the reader can take another one. */
+  /** Sends an event. The promise resolves when the reader can take another event. */
   send(event: object): void | Promise<void>;
 }
 
 /** A conversation. Each verb returns false if there is nothing to act on. */
 export interface Conversation {
   readonly isLive: boolean;
-  /** Answers a question, and then whatever follows up. Resolves when nothing is left to be answered. */
+  /** Answers a question and all follow-ups. Resolves when there is nothing left to answer. */
   answer(question: string, reader: Reader): Promise<void>;
-  /** Interrupts the run, so that the next one answers both questions. Once tools have run, it waits for the end of the run. */
+  /**
+   * Interrupts the run, so that the next run answers both questions. If tools have run, the question waits for the end of the
+   * run instead.
+   */
   followUp(question: string): boolean;
   /** Sends a message into the running run. */
   steer(message: string): boolean;
@@ -43,7 +47,7 @@ export interface Conversation {
 export function createConversation({ provider, tools, onEnd }: ConversationPorts): Conversation {
   const control = createLoopControl();
   let messages: readonly Message[] = [];
-  /** To be answered by the next run. */
+  /** Messages that the next run will answer. */
   let waiting: readonly UserMessage[] = [];
   let isLive = false;
   let isStopped = false;
@@ -61,7 +65,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
     if (waiting.length > 0) await reader.send({ type: "undelivered", texts: waiting.map(toText) });
   }
 
-  /** Runs once for the waiting messages. Messages that the run did not answer wait again afterwards. */
+  /** Runs the loop once for the waiting messages. Messages that the run did not answer wait again afterwards. */
   async function runOnce(reader: Reader): Promise<void> {
     const asked = [...messages, ...waiting];
     waiting = [];
@@ -70,7 +74,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
 
     const result = await stream.result;
     const { status, reason, undelivered } = result;
-    // However the run ended, its transcript can be sent as it is: the next question goes on from there.
+    // The transcript can be sent unchanged, however the run ended. The next question continues it.
     messages = result.messages;
     waiting = [...(reason.kind === "interrupted" ? [reason.message] : []), ...undelivered, ...waiting];
     isStopped ||= status === "stopped-by-user";
@@ -78,7 +82,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
     await reader.send({ type: "run-end", status, reason: reason.kind });
   }
 
-  /** In the moment between two runs nothing takes a message: it waits for the next one. */
+  /** Passes a message to the live run. Between two runs, no run accepts a message, so the message waits for the next run. */
   function tell(verb: "interrupt" | "steer", message: string): boolean {
     if (isLive && control[verb](message) === "finished") waiting = [...waiting, { role: "user", content: message }];
     return isLive;
@@ -112,7 +116,7 @@ function show(event: LoopEvent, reader: Reader): void | Promise<void> {
   if (type === "steered") return reader.send({ type, text: toText(event.message) });
 }
 
-/** Here all that users say is text. */
+/** Returns the text of a message. In this chat, user messages are always strings. */
 function toText({ content }: UserMessage): string {
   return typeof content === "string" ? content : "";
 }

@@ -1,9 +1,10 @@
-// Answers without a key, slowly enough to be interrupted: looks at the clock, and says what it was asked and what the time is.
+// A scripted model that needs no key. It calls the clock tool, then repeats the question and tells the time, slowly enough to
+// be interrupted.
 
 import type { Message } from "turnwright";
 import { createMockProvider, type MockPart, type MockProvider, text, toolCall, wait } from "turnwright/testing";
 
-/** Makes the script. */
+/** Makes the scripted model. */
 export function createScriptedHost(): MockProvider {
   return createMockProvider(({ messages }) => {
     const turn = sinceLastAnswer(messages);

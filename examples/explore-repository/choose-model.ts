@@ -1,10 +1,10 @@
-// Chooses the model: the user's own if a key is set, else the scripted one.
+// Chooses the model: the user's model if an API key is set, otherwise the scripted model.
 
 import type { Pricing, Provider } from "turnwright";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";
 import { createScriptedModel } from "./scripted-model.ts";
 
-/** A model, and what is to be said of it. */
+/** A model and its description. */
 export interface Model {
   readonly provider: Provider;
   readonly pricing: Pricing;
@@ -13,7 +13,7 @@ export interface Model {
   readonly isScripted: boolean;
 }
 
-/** `isPaced`: a script speaks no faster than one reads. `isOffline`: no key is looked for. */
+/** Returns the model. `isPaced` makes the scripted model write at reading speed. `isOffline` ignores API keys. */
 export function chooseModel({ isPaced, isOffline }: { readonly isPaced: boolean; readonly isOffline: boolean }): Model {
   const provider = isOffline ? undefined : providerFromEnvironment();
   if (provider !== undefined) {
@@ -28,7 +28,10 @@ export function chooseModel({ isPaced, isOffline }: { readonly isPaced: boolean;
   };
 }
 
-/** From "1/4": a million input tokens for $1, a million output tokens for $4. Without prices the cost is unknown. */
+/**
+ * Makes the pricing from a text such as "1/4": $1 for a million input tokens, $4 for a million output tokens. Without prices,
+ * the cost is unknown.
+ */
 function createPricing(prices = ""): Pricing {
   const [input = Number.NaN, output = Number.NaN] = prices.split("/").map(Number.parseFloat);
   return ({ inputTokens, outputTokens }) => {

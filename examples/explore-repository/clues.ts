@@ -1,4 +1,4 @@
-// Draws conclusions from everything seen so far: the next thing to look at, and the facts for the answer.
+// Derives clues from the results so far: the next thing to look at, and the facts for the answer.
 
 import {
   findFunctionBelow,
@@ -13,7 +13,7 @@ import {
 import type { Seen } from "./seen.ts";
 import type { Match } from "./tools.ts";
 
-/** The one question that the scripted model can answer, and the words that it looks for. */
+/** The only question that the scripted model can answer, and the words that the model searches for. */
 export const scriptedQuestion = "What is this project, how is it laid out, and where is the loop that decides what happens next?";
 export const soughtWords = "what happens next";
 const soughtName = "loop";
@@ -25,26 +25,26 @@ interface Place {
   readonly line: number;
 }
 
-/** Everything known so far. A clue is undefined until a call has been answered that reveals it. */
+/** All clues so far. A clue is undefined until a result reveals it. */
 export interface Clues {
   readonly manifestPath: string | undefined;
   readonly readmePath: string | undefined;
   readonly manifest: Manifest;
-  /** The README's text. */
+  /** The text of the README. */
   readonly readme: string | undefined;
   /** A function that the README calls, the text of its definition, and the match for that text. */
   readonly shownName: string | undefined;
   readonly shownDefinition: string | undefined;
   readonly shown: Match | undefined;
-  /** The match for the sought words, and the next function below it. */
+  /** The match for the words that were searched for, and the next function below the match. */
   readonly sought: Match | undefined;
   readonly decider: Place | undefined;
-  /** The text of a call of that function, and a match for it, preferably in the file of the shown function. */
+  /** The text of a call to that function, and a match for this text, preferably in the file of the shown function. */
   readonly deciderCall: string | undefined;
   readonly caller: Match | undefined;
 }
 
-/** Draws the conclusions. */
+/** Derives the clues. */
 export function findClues({ listing, textOf, matchesOf }: Seen): Clues {
   const manifestPath = findManifest(listing.files);
   const readmePath = findReadme(listing.files);

@@ -1,19 +1,20 @@
-// Decides which paths of a repository to skip: roughly those in its .gitignore, and always those that no model should read.
+// Decides which paths of a repository to skip: approximately the paths in .gitignore, and always paths that no model should
+// read.
 
-/** True if a relative path, with "/" between its parts, is ignored, itself or through a parent folder. */
+/** Returns true if a relative path, or one of its parent folders, is ignored. The parts of the path are separated by "/". */
 export type IgnoreRules = (path: string) => boolean;
 
 interface Rule {
-  /** From the root down; "**" stands for any number of folders. */
+  /** The parts of the pattern, starting at the root. "**" matches any number of folders. */
   readonly segments: readonly string[];
   readonly isNegated: boolean;
   readonly isFolderOnly: boolean;
 }
 
-/** Ignored whatever a .gitignore says: what is not source, and what is likely to hold secrets. */
+/** Always ignored, whatever .gitignore says: files that are not source code, and files that may contain secrets. */
 const always = parseRules(".git\nnode_modules\ndist\n.env\n.env.*\n.npmrc\n*.pem\n*.key\nid_rsa*\nid_ed25519*");
 
-/** Makes the rules of a repository from the text of its .gitignore. Character classes are taken literally. */
+/** Makes the rules of a repository from the text of its .gitignore. Character classes are not supported, and match literally. */
 export function createIgnoreRules(gitignore: string): IgnoreRules {
   const rules = parseRules(gitignore);
   return (path) => {
@@ -21,7 +22,7 @@ export function createIgnoreRules(gitignore: string): IgnoreRules {
     return segments.some((_, index) => {
       const prefix = segments.slice(0, index + 1);
       const isFolder = index + 1 < segments.length;
-      // Some file systems take ".ENV" for ".env".
+      // On some file systems, ".ENV" and ".env" are the same file.
       const inLowerCase = prefix.map((segment) => segment.toLowerCase());
       return isHitBy(always, inLowerCase, isFolder) || isHitBy(rules, prefix, isFolder);
     });
@@ -42,7 +43,7 @@ function parseRule(line: string): Rule {
   return { segments: isAnchored ? segments : ["**", ...segments], isNegated, isFolderOnly };
 }
 
-/** The last rule that fits decides. */
+/** Returns true if the path is ignored. The last rule that matches decides. */
 function isHitBy(rules: readonly Rule[], path: readonly string[], isFolder: boolean): boolean {
   const fitting = rules.filter(({ segments, isFolderOnly }) => {
     return (isFolder || !isFolderOnly) && fits(segments, path, { wildcard: "**", fitsOne: fitsSegment });
@@ -58,12 +59,15 @@ function fitsSegment(pattern: string, segment: string): boolean {
 }
 
 interface Matching {
-  /** Stands for any number of items. */
+  /** The item that matches any number of items. */
   readonly wildcard: string;
   fitsOne(pattern: string, item: string): boolean;
 }
 
-/** Only ever goes back to the last wildcard, so that a hostile pattern costs no more than its length times the path's. */
+/**
+ * Matches a pattern. Backtracks only to the last wildcard, so the cost is at most the length of the pattern times the length of
+ * the path.
+ */
 function fits(pattern: readonly string[], items: readonly string[], { wildcard, fitsOne }: Matching): boolean {
   let at = 0;
   let wildcardAt = -1;

@@ -1,14 +1,14 @@
-// Lines at the foot of a terminal that are drawn over until they are final.
+// Lines at the bottom of a terminal that are redrawn until they are final.
 
 import type { Terminal } from "./terminal.ts";
 
-/** The lines that are not final yet. */
+/** Lines that are not final yet. */
 export interface LiveLines {
-  /** Draws them anew. */
+  /** Redraws the lines. */
   draw(): void;
-  /** Takes them away. */
+  /** Removes the lines. */
   erase(): void;
-  /** Draws them a last time and leaves them in place. */
+  /** Draws the lines a last time and leaves them on the screen. */
   keep(): void;
   /** Stops the spinner. */
   close(): void;
@@ -17,7 +17,7 @@ export interface LiveLines {
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMs = 80;
 
-/** Draws what `format` says, again and again while there is something to draw, with a spinner that turns. */
+/** Redraws the lines that `format` returns, with a moving spinner, as long as there are lines. */
 export function createLiveLines(terminal: Terminal, format: (spinner: string) => readonly string[]): LiveLines {
   let drawn = 0;
   let frame = 0;

@@ -1,5 +1,6 @@
-// A run over a repository's own files: `npm run demo`, or `npm run demo -- ../another --ask "What does it do?"`. With OPENAI_API_KEY
-// in the environment the user's own model answers, else a script that says only what the tools told it.
+// A run that explores the files of a repository: `npm run demo`, or `npm run demo -- ../another --ask "What does it do?"`. If
+// OPENAI_API_KEY or ANTHROPIC_API_KEY is set, the user's model answers. Otherwise, a scripted model answers, which only uses
+// results of its tools.
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -56,7 +57,7 @@ if (result.status === "stopped-by-user") process.exitCode = 130;
 else if (result.status !== "completed") process.exitCode = 1;
 if (model.isScripted && result.status !== "stopped-by-user") await checkRun(result, workspace);
 
-/** The folder to explore: this repository, unless another is named. */
+/** Returns the folder to explore. Default: this repository. */
 function findFolder(named: string | undefined): string {
   // npm starts scripts in the package folder, but a path is relative to the folder in which npm was started.
   if (named !== undefined) return resolve(process.env["INIT_CWD"] ?? process.cwd(), named);

@@ -1,5 +1,5 @@
-// Shows a run while it goes on: the model's words as they come, and a line for each call. In a terminal the lines of calls that run
-// are drawn over until they have ended; elsewhere each is printed once.
+// Shows the progress of a run: the model's text as it arrives, and a line for each call. In a terminal, the lines of running
+// calls are redrawn until the calls end. Otherwise, each line is printed once.
 
 import type { LoopEvent } from "turnwright";
 import { createLiveLines } from "./live-lines.ts";
@@ -9,16 +9,16 @@ import { formatRow, type ToolRow } from "./tool-row.ts";
 /** A view of one run. */
 export interface ProgressView {
   show(event: LoopEvent): void;
-  /** Leaves the last lines as they are, and stops drawing. */
+  /** Stops drawing, and leaves the last lines on the screen. */
   close(): void;
 }
 
-/** Opens a view on a terminal. */
+/** Opens a view in a terminal. */
 export function createProgressView(terminal: Terminal): ProgressView {
   const flow = createTextFlow(terminal);
   const rows = new Map<string, ToolRow>();
   let waitsFor = "";
-  /** True if the last output was calls, so that text needs an empty line first. */
+  /** True if the last output was a line for a call. Text then needs an empty line first. */
   let isBelowCalls = false;
 
   const live = createLiveLines(terminal, (spinner) => {
@@ -78,7 +78,7 @@ export function createProgressView(terminal: Terminal): ProgressView {
   };
 }
 
-/** Ties together the calls that run at once. */
+/** Returns the bracket that groups parallel calls. */
 function bracketAt(index: number, count: number): string {
   if (count < 2) return " ";
   if (index === 0) return "┌";

@@ -1,4 +1,4 @@
-// Reads the options of the command line.
+// Reads the command-line options.
 
 import { parseArgs } from "node:util";
 import { isOn } from "./terminal.ts";
@@ -17,13 +17,13 @@ const usage = `Usage: npm run demo -- [folder] [--ask "question"] [--check]
   ANTHROPIC_API_KEY, ANTHROPIC_MODEL, ANTHROPIC_BASE_URL, ANTHROPIC_PRICES
                     the same for a model of Anthropic's, where there is no key of OpenAI's`;
 
-/** Folder, question and mode. */
+/** The folder, the question and the mode. */
 export interface Arguments {
   readonly values: { readonly ask?: string | undefined; readonly check: boolean };
   readonly positionals: readonly string[];
 }
 
-/** Reads the command line. Prints the usage and ends the process if asked to, or if there is an unknown word. */
+/** Reads the command line. With --help or an unknown option, prints the usage and exits. */
 export function readArguments(): Arguments {
   try {
     const { values, positionals } = parseArgs({

@@ -1,4 +1,5 @@
-// Facts that simple rules find in the files of a repository: its name, its purpose, and the function that it shows first.
+// Finds facts in the files of a repository with simple rules: its name, its purpose, and the function that its README shows
+// first.
 
 import { z } from "zod";
 import type { Match } from "./tools.ts";
@@ -10,7 +11,7 @@ export interface Manifest {
   readonly description?: string | undefined;
 }
 
-/** Known manifests, and the word before the name of a function in their language. */
+/** The supported manifests, and the keyword before a function's name in each language. */
 const languages: Readonly<Record<string, string>> = {
   "package.json": "function",
   "Cargo.toml": "fn",
@@ -18,17 +19,17 @@ const languages: Readonly<Record<string, string>> = {
   "go.mod": "func",
 };
 
-/** The manifest among files, if there is one of a known kind. */
+/** Returns the manifest in a list of files; undefined if there is no supported manifest. */
 export function findManifest(files: readonly string[]): string | undefined {
   return files.find((file) => Object.hasOwn(languages, file));
 }
 
-/** The README among files, if there is one. */
+/** Returns the README in a list of files; undefined if there is none. */
 export function findReadme(files: readonly string[]): string | undefined {
   return files.find((file) => /^readme(\.\w+)?$/i.test(file));
 }
 
-/** How a function of that name is written in the language of a manifest. */
+/** Returns the text with which a function's definition begins, in the language of a manifest. */
 export function toDefinition(name: string, manifest: string | undefined): string {
   return `${languages[manifest ?? "package.json"] ?? "function"} ${name}`;
 }
@@ -39,7 +40,7 @@ const packageJson = z.object({
   description: z.string().optional(),
 });
 
-/** Reads a manifest; what it does not say is undefined. */
+/** Reads a manifest. Missing fields are undefined. */
 export function readManifest(file: string | undefined, text = ""): Manifest {
   if (file === "package.json") return readPackageJson(text);
   if (file === "go.mod") return { name: /^module\s+(\S+)/m.exec(text)?.[1] };
@@ -55,15 +56,15 @@ function readPackageJson(text: string): Manifest {
   }
 }
 
-/** The first paragraph of a README. */
+/** Returns the first paragraph of a README. */
 export function readOpening(readme: string): string | undefined {
   const paragraphs = readme.split(/\n\s*\n/).map((paragraph) => paragraph.trim());
   return paragraphs.find((paragraph) => /^[\p{L}\p{N}*_`]/u.test(paragraph))?.replace(/\s+/g, " ");
 }
 
 /**
- * Finds the function that a README shows first. Candidates are the functions that its code calls and imports, or all called ones if it
- * imports none. A name that contains `word` wins, else the most used one.
+ * Finds the main function in the code of a README. Candidates are functions that the code calls and imports, or all called
+ * functions if it imports none. Prefers a name that contains `word`, and otherwise the most used function.
  */
 export function findShownFunction(readme: string, word: string): string | undefined {
   const code = [...readme.matchAll(/```\w*\n(.*?)```/gs)].map(([, block = ""]) => block).join("\n");
@@ -79,14 +80,14 @@ function findMostFrequent(names: readonly string[]): string | undefined {
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
-/** The place that most likely matters: in the source rather than beside it, in the file that says it most often. */
+/** Returns the match that most likely matters. Prefers source folders, and the file with the most matches. */
 export function findMainMatch(matches: readonly Match[]): Match | undefined {
   const inSource = matches.filter(({ path }) => !/(^|\/)(tests?|examples?|docs|bench)\/|\.test\.|\.(md|txt)$/.test(path));
   const path = findMostFrequent(inSource.map((match) => match.path));
   return inSource.find((match) => match.path === path);
 }
 
-/** The first function that is defined at a line or below it. */
+/** Returns the first function that is defined at a line or below it. */
 export function findFunctionBelow(text: string, line: number): { readonly name: string; readonly line: number } | undefined {
   const lines = text.split("\n");
   const at = lines.findIndex((content, index) => index + 1 >= line && definition.test(content));

@@ -1,10 +1,10 @@
-// The end of a run at one glance: how it ended and why, and what it took.
+// A summary of a run: its ending, the reason, and its usage.
 
 import type { LoopResult, EndReason } from "turnwright";
 import { fitLine, type Style, type Terminal } from "./terminal.ts";
 import { formatDuration } from "./tool-row.ts";
 
-/** Prints the summary, in a box if there is room. `priceNote` names the source of the prices. */
+/** Prints the summary, in a box if the terminal is wide enough. `priceNote` names the source of the prices. */
 export function printSummary(result: LoopResult, priceNote: string, terminal: Terminal): void {
   const { status, reason, usage, costUSD } = result;
   const cost = costUSD === undefined ? "unknown" : `$${costUSD.toFixed(4)}${priceNote === "" ? "" : ` (${priceNote})`}`;
@@ -21,7 +21,7 @@ export function printSummary(result: LoopResult, priceNote: string, terminal: Te
   terminal.write(`\n${lines.join("\n")}\n`);
 }
 
-/** The exact reason with its facts, such as "max-iterations, limit 20". */
+/** Returns the exact reason with its fields, such as "max-iterations, limit 20". */
 function describeReason({ kind, ...facts }: EndReason): string {
   const said = Object.entries<unknown>(facts).flatMap(([name, fact]) => {
     if (typeof fact === "string" || typeof fact === "number") return [`${name} ${fact}`];

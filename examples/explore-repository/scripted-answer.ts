@@ -4,7 +4,7 @@ import { type Clues, soughtWords } from "./clues.ts";
 import { readOpening } from "./repository-facts.ts";
 import type { Listing, Seen } from "./seen.ts";
 
-/** Tells what was seen. */
+/** Writes the answer. */
 export function composeAnswer({ listing }: Seen, clues: Clues): string {
   if (listing.total === 0) return "There are no files here that I may read, so there is nothing to tell.";
   return [
@@ -48,7 +48,7 @@ function tellLoop({ shownName, shown, sought, decider, caller }: Clues): string 
   return sentences.filter((sentence) => sentence !== undefined).join(" ");
 }
 
-/** A line of a comment without what makes it one. */
+/** Removes the comment markers from a line. */
 function withoutMarks(line: string): string {
   return line.replace(/^[/*#\s]+/, "").replace(/\s*\*\/$/, "");
 }

@@ -1,11 +1,11 @@
-// A model made of rules, for those without a key. It understands nothing: it calls the tools, and says only what they answered.
+// A rule-based model for users without an API key. It calls the tools, and its answer only contains facts from their results.
 
 import { createMockProvider, type MockPart, type MockProvider, text, toolCall, wait } from "turnwright/testing";
 import { type Clues, findClues, soughtWords } from "./clues.ts";
 import { composeAnswer } from "./scripted-answer.ts";
 import { type Call, readSeen, type Seen } from "./seen.ts";
 
-/** Makes the model. `isPaced`: it speaks no faster than one reads. */
+/** Makes the model. `isPaced` makes the model write at reading speed. */
 export function createScriptedModel({ isPaced }: { readonly isPaced: boolean }): MockProvider {
   const pause = (ms: number): readonly MockPart[] => (isPaced ? [wait(ms)] : []);
   const say = (words: string): readonly MockPart[] =>
@@ -25,13 +25,13 @@ export function createScriptedModel({ isPaced }: { readonly isPaced: boolean }):
   );
 }
 
-/** Calls, and what is said before them. */
+/** Calls, and the text before them. */
 interface Plan {
   readonly words: string;
   readonly calls: readonly Call[];
 }
 
-/** The plans, in order. A plan is done when all its calls have been made. */
+/** The plans, in order. A plan is done when all of its calls have been made. */
 const plans: readonly ((clues: Clues, seen: Seen) => Plan)[] = [
   () => ({ words: "First, what is there.", calls: [{ name: "list_files", args: { folder: "." } }] }),
   ({ manifestPath, readmePath }) => ({ words: "What it says of itself.", calls: [manifestPath, readmePath].flatMap(toReading) }),

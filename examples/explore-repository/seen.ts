@@ -1,10 +1,10 @@
-// Collects the calls of a conversation so far, and the results of its tools.
+// Collects the calls and the results in a conversation.
 
 import { z } from "zod";
 import type { Json, Message } from "turnwright";
 import type { Match } from "./tools.ts";
 
-/** A call of a tool. */
+/** A tool call. */
 export interface Call {
   readonly name: string;
   readonly args: { readonly [name: string]: string | number };
@@ -14,16 +14,16 @@ export interface Call {
 export interface Listing {
   readonly total: number;
   readonly folders: readonly { readonly folder: string; readonly files: number }[];
-  /** Those nearest to the root. */
+  /** The files nearest to the root of the repository. */
   readonly files: readonly string[];
 }
 
-/** All that the tools have answered. */
+/** All results of the tools so far. */
 export interface Seen {
   readonly listing: Listing;
-  /** The text of a file that was read. */
+  /** Returns the text of a file that was read; undefined if it was not read. */
   textOf(path: string | undefined): string | undefined;
-  /** Returns the matches of a search, or an empty list if it was not made. */
+  /** Returns the matches of a search; an empty array if the search was not made. */
   matchesOf(sought: string | undefined): readonly Match[];
   /** True if the call was made before, whatever its outcome. */
   hasCalled(call: Call): boolean;
@@ -36,7 +36,7 @@ const matchSchema = z.object({ path: z.string(), line: z.number(), text: z.strin
 const searchSchema = z.object({ matches: z.array(matchSchema) });
 const soughtSchema = z.object({ text: z.string() });
 
-/** Reads a transcript. Failed calls count as made, and have brought nothing. */
+/** Reads a transcript. A failed call is recorded as made, without a result. */
 export function readSeen(messages: readonly Message[]): Seen {
   let listing: Listing = { total: 0, folders: [], files: [] };
   const texts = new Map<string, string>();

@@ -1,18 +1,18 @@
-// The limits of a terminal: colours, widths, and control characters that must not reach it.
+// Output to a terminal: supports colours and line widths, and removes control characters.
 
 import { toPrintable } from "../support/to-printable.ts";
 
 /** The destination of lines, and their style. */
 export interface Terminal {
-  /** True if lines can be drawn over, because a person watches. */
+  /** True if lines can be redrawn, because the output is a terminal that a person watches. */
   readonly isLive: boolean;
-  /** Columns of a line, or 80 if the terminal does not know. Ask again each time, because windows change. */
+  /** Returns the number of columns; 80 if it is unknown. Call it each time, because windows change their size. */
   width(): number;
   write(text: string): void;
   paint(style: Style, text: string): string;
 }
 
-/** How a text may look. */
+/** A text style. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
 const codes: { readonly [Name in Style]: readonly [on: number, off: number] } = {
@@ -24,7 +24,10 @@ const codes: { readonly [Name in Style]: readonly [on: number, off: number] } = 
   cyan: [36, 39],
 };
 
-/** Makes the terminal of a stream. NO_COLOR (https://no-color.org) turns off colours; a pipe turns off movement too. */
+/**
+ * Makes a terminal for a stream. NO_COLOR (https://no-color.org) disables colours. In a pipe, there are no colours, and
+ * lines are not redrawn.
+ */
 export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Terminal {
   const isLive = out.isTTY && env["TERM"] !== "dumb" && !isOn(env["CI"]);
   const isColoured = isLive && (env["NO_COLOR"] ?? "") === "";
@@ -36,25 +39,25 @@ export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv =
   };
 }
 
-/** True if an environment variable such as CI is set to yes. */
+/** True if an environment variable such as CI is set, unless its value means "no". */
 export function isOn(variable: string | undefined): boolean {
   return variable !== undefined && variable !== "" && variable !== "0" && variable !== "false";
 }
 
-/** A text on one line and no longer than `width`. */
+/** Returns a text in one line, not longer than `width`. */
 export function fitLine(text: string, width: number): string {
   const line = toPrintable(text).replace(/\s+/g, " ");
   return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
 }
 
-/** Writes running text word by word, so that no word is broken at the edge. */
+/** Writes streamed text word by word, so that no word is broken at the end of a line. */
 export interface TextFlow {
   add(text: string): void;
-  /** Ends the line that was begun, if any. */
+  /** Ends the current line, if there is one. */
   end(): void;
 }
 
-/** Starts a flow. Wrapped lines of a list item are indented. */
+/** Makes a text flow. Indents wrapped lines in list items. */
 export function createTextFlow(terminal: Terminal, style?: Style): TextFlow {
   let column = 0;
   let indent = "";
@@ -96,7 +99,7 @@ export function createTextFlow(terminal: Terminal, style?: Style): TextFlow {
   };
 }
 
-/** Writes a text and ends its line. */
+/** Writes a text and a line break. */
 export function printText(terminal: Terminal, text: string, style: Style): void {
   const flow = createTextFlow(terminal, style);
   flow.add(`${text}\n`);

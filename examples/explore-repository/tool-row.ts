@@ -1,20 +1,20 @@
-// One call of a tool as one line: what is called with what, how it stands, what came of it and how long it took.
+// Formats a tool call as one line: its name and arguments, its state, its result and its duration.
 
 import type { Json, LoopEvents, ToolOutcome } from "turnwright";
 import { fitLine, type Style, type Terminal } from "./terminal.ts";
 
-/** A call that was started. */
+/** A call that has started. */
 export interface ToolRow {
   readonly name: string;
   readonly args: Json;
   readonly startedAt: number;
-  /** How far the tool says it is. */
+  /** The last progress that the tool has reported. */
   progress?: string;
-  /** Absent while it runs. */
+  /** The event at the end of the call. Absent while the call is running. */
   end?: LoopEvents["tool-end"];
 }
 
-/** How a row is marked: by its place among calls that run at once, and, while it runs, by a sign that turns. */
+/** The marks of a row: a bracket for parallel calls, and a spinner while the call is running. */
 export interface RowMarks {
   readonly bracket: string;
   readonly spinner: string;
@@ -39,7 +39,7 @@ const endMarks: { readonly [Kind in ToolOutcome["kind"]]: readonly [mark: string
 
 const widestCall = 40;
 
-/** The line of a row, no wider than the terminal. */
+/** Returns the line for a call, not wider than the terminal. */
 export function formatRow(row: ToolRow, { bracket, spinner }: RowMarks, terminal: Terminal): string {
   const { name, args, end, startedAt } = row;
   const width = terminal.width() - 1;
@@ -63,7 +63,7 @@ function summarize({ outcome, metadata, result }: LoopEvents["tool-end"]): strin
   return typeof reason === "string" ? `${outcome}: ${reason}` : outcome;
 }
 
-/** Arguments by their values alone; those with spaces in quotes. */
+/** Returns the values of the arguments. Values with spaces are quoted. */
 function formatArgs(args: Json): string {
   if (typeof args !== "object" || args === null) return JSON.stringify(args);
   return Object.values(args)
@@ -71,7 +71,7 @@ function formatArgs(args: Json): string {
     .join(" ");
 }
 
-/** A time for people. */
+/** Returns a duration in a readable form. */
 export function formatDuration(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }

@@ -1,4 +1,4 @@
-// The tools of the model: list files, read one, search them all. They never write.
+// The tools for the model: list files, read a file, and search all files. The tools never write.
 
 import { z } from "zod";
 import { defineTool, type Tool, toolResult } from "turnwright";
@@ -13,7 +13,7 @@ const maxLineLength = 200;
 
 const folderSchema = z.string().default(".").describe('Folder, relative to the root; "." is the root itself');
 
-/** Makes the tools over a workspace. The metadata of a result is a short summary for people who watch. */
+/** Makes the tools for a workspace. The metadata of a result is a short summary, which is shown to the user. */
 export function createTools(workspace: Workspace): readonly Tool[] {
   const listFiles = defineTool({
     name: "list_files",
@@ -44,7 +44,7 @@ export function createTools(workspace: Workspace): readonly Tool[] {
   const search = defineTool({
     name: "search",
     description: "Finds the lines that contain a text, letter for letter, in all text files of a folder",
-    // A text and no pattern: a regular expression of a model's making can keep a process busy for ever.
+    // The argument is plain text, because a regular expression from a model could keep the process busy forever.
     inputSchema: z.object({ text: z.string().min(1).max(200), folder: folderSchema }),
     timeoutMs: 20_000,
     async execute({ text, folder }, { signal, progress }) {
@@ -67,7 +67,7 @@ export function createTools(workspace: Workspace): readonly Tool[] {
   return [listFiles, readFile, search];
 }
 
-/** How many files are under each folder and each of its folders, the fullest first. */
+/** Returns the number of files in each folder and its subfolders, largest number first. */
 function countByFolder(paths: readonly string[]): readonly { readonly folder: string; readonly files: number }[] {
   const counts = new Map<string, number>();
   for (const path of paths) {
@@ -79,16 +79,16 @@ function countByFolder(paths: readonly string[]): readonly { readonly folder: st
   return largestFirst.map(([folder, files]) => ({ folder, files }));
 }
 
-/** A line that contains what was searched. */
+/** A line that contains the searched text. */
 export interface Match {
   readonly path: string;
-  /** Counted from 1. */
+  /** The 1-based line number. */
   readonly line: number;
   readonly text: string;
 }
 
 function* findLines(path: string, content: string, text: string): Iterable<Match> {
-  // Most files do not have it, and those need not be cut into lines.
+  // Most files do not contain the text, so they do not need to be split into lines.
   if (!content.includes(text)) return;
   for (const [index, line] of content.split("\n").entries()) {
     if (line.includes(text)) yield { path, line: index + 1, text: line.trim().slice(0, maxLineLength) };

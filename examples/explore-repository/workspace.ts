@@ -1,16 +1,20 @@
-// A folder that a model may read, and nothing outside of it. Paths come from the model, and links from the authors of the files.
+// A folder that a model may read. Files outside of the folder cannot be read, although the model chooses the paths and the
+// folder may contain links.
 
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { createIgnoreRules } from "./ignore-rules.ts";
 
-/** A folder to look into. Paths are relative to it, with "/" between their parts. */
+/** A folder to explore. Paths are relative to the folder, and their parts are separated by "/". */
 export interface Workspace {
-  /** Its absolute path, links resolved. */
+  /** The absolute path of the folder, with links resolved. */
   readonly root: string;
-  /** Lists every file under a folder that is not ignored, nearest files first. Leaves out links. Throws if there is no such folder. */
+  /**
+   * Lists all files in a folder and its subfolders that are not ignored, nearest files first. Omits links. Throws if the folder
+   * does not exist.
+   */
   listFiles(folder: string, signal: AbortSignal): Promise<readonly string[]>;
-  /** Returns the text of a file. Throws if the file is ignored, outside, too large, or not text. */
+  /** Returns the text of a file. Throws if the file is ignored, outside of the folder, too large, or not text. */
   readText(path: string): Promise<string>;
 }
 
@@ -22,7 +26,7 @@ export async function openWorkspace(at: string): Promise<Workspace> {
   const root = await realpath(at);
   const isIgnored = createIgnoreRules(await readFile(join(root, ".gitignore"), "utf8").catch(() => ""));
 
-  /** The real place of a path that a model wrote. */
+  /** Returns the real path for a path from the model. */
   async function locate(path: string): Promise<string> {
     const real = await realpath(resolve(root, path)).catch(() => undefined);
     const inside = real === undefined ? undefined : relative(root, real).replaceAll(sep, "/");
@@ -33,7 +37,7 @@ export async function openWorkspace(at: string): Promise<Workspace> {
   }
 
   async function walk(folderPath: string, found: string[], signal: AbortSignal): Promise<void> {
-    // A folder that may not be read is left out, as one that is ignored.
+    // A folder without read permission is omitted, like an ignored folder.
     for (const entry of await readdir(folderPath, { withFileTypes: true }).catch(() => [])) {
       signal.throwIfAborted();
       if (found.length >= maxFiles) return;
@@ -56,14 +60,14 @@ export async function openWorkspace(at: string): Promise<Workspace> {
     },
     async readText(path) {
       const real = await locate(path);
-      // Asked before anything is opened: what is no plain file may keep a reader waiting for ever.
+      // The type is checked before the file is opened, because reading from something else, such as a pipe, may wait forever.
       const facts = await stat(real);
       if (!facts.isFile()) throw new Error(`${path} is not a file.`);
       if (facts.size > maxFileBytes) throw new Error(`${path} is larger than ${maxFileBytes} bytes.`);
-      // The system's own words would name the folder above, too.
+      // The error message from the system would reveal the path of the parent folder.
       const bytes = await readFile(real).catch(() => undefined);
       if (bytes === undefined) throw new Error(`${path} cannot be read.`);
-      if (bytes.includes(0)) throw new Error(`${path} is not a text.`);
+      if (bytes.includes(0)) throw new Error(`${path} is not a text file.`);
       return bytes.toString("utf8");
     },
   };

@@ -1,4 +1,4 @@
-// Ends a run at a call that a person has to approve, and goes on with it later.
+// Ends a run at a call that a person must approve, and continues the run later.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -32,7 +32,7 @@ const pay = defineTool({
 });
 const options = { provider, tools: [pay], messages, runId: "bill-7" };
 const first = await runToolLoop({ ...options, journal: fileJournal(file) });
-// status "suspended"; `first.reason.calls` names the calls that wait. The process may end here.
+// The status is "suspended", and `first.reason.calls` lists the calls that wait. The process may end here.
 // #endregion approve
 
 assert.equal(first.status, "suspended");
@@ -42,10 +42,10 @@ assert(waiting !== undefined);
 assert.deepEqual(paid, []);
 
 // #region resume
-// Days later, in any process, a person has said yes to the call `waiting`:
+// Days later, in any process, a person approves the call `waiting`:
 const decisions = { [waiting.id]: { kind: "approve" as const } };
 const result = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
-// status "completed", text "Paid." Nothing that was recorded is asked or run again.
+// The status is "completed" and the text is "Paid." Recorded requests and calls are not repeated.
 // #endregion resume
 
 assert.deepEqual([result.status, result.text, paid], ["completed", "Paid.", [900]]);

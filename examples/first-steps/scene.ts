@@ -1,4 +1,4 @@
-// The provider, the tools and the messages that the first steps share. A script takes the model's part.
+// The provider, the tools and the messages that the first steps share. The provider is a scripted model.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
@@ -19,7 +19,7 @@ const forecast = defineTool({
 
 export const tools: readonly Tool[] = [forecast];
 
-/** A model that asks for the forecast once and then answers. */
+/** Makes a model that calls the forecast tool once and then answers. */
 export function createProvider(): Provider {
   return createMockProvider([[text("Let me look. "), toolCall("get_forecast", { city: "Oslo" })], text("Yes, take a coat.")]);
 }

@@ -1,4 +1,4 @@
-// Sends a message to a run that is under way.
+// Sends a message to a running loop.
 
 import assert from "node:assert/strict";
 import { createProvider, messages, tools } from "./scene.ts";

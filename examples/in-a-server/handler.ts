@@ -21,7 +21,7 @@ export async function handler(request: Request): Promise<Response> {
       }
       controller.close();
     },
-    // The client went away, in a runtime that does not abort `request.signal`.
+    // Called when the client disconnects, in a runtime that does not abort `request.signal`.
     cancel: async () => void (await events.return?.()),
   });
   return new Response(frames.pipeThrough(new TextEncoderStream()), { headers });

@@ -1,4 +1,5 @@
-// Checks every server: it streams a run, and stops the run when the client goes away. The worker continues a job of another worker.
+// Checks that every server streams a run, and stops the run when the client disconnects. Checks that a worker continues a job
+// from another worker.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -28,12 +29,12 @@ function post(url: string, body: object, signal?: AbortSignal): Request {
   return new Request(url, { method: "POST", headers, body: JSON.stringify(body), ...(signal && { signal }) });
 }
 
-/** Waits until the server has let go of the model. */
+/** Waits until the server has closed all streams from the model. */
 async function untilIdle(): Promise<void> {
   while (provider.active > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** Reads the first piece of an answer that never ends, and leaves. */
+/** Reads the first chunk of an endless answer, and disconnects. */
 async function leaveEarly(response: Response): Promise<void> {
   assert(response.body !== null);
   const reader = response.body.getReader();
@@ -58,7 +59,7 @@ async function readFrames(response: Response): Promise<readonly string[]> {
   return frames.map((frame) => frame.replace(/^data: /, ""));
 }
 
-/** A runtime aborts `request.signal` when the client goes away. */
+/** Checks that the run stops when the runtime aborts `request.signal`. */
 async function checkSignal(): Promise<void> {
   const client = new AbortController();
   const response = await handler(post("http://localhost/chat", { question: "Wait." }, client.signal));
@@ -80,7 +81,7 @@ async function checkExpress(): Promise<void> {
   server.closeAllConnections();
 }
 
-/** The first worker shuts down after its first iteration. The second one continues the job, and the tool runs once. */
+/** Checks that a second worker continues the job after the first worker shuts down, and that the tool runs only once. */
 async function checkWorker(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "worker-"));
   const job = { id: "job-7", question: "Do I need a coat in Oslo?" };

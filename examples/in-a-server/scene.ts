@@ -1,17 +1,17 @@
-// The provider and the tools that all servers here share. A script takes the model's part.
+// The provider and the tools that all servers share. The provider is a scripted model.
 
 import { z } from "zod";
 import { defineTool, type Tool } from "turnwright";
 import { createMockProvider, type MockProvider, stall, text, toolCall } from "turnwright/testing";
 
-/** Calls the tool and then answers. To "Wait.", it begins an answer that never ends. */
+/** A model that calls the tool and then answers. If the user writes "Wait.", its answer never ends. */
 export const provider: MockProvider = createMockProvider(({ messages }) => {
   if (messages.at(-1)?.role === "tool") return text("Yes, take a coat.", { chunks: 2 });
   if (JSON.stringify(messages).includes("Wait.")) return [text("One moment"), stall()];
   return toolCall("get_forecast", { city: "Oslo" });
 });
 
-/** The calls of the tool. A check may act while one runs. */
+/** Counts the calls of the tool. `onCall` lets a check run code during a call. */
 export const forecasts: { count: number; onCall?: () => void } = { count: 0 };
 
 const forecast = defineTool({

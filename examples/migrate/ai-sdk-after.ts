@@ -1,4 +1,4 @@
-// The programs of `ai-sdk-before.ts` on turnwright.
+// The programs in `ai-sdk-before.ts`, written with turnwright.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -76,7 +76,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 }
 
 {
-  // A stop condition is asked before the calls of the response run.
+  // A stop condition is checked before the calls in the response run.
   const provider = createMockProvider([look, toolCall("get_forecast", { city: "Oslo" })]);
   const ended = await runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(2) } });
   assert.deepEqual([ended.status, ended.toolCallsExecuted, ended.pendingCalls.length], ["completed", 1, 1]);
@@ -102,7 +102,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 
   const { status, text, messages: done } = await runToolLoop({ provider, tools, messages, control });
   if (status === "stopped-by-user") show(`Stopped. Until then: ${text}`);
-  // `done` has the text and one result for each call. The call that was cut off reads "interrupted".
+  // `done` has the text and one result for each call. The outcome of the call that was cut off is "interrupted".
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(done.at(-1)), /"outcome":"interrupted"/);
@@ -152,7 +152,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   const answer = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
   if (answer.output !== undefined) show(`${answer.output.city}: ${answer.output.coat}`);
   if (answer.reason.kind === "invalid-output") show(`No answer that fits: ${answer.text}`);
-  // "Oslo: true": the model read what was wrong with its first two answers.
+  // Shows "Oslo: true". The model got an error message for each of its first two answers.
   // #endregion output
   assert.deepEqual(shown.splice(0), ["Oslo: true"]);
 }

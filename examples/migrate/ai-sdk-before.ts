@@ -1,4 +1,4 @@
-// Programs on the AI SDK 7. `ai-sdk-after.ts` has the same programs on turnwright.
+// Programs that use the AI SDK 7. `ai-sdk-after.ts` has the same programs, written with turnwright.
 
 import assert from "node:assert/strict";
 import { generateText, isStepCount, type ModelMessage, NoObjectGeneratedError, Output, streamText, tool } from "ai-v7";
@@ -64,7 +64,7 @@ assert.deepEqual([shown.pop(), result.finishReason, result.steps.length], ["Yes,
     onStepEnd: ({ stepNumber, toolCalls }) => show(`${stepNumber}: ${toolCalls.length} calls`),
   });
   if (finishReason === "tool-calls") show(`No answer after ${steps.length} steps.`);
-  // `text` is "": it is the text of the last step alone.
+  // `text` is "", because it is only the text of the last step.
   // #endregion limit
   assert.deepEqual(shown.splice(0), ["0: 1 calls", "1: 1 calls", "No answer after 2 steps."]);
   assert.equal(text, "");

@@ -1,4 +1,4 @@
-// A scripted model of the AI SDK, for the programs that run on `ai`. Each turn is what the model writes for one request.
+// A scripted model of the AI SDK, for the programs that use `ai`. Each turn is the model's response to one request.
 
 import type { LanguageModelV4StreamPart, LanguageModelV4Text, LanguageModelV4ToolCall } from "@ai-sdk/provider";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai-v7/test";
@@ -6,18 +6,18 @@ import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai-v7/test";
 /** A part of a turn. */
 type Part = LanguageModelV4Text | LanguageModelV4ToolCall;
 
-/** Token counts as the AI SDK writes them. */
+/** Token counts in the AI SDK's format. */
 export const usage = {
   inputTokens: { total: 9, noCache: 9, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 3, text: 3, reasoning: 0 },
 };
 
-/** Writes text. */
+/** Makes a text part. */
 export function say(text: string): LanguageModelV4Text {
   return { type: "text", text };
 }
 
-/** Calls a tool. */
+/** Makes a tool call. */
 export function callTool(toolName: string, args: object): LanguageModelV4ToolCall {
   return { type: "tool-call", toolCallId: "call_1", toolName, input: JSON.stringify(args) };
 }
@@ -39,7 +39,7 @@ function toStreamParts(turn: readonly Part[]): LanguageModelV4StreamPart[] {
   return [{ type: "stream-start", warnings: [] }, ...parts, { type: "finish", finishReason: finishOf(turn), usage }];
 }
 
-/** A model that plays one turn for each request, streamed or not. */
+/** Makes a model that returns one turn per request, with or without streaming. */
 export function createModel(turns: readonly (readonly Part[])[]): MockLanguageModelV4 {
   return new MockLanguageModelV4({
     doGenerate: turns.map((turn) => ({ content: [...turn], finishReason: finishOf(turn), usage, warnings: [] })),

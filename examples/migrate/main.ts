@@ -1,4 +1,4 @@
-// The programs of the two migration guides: each on the other library, then on turnwright.
+// Runs the programs in the two migration guides, first with the other library and then with turnwright.
 
 await import("./ai-sdk-before.ts");
 await import("./ai-sdk-kept.ts");

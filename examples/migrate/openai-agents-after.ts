@@ -1,4 +1,4 @@
-// The programs of `openai-agents-before.ts` on turnwright.
+// The programs in `openai-agents-before.ts`, written with turnwright.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -100,7 +100,7 @@ const tools = [lookUpOrder];
 
   const stopped = await runToolLoop({ provider, tools, messages, control });
   if (stopped.status === "stopped-by-user") show(`Stopped. Until then: ${stopped.text}`);
-  // `stopped.messages` has one result for each call. The call that was cut off reads "interrupted".
+  // `stopped.messages` has one result for each call. The outcome of the call that was cut off is "interrupted".
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(stopped.messages.at(-1)), /"outcome":"interrupted"/);
@@ -146,7 +146,7 @@ const tools = [lookUpOrder];
   const { output, reason } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
   if (output !== undefined) show(`${output.id}: ${output.isLate}`);
   if (reason.kind === "invalid-output") show(`${reason.attempts} answers in a row did not fit.`);
-  // "7: true": the model read what was wrong with its first answer.
+  // Shows "7: true". The model got an error message for its first answer.
   // #endregion output
   assert.deepEqual(shown.splice(0), ["7: true"]);
 }

@@ -1,4 +1,4 @@
-// Programs on OpenAI Agents 0.20. `openai-agents-after.ts` has the same programs on turnwright.
+// Programs that use OpenAI Agents 0.20. `openai-agents-after.ts` has the same programs, written with turnwright.
 
 import assert from "node:assert/strict";
 import { Agent, MaxTurnsExceededError, ModelBehaviorError, run, RunState, setTracingDisabled, tool } from "@openai/agents-core";
@@ -170,7 +170,7 @@ assert.deepEqual([next.finalOutput, next.history.length], ["Tomorrow.", 7]);
   const triage = Agent.create({ name: "Triage", instructions: "You route questions.", model, handoffs: [billing] });
 
   const result = await run(triage, "Refund order 7.");
-  // "Refunded.", said by `result.lastAgent`, which is `billing`
+  // The output "Refunded." comes from `result.lastAgent`, which is `billing`.
   // #endregion handoff
   assert.deepEqual([result.finalOutput, result.lastAgent?.name], ["Refunded.", "Billing"]);
   assert.deepEqual(

@@ -1,4 +1,4 @@
-// A tool of OpenAI Agents in a run of turnwright.
+// A run of turnwright that uses a tool of OpenAI Agents.
 
 import assert from "node:assert/strict";
 import { tool } from "@openai/agents-core";

@@ -1,5 +1,5 @@
-// A process is killed while a card is being charged, and another one goes on: nothing is booked twice, nothing is charged twice, and
-// nothing is lost. Both make the same call over the same journal file.
+// A process is killed while a card is being charged, and another process continues the run. Nothing is booked or charged twice,
+// and nothing is lost. Both processes make the same call with the same journal file.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -12,7 +12,7 @@ import { type LoopOptions, runToolLoop } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
 import { type Bank, createModel, createTools, openLedger } from "./travel-agent.ts";
 
-/** The call that every process makes. */
+/** Returns the options with which every process calls `runToolLoop`. */
 function optionsIn(folder: string, bank: Bank): LoopOptions {
   return {
     provider: createModel(),
@@ -23,7 +23,7 @@ function optionsIn(folder: string, bank: Bank): LoopOptions {
   };
 }
 
-/** Runs in a process of its own. Its bank has charged the card, but never answers. */
+/** The program of the first process. Its bank charges the card, but never answers. */
 async function workIn(folder: string): Promise<void> {
   const slowBank: Bank = () => {
     console.log("The bank is asked.");
@@ -38,7 +38,7 @@ interface Ended {
   readonly end: unknown;
 }
 
-/** Starts a process, and kills it, with no time to say goodbye, when it says `killAt`. */
+/** Starts a process, and kills it immediately when it prints `killAt`. */
 async function startProcess(folder: string, killAt?: string): Promise<Ended> {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), folder], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -66,7 +66,7 @@ async function crashAndResume(folder: string): Promise<void> {
   assert.deepEqual([...ledger.entries()].sort(), ["charge of 640 USD", "flight to Lisbon", "hotel to Lisbon"]);
   console.log(`The second one: ${second.lines.join(" ")}`);
 
-  // Here and now, from the records alone: no model, no tool and no bank is asked any more.
+  // Replays the run from its records alone: no model, tool or bank is called.
   const { journal, ...options } = optionsIn(folder, () => Promise.reject(new Error("There is no bank.")));
   assert.ok(journal);
   const replayed = await runToolLoop({ ...options, journal: replayJournal(journal) });

@@ -1,17 +1,17 @@
-// The agent of a travel office: its model, its tools, and the ledger in which every booking and every charge ends up.
+// A travel agent: its model, its tools, and the ledger that lists every booking and charge.
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { defineTool, type ModelRequest, type Provider, type Tool } from "turnwright";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
-/** The actions in the outside world, in order. They cannot be undone. */
+/** The actions with effects in the outside world, in order. These effects cannot be undone. */
 export interface Ledger {
   add(entry: string): void;
   entries(): readonly string[];
 }
 
-/** Opens the ledger in a file; it need not be there. */
+/** Opens the ledger in a file. The file does not need to exist. */
 export function openLedger(path: string): Ledger {
   return {
     add: (entry) => appendFileSync(path, `${entry}\n`),
@@ -22,7 +22,7 @@ export function openLedger(path: string): Ledger {
 /** Charges a card. Resolves when the bank answers. */
 export type Bank = (usd: number) => Promise<string>;
 
-/** The tools. Bookings and charges must not happen twice; looking at the ledger may. */
+/** Makes the tools. Bookings and charges must not happen twice; reading the ledger may. */
 export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
   const book = (what: "flight" | "hotel"): Tool =>
     defineTool({
@@ -53,7 +53,10 @@ export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
   return [book("flight"), book("hotel"), charge, find];
 }
 
-/** Stands in for a model. It reads that a charge may have been made, and looks before it tries again. */
+/**
+ * Makes a scripted model. When a result says that a charge may have been made, the model checks the ledger before it tries
+ * again.
+ */
 export function createModel(): Provider {
   return createMockProvider((request) => (isUnsure(request) ? toolCall("find_charges") : turns[iterationOf(request)]));
 }

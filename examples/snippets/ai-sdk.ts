@@ -1,4 +1,4 @@
-// Any model of the AI SDK as a provider.
+// Uses a model of the AI SDK as a provider.
 
 import assert from "node:assert/strict";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -11,7 +11,7 @@ const log = ({ type, feature }: AiSdkWarning): void => void told.push(`${type} $
 
 const bodies: unknown[] = [];
 
-/** Answers in place of the service. The first answer says that it is busy. */
+/** Simulates the service. The first response says that the service is overloaded. */
 async function fetch(_: unknown, init?: { body?: unknown }): Promise<Response> {
   bodies.push(JSON.parse(String(init?.body)));
   if (bodies.length === 1)
@@ -34,7 +34,7 @@ const model = aiSdkModel({
   model: openai("gpt-5"), // or google(...), xai(...), wrapLanguageModel(...): a model object of any package
   id: "openai", // default "openai.responses"; for usage and prices
   providerOptions: { openai: { reasoningEffort: "low" } },
-  providerTools: { web_search: openai.tools.webSearch({}) }, // run by the service, never calls of the run
+  providerTools: { web_search: openai.tools.webSearch({}) }, // the service runs these tools; they are not calls of the run
   onWarning: (warning) => log(warning),
 });
 const result = await runToolLoop({ provider: withRetry(model), messages, modelSettings: { seed: 7 } });

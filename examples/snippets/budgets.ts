@@ -1,4 +1,4 @@
-// Limits of a run, and its result when one of them is reached.
+// Limits of a run, and the result when a limit is reached.
 
 import assert from "node:assert/strict";
 import { defineTool, type Message, type Pricing, runToolLoop } from "turnwright";

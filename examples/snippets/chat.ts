@@ -1,4 +1,4 @@
-// A chat in which nothing that is said is lost: one control for each conversation, and at most one run that is live in it.
+// A chat that loses no message. Each conversation has one control, and at most one live run.
 
 import assert from "node:assert/strict";
 import {
@@ -13,7 +13,7 @@ import {
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 // #region chat
-/** Makes a conversation: a function that takes each message of the user, at any time. */
+/** Makes a conversation: a function that accepts each message from the user, at any time. */
 function createChat(
   options: Pick<LoopOptions, "provider" | "tools">,
   show: (result: LoopResult) => void,
@@ -34,7 +34,7 @@ function createChat(
   }
 
   return async (said) => {
-    // "finished": the run has just ended, so the next one sends the message.
+    // Otherwise, the answer is "finished": the run has just ended, and the next run sends the message.
     if (isLive && control.interrupt(said) === "accepted") return;
     waiting = [...waiting, { role: "user", content: said }];
     if (isLive) return;
@@ -53,7 +53,7 @@ const show = ({ reason, text }: LoopResult): void => void endings.push(`${reason
 
 {
   const turns = [[text("In Oslo it"), stall()], [text("In Oslo and"), stall()], text("7, 9, 4 and 2 degrees."), text("Bye.")];
-  // Two come during the first run, of which the second is undelivered; one interrupts the run after it.
+  // Two messages arrive during the first run; the second of them is undelivered. One message interrupts the next run.
   const saidDuring = [["And in Bergen?", "And in Voss?"], ["And in Bodø?"]];
   const provider = createMockProvider((_request, index) => {
     setTimeout(() => saidDuring[index]?.forEach((said) => void say(said)), 5);
@@ -77,7 +77,7 @@ const show = ({ reason, text }: LoopResult): void => void endings.push(`${reason
   const talk = (): void => void say("And in Bergen?");
   const say = createChat({ provider, tools: [measure] }, (result) => {
     show(result);
-    // In this moment the run is over, and the next one has not begun.
+    // At this moment, the run is over, and the next run has not begun.
     if (result.text === "9 degrees.") void say("When was that?");
   });
   await say("How warm is it in Oslo?");

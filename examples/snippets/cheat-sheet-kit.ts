@@ -1,4 +1,5 @@
-// The ports, the testing kit and the small entries in short, as llms.txt shows them. A difference from the real types does not compile.
+// A summary of the ports, the testing kit and the small entries, for llms.txt. Does not compile if it differs from the real
+// types.
 
 import type {
   Agent,
@@ -56,7 +57,7 @@ interface ProviderPort {
   family?: string;
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
   // to make several requests in one stream, call call.mayAsk?.([{ provider, model, usage }, ...]) before each further request;
-  // false: the budget is used up; end with the last failure, and the run ends as "max-tokens" or "max-cost"
+  // if it returns false, the budget is used up: end with the last failure, and the run ends as "max-tokens" or "max-cost"
 }
 
 interface RegistryPort {
@@ -86,7 +87,7 @@ interface Testing {
     turns: readonly MockMessage[] | ((request: ModelRequest, index: number) => MockMessage | undefined),
     options?: MockOptions,
   ): MockProvider;
-  // the parts of a message
+  // parts of an assistant message
   text(said: string, options?: { chunks?: number }): MockPart;
   reasoning(thought: string, options?: { chunks?: number }): MockPart;
   refusal(said: string, options?: { chunks?: number }): MockPart;
@@ -107,12 +108,12 @@ interface Testing {
   recordTo(
     file: string | Cassette,
     provider: Provider,
-    options?: { redact?: (record: CassetteRecord) => ModelChunk }, // { stream, chunk }; returns the chunk to write, which the run then reads too
+    options?: { redact?: (record: CassetteRecord) => ModelChunk }, // { stream, chunk }; returns the chunk to write; the run gets the same chunk
   ): Provider;
   replayFrom(
     file: string | Cassette,
     options?: {
-      match?: "request" | "order"; // "request": the recording of the same request
+      match?: "request" | "order"; // "request": replays the recording of the same request
       timing?: boolean; // false: chunks come without delays
       onTornLine?: (torn: CutLine) => void; // { line, characters } of a last line that a crash cut off
     },
@@ -132,9 +133,9 @@ interface Testing {
 
 // #region prices
 interface PricesEntry {
-  // list prices of @pydantic/genai-prices, offline; undefined if the exact provider or the model is not in its catalogue
+  // list prices from @pydantic/genai-prices, offline; the cost is undefined if the catalogue lacks the provider or the model
   genaiPrices(options?: {
-    provider?: string; // replaces the iteration's: a gen_ai.provider.name, or an id of the catalogue
+    provider?: string; // replaces the iteration's provider: a gen_ai.provider.name, or an id in the catalogue
     model?: string;
     date?: Date; // default: the time of the iteration
   }): Pricing;
@@ -176,7 +177,7 @@ cache satisfies CacheEntry;
 
 // #region journal
 interface JournalEntry {
-  // the same call over the same file resumes the run; use one file and one runId per run
+  // the same call with the same file resumes the run; use one file and one runId per run
   fileJournal(
     path: string,
     options?: {
@@ -201,7 +202,7 @@ interface PlanEntry {
       extraInstruction?: string; // added to the prompt of the answer, next to action_results
       prompt?: (input: plan.PlannerInput) => plan.PlannerPrompt; // plannerPrompt: { system, user }
       planner?: plan.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }; replaces the model
-      planRetries?: number; // 2 in each iteration; then the run ends as provider-error, no-output
+      planRetries?: number; // 2 in each iteration; after that, the run ends as provider-error, no-output
       closesEarly?: boolean; // true: the plan's stream is closed at "response"
     },
   ): Provider;
@@ -232,7 +233,7 @@ expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();
 expectNone<Differing<JournalPort, Journal>>();
 
-/** Fails to compile if the sheet differs from the real port. */
+/** Does not compile if the summary differs from the real ports. */
 const holds: {
   readonly provider: (provider: ProviderPort) => Provider;
   readonly registry: (registry: RegistryPort) => ToolRegistry;

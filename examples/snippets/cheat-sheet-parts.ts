@@ -1,4 +1,4 @@
-// The parts of the loop in short, as llms.txt shows them. A difference from the real types does not compile.
+// A summary of the parts of the loop, for llms.txt. Does not compile if it differs from the real types.
 
 import type {
   ContextSource,

@@ -1,4 +1,4 @@
-// The policies and the wrapping providers in short, as llms.txt shows them. A difference from the real types does not compile.
+// A summary of the policies and the wrapping providers, for llms.txt. Does not compile if it differs from the real types.
 
 import assert from "node:assert/strict";
 import type {
@@ -29,14 +29,14 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region policies
 interface Policies {
-  allowToolChange?: (change: ToolChange) => boolean; // on resume, for a tool that recorded calls no longer fit; default: tools-changed
+  allowToolChange?: (change: ToolChange) => boolean; // on resume, if recorded calls no longer fit a tool; default: LoopError "tools-changed"
   approve?: Approve; // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }
   gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
   restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
   // ends runs whose assistant message has text and calls
   preToolText?: {
-    readonly endAfterTextFamilies?: readonly string[]; // []: the `family` of a provider, not its `id`
-    readonly suppressFollowUpAfterText?: readonly string[]; // []: names of tools
+    readonly endAfterTextFamilies?: readonly string[]; // []; values are the `family` of a provider, not its `id`
+    readonly suppressFollowUpAfterText?: readonly string[]; // []; values are tool names
   };
   results?: ResultProcessing; // processResults({ processor, extractor, cacher }) or truncateResults(...): changes results the model reads
   masking?: Masking; // maskResults({ ... }): clears old results from requests, not from the transcript
@@ -61,7 +61,7 @@ interface MaskedResults {
 }
 
 interface Loops {
-  readonly threshold?: number; // 3 times the same calls in a row
+  readonly threshold?: number; // 3 times in a row
   readonly action?: LoopAction; // "warn" | "stop" | "inject-warning"
   readonly maxCycle?: number; // 4 iterations
   readonly compareResults?: boolean; // false
@@ -97,6 +97,6 @@ expectNone<Differing<MaskedResults, MaskingOptions>>();
 expectNone<Differing<Loops, LoopDetectionOptions>>();
 expectNone<Differing<Structured, StructuredOutputOptions>>();
 
-/** Fails to compile if the sheet differs from the real values. */
+/** Does not compile if the summary differs from the real types. */
 const holds = (policies: Policies): LoopPolicies => policies;
 assert.deepEqual(holds({ finalAnswer: true }), { finalAnswer: true });

@@ -1,4 +1,4 @@
-// The entries of the adapters in short, as llms.txt shows them. A difference from the real types does not compile.
+// A summary of the adapters' entries, for llms.txt. Does not compile if it differs from the real types.
 
 import type { FinishReason, Json, Provider } from "turnwright";
 import * as aiSdk from "turnwright/ai-sdk";
@@ -26,7 +26,7 @@ interface OpenAIEntry {
     model: string;
     id?: string; // "openai"
     family?: string;
-    store?: boolean; // false: the service stores nothing; each request has the whole conversation in both cases
+    store?: boolean; // false: the service stores nothing; with true and false, each request has the whole conversation
     include?: readonly string[]; // ["reasoning.encrypted_content"] if nothing is stored
     reasoning?: openai.OpenAIReasoning; // { effort: "low", summary: "auto" }
     customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with text instead of JSON: args are { input }
@@ -73,7 +73,7 @@ interface GoogleEntry {
 // #region ai-sdk
 interface AiSdkEntry {
   aiSdkModel(options: {
-    model: aiSdk.AiSdkLanguageModel; // openai("gpt-5"), of any provider package of AI SDK 5, 6 or 7; no id
+    model: aiSdk.AiSdkLanguageModel; // openai("gpt-5"), from any provider package for AI SDK 5, 6 or 7; not a model id
     id?: string; // model.provider, such as "openai.responses"
     family?: string;
     providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } }; // { openai: { reasoningEffort: "low" } }

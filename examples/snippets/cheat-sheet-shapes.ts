@@ -1,5 +1,5 @@
-// Messages, the history of calls and the turns of deliberate mode in short, as llms.txt shows them. A difference from the real types does
-// not compile.
+// A summary of messages, the history of calls and the turns of deliberate mode, for llms.txt. Does not compile if it differs
+// from the real types.
 
 import assert from "node:assert/strict";
 import {
@@ -23,7 +23,7 @@ const messages: readonly Message[] = [
   {
     role: "user",
     content: [
-      { type: "text", text: "What is this?" }, // `content` may also be a text
+      { type: "text", text: "What is this?" }, // `content` may also be a string
       { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }, // base64, or a URL as an object or a text: "https://…", "data:…"
       { type: "file", mediaType: "application/pdf", data: new URL("https://example.com/tides.pdf") },
     ],
@@ -70,7 +70,7 @@ interface HistoryEntry {
   functionCall: { readonly id: string; readonly name: string; readonly args: Json };
   functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
   outcome: ToolOutcome["kind"];
-  error?: PlainError | undefined; // of approval-failed
+  error?: PlainError | undefined; // for the outcome approval-failed
   iteration: number;
   durationMs: number;
   content?: readonly ContentPart[] | undefined;
@@ -85,7 +85,7 @@ interface ModeOptions {
 }
 
 interface Turn {
-  conversationId?: string; // without it no tool is retained
+  conversationId?: string; // without an id, no tool is retained
   text: string;
   recent?: readonly string[]; // earlier messages of the user, oldest first
 }
@@ -94,7 +94,7 @@ interface TurnGate {
   active: true;
   allowedNames: ReadonlySet<string>;
   triggerMatchByToolName: ReadonlyMap<string, TriggerMatch>;
-  unsearched: readonly string[]; // regular expressions that were skipped for lack of time
+  unsearched: readonly string[]; // regular expressions that were skipped because of the time limit
   retain(name: string): void;
 }
 // #endregion shapes
@@ -108,7 +108,7 @@ expectNone<Differing<ModeOptions, DeliberateModeOptions>>();
 expectNone<Differing<Turn, DeliberateTurn>>();
 expectNone<Differing<TurnGate, DeliberateTurnGate>>();
 
-/** Fails to compile if the sheet differs from the real values. */
+/** Does not compile if the summary differs from the real types. */
 const holds: {
   readonly message: (message: User | Assistant | Results) => Message;
   readonly entry: (entry: ToolHistoryEntry) => HistoryEntry;

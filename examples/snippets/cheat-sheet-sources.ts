@@ -1,4 +1,4 @@
-// The entries for tools from elsewhere in short, as llms.txt shows them. A difference from the real types does not compile.
+// A summary of the entries for tools from other sources, for llms.txt. Does not compile if it differs from the real types.
 
 import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolRegistry } from "turnwright";
 import type { ToolTraits } from "turnwright/parts";
@@ -13,14 +13,14 @@ interface McpEntry {
   createMcpRegistry(options: {
     client: mcp.McpClient; // Client of @modelcontextprotocol/sdk (1.x) or of @modelcontextprotocol/client (2.x)
     prefix?: string; // prefix of each name, such as "github_"
-    annotations?: "stated" | "assumed" | "ignored"; // "stated": read-only tools start early, idempotent ones run up to twice, destructive ones need approval
-    traits?: (tool: mcp.McpTool) => ToolTraits | undefined; // override the traits of the annotations
-    meta?: (tool: mcp.McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined; // the _meta of a call
-    listChanged?: boolean; // true: lists again when the server says so; uses the client's only handler for that
-    onError?: (error: unknown) => void; // called if that fails; the tools stay
+    annotations?: "stated" | "assumed" | "ignored"; // "stated": read-only tools start early, idempotent tools run up to twice, destructive tools need approval
+    traits?: (tool: mcp.McpTool) => ToolTraits | undefined; // override the traits from the annotations
+    meta?: (tool: mcp.McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined; // the field _meta in the request of a call
+    listChanged?: boolean; // true: lists the tools again when the server reports a change; uses the client's only handler for this notification
+    onError?: (error: unknown) => void; // called if listing again fails; the earlier tools stay
   }): Promise<
     ToolRegistry & {
-      refresh(): Promise<void>; // lists again
+      refresh(): Promise<void>; // lists the tools again
       close(): void; // removes the handler from the client
     }
   >;
@@ -29,7 +29,8 @@ interface McpEntry {
 
 // #region interop
 interface InteropEntry {
-  // a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, recognized by its shape; tools of the AI SDK need a name
+  // converts a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, recognized by its fields; tools of the AI SDK
+  // need a name
   importTool(tool: object, overrides?: ToolOverrides): Tool<unknown>;
   importTools(
     tools: readonly object[] | Record<string, object>,
@@ -42,14 +43,14 @@ type ToolSource = ToolRegistry | readonly Tool[];
 interface ToolOverrides extends ToolTraits {
   name?: string;
   description?: string;
-  inputSchema?: StandardSchema | JsonSchema; // replaces the tool's own
+  inputSchema?: StandardSchema | JsonSchema; // replaces the tool's schema
   jsonSchema?: JsonSchema; // shown if the schema cannot produce its own JSON Schema
 }
 // #endregion interop
 
 // #region json-schema
 interface JsonSchemaEntry {
-  // refuses a $ref to another document at once; fetches nothing
+  // throws for a $ref to another document; fetches nothing
   fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output>;
   withValidation(tools: ToolSource): ToolRegistry; // validates tools that have no validation, with the schema that the model sees
 }

@@ -1,4 +1,4 @@
-// A tool and its context in short, as llms.txt shows them. A difference from the real types does not compile.
+// A summary of a tool and its context, for llms.txt. Does not compile if it differs from the real types.
 
 import assert from "node:assert/strict";
 import {
@@ -35,10 +35,10 @@ interface ToolFields {
   retry?: { readonly maxAttempts: number }; // idempotent tools only
   eager?: boolean; // starts while the model still streams; for tools that only read
   requiresFollowUp?: boolean; // false: text of the same iteration is the answer, if the call succeeds
-  needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides, else the run ends as approval-required
+  needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides; without approve, the run ends as approval-required
   replay?: "safe" | "never"; // "safe": may run again after a crash, with a durable journal
-  origin?: string; // its original name, if `name` was derived from it; models do not see it
-  masking?: Masking; // clears the results that it releases, in a run without policies.masking
+  origin?: string; // the original name, if `name` was derived from another name; models do not see it
+  masking?: Masking; // clears the results that this tool releases, in a run without policies.masking
   agent?: Agent; // set by defineAgentTool
 }
 
@@ -48,10 +48,10 @@ interface AgentFields {
   inputSchema: StandardSchema | JsonSchema;
   jsonSchema?: JsonSchema;
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>; // replaces execute
-  toResult?(result: LoopResult): unknown; // default: the text of a completed run, else a failure with status and reason
+  toResult?(result: LoopResult): unknown; // default: the text of a completed run, or a failure with status and reason
   sequential?: boolean;
   requiresFollowUp?: boolean;
-  needsApproval?: boolean | NeedsApproval<unknown>; // the other traits of a tool are refused: limits are those of the nested run
+  needsApproval?: boolean | NeedsApproval<unknown>; // other traits of tools are refused; the nested run has its own limits
 }
 
 interface ResultFields {
@@ -100,7 +100,7 @@ expectNone<Differing<AgentFields, AgentToolFields<unknown, ToolSchema>>>();
 expectNone<Differing<ResultFields, ToolResult>>();
 expectNone<Differing<Context, ToolContext>>();
 
-/** Fails to compile if the sheet differs from the real values. */
+/** Does not compile if the summary differs from the real types. */
 const holds: {
   readonly fields: (fields: ResultFields) => ToolResult;
   readonly context: (context: ToolContext) => Context;

@@ -1,4 +1,4 @@
-// The entries that watch runs in short, as llms.txt shows them. A difference from the real types does not compile.
+// A summary of the entries that observe runs, for llms.txt. Does not compile if it differs from the real types.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import type { Json, LoopOptions } from "turnwright";
@@ -12,12 +12,12 @@ interface OtelEntry {
   withTracing<Output>(
     options: LoopOptions<Output>,
     tracing?: {
-      tracer?: Tracer; // default: from tracerProvider, else from the global provider when the run begins
+      tracer?: Tracer; // default: from tracerProvider, or from the global provider when the run begins
       tracerProvider?: TracerProvider;
       meter?: Meter; // likewise
       meterProvider?: MeterProvider;
       agentName?: string; // invoke_agent {agentName}
-      captureContent?: boolean; // false: no text of messages, arguments, results or errors
+      captureContent?: boolean; // false: no text from messages, arguments, results or errors
       redact?: (content: Json, kind: otel.ContentKind) => Json | undefined; // kind: system, input-messages, output-messages, tool-arguments, tool-result
     },
   ): LoopOptions<Output>;

@@ -1,4 +1,4 @@
-// The core in short, as llms.txt shows it. A difference from the real types does not compile.
+// A summary of the core, for llms.txt. Does not compile if it differs from the real types.
 
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
@@ -73,7 +73,7 @@ type ToolSource = ToolRegistry | readonly Tool[];
 // #region core
 interface Core {
   // runs
-  runToolLoop(options: LoopOptions): Promise<LoopResult>; // rejects with a LoopError, for misuse only
+  runToolLoop(options: LoopOptions): Promise<LoopResult>; // rejects with a LoopError for misuse only
   streamToolLoop(options: LoopOptions): AsyncIterable<LoopEvent> & { readonly result: Promise<LoopResult> };
   // one call that returns an answer or throws: IterationLimitError, CostLimitError, AbortedError, or another error of unwrap
   generateWithTools(
@@ -87,17 +87,17 @@ interface Core {
   createLoopEvents(): LoopEmitter; // an eventemitter3: events.on("text-delta", ({ text }) => ...)
   // tools
   defineTool(tool: ToolFields): Tool<unknown>; // the schema types the arguments of execute
-  defineAgentTool(tool: AgentFields): Tool<unknown>; // its calls are runs of their own
+  defineAgentTool(tool: AgentFields): Tool<unknown>; // each call is a nested run
   createToolRegistry(tools?: readonly Tool[]): ToolRegistry & { register(tool: Tool): void; unregister(name: string): boolean };
-  mergeRegistries(...sources: ToolSource[]): ToolRegistry; // two tools of one name: LoopError "duplicate-tool"
+  mergeRegistries(...sources: ToolSource[]): ToolRegistry; // throws LoopError "duplicate-tool" if two tools have the same name
   withPrefix(source: ToolSource, prefix: string): ToolRegistry;
   withFilter(source: ToolSource, filter: Iterable<string> | ((definition: ToolDefinition) => boolean)): ToolRegistry; // other tools cannot be called
   toolResult(fields: ResultFields): ToolResult;
   contextRestart(fields: {
     type: `context_restart_${string}`;
-    enhanced_context_item?: object | null; // joins the context items
+    enhanced_context_item?: object | null; // added to the context items
     disable_tools?: readonly string[];
-    pending_context_key?: string; // of policies.restarts.stash
+    pending_context_key?: string; // a key in policies.restarts.stash
   }): ToolResult;
   FatalToolError: new (message?: string, options?: ErrorOptions) => Error; // thrown by a tool, ends the run
   isToolResult(value: unknown): value is ToolResult;
@@ -109,7 +109,7 @@ interface Core {
   }): ContextStash;
   // stop conditions, for policies.stopWhen
   iterationCountIs(count: number): StopCondition;
-  hasToolCall(names: string | readonly string[]): StopCondition; // the call does not run: see result.pendingCalls
+  hasToolCall(names: string | readonly string[]): StopCondition; // the call does not run; it is in result.pendingCalls
   toolCallCountIs(calls: number): StopCondition;
   tokenBudget(tokens: number): StopCondition;
   textMatches(pattern: string | RegExp): StopCondition;
@@ -133,7 +133,7 @@ interface Core {
   LoopError: new (code: LoopErrorCode, details: never, options?: ErrorOptions) => LoopError;
   isLoopError(value: unknown, code?: LoopErrorCode): value is LoopError;
   isFatalToolError(value: unknown): value is Error;
-  // errors for the endings of a run: each has `result`, and `reason` says which ending it is
+  // errors for the endings of a run; each has `result`, and `reason` identifies the ending
   unwrap<Result extends LoopResult>(result: Result): Result; // throws for each status but "completed"
   isLoopEndedError(value: unknown, ...kinds: EndedKind[]): value is LoopEndedError;
   LoopEndedError: new (result: EndedResult) => LoopEndedError; // its subclasses:
@@ -163,7 +163,7 @@ interface Options {
   hooks?: LoopHooks; // prepareIteration(view), onIteration(iteration, state)
   pricing?: Pricing; // (usage, { provider, model }) => USD | undefined
   control?: LoopControl;
-  signal?: AbortSignal; // like a kill, with the signal's reason
+  signal?: AbortSignal; // an abort acts like kill, with the signal's reason
   events?: LoopEmitter;
   journal?: Journal;
   runId?: string;
@@ -182,7 +182,7 @@ interface Limits {
   maxInterrupts?: number; // 3, in a row on one control
   maxIdenticalCalls?: number; // 10
   maxPauses?: number; // 10
-  maxDepth?: number; // 3 levels of runs
+  maxDepth?: number; // 3 levels of nested runs
   toolConcurrency?: number; // 10
   maxToolCalls?: number; // none
   maxTokens?: number; // none
@@ -238,7 +238,7 @@ expectNone<Differing<Limits, turnwright.LoopLimits>>();
 expectNone<Differing<WaitingTimes, Timeouts>>();
 expectNone<Differing<Result, LoopResult>>();
 
-/** Fails to compile if the sheet differs from the real values. */
+/** Does not compile if the summary differs from the real types. */
 const holds: {
   readonly options: (options: Options) => LoopOptions;
   readonly limits: (limits: Limits) => turnwright.LoopLimits;

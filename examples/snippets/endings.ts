@@ -1,4 +1,4 @@
-// Handling a result, whatever its ending.
+// Handles a result, whatever its ending is.
 
 import assert from "node:assert/strict";
 import { runToolLoop, type LoopResult, type Message } from "turnwright";

@@ -1,4 +1,4 @@
-// Listening to a run, in its two ways, and what a listener may do wrong.
+// Listens to a run in two ways, and shows a listener that throws.
 
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, runToolLoop, streamToolLoop, type Message } from "turnwright";
@@ -55,7 +55,7 @@ shown = "";
   });
   events.on("listener-error", ({ event, error }) => failures.push(`${event}: ${error.message}`));
   const { status } = await runToolLoop({ provider, tools, messages, events });
-  // status is "completed"; failures is ["text-delta: The socket is closed."], although three deltas came.
+  // status is "completed"; failures is ["text-delta: The socket is closed."], although three deltas arrived.
   // #endregion misbehave
   assert.equal(status, "completed");
   assert.deepEqual(failures, ["text-delta: The socket is closed."]);

@@ -10,7 +10,7 @@ import { createMockProvider, fail, text as says, usage } from "turnwright/testin
 
 const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
 
-/** The answers of the services, without the network. */
+/** Responses of simulated services. */
 const overloaded = (): Response =>
   Response.json({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, { status: 529 });
 const limited = (): Response => Response.json({ error: { message: "Rate limit reached" } }, { status: 429 });
@@ -24,7 +24,7 @@ const answered = (): Response => {
   const fetch = async (): Promise<Response> => ((asked += 1), asked === 1 ? limited() : answered());
   const client = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch });
   // #region retry
-  // The client has `maxRetries: 0`, because its retries would multiply these.
+  // The client has `maxRetries: 0`, because its own retries would multiply the retries of `withRetry`.
   const provider = withRetry(openaiChat({ client, model: "gpt-5-mini" }), { maxAttempts: 5, baseDelayMs: 200 });
   const { text } = await runToolLoop({ provider, messages });
   // #endregion retry
@@ -48,7 +48,7 @@ const answered = (): Response => {
     { firstChunkMs: 20_000, restMs: 60_000 },
   );
   const { text, streamResults } = await runToolLoop({ provider, messages });
-  // Claude was overloaded twice. "It is." comes from gpt-5-mini, which comes first for the next minute.
+  // Claude was overloaded twice. "It is." comes from gpt-5-mini, which is tried first for the next minute.
   // #endregion fallback
   assert.deepEqual([text, asked, streamResults[0]?.model], ["It is.", 2, "gpt-5-mini"]);
   await runToolLoop({ provider, messages });
@@ -83,7 +83,7 @@ const answered = (): Response => {
     messages,
     pricing: ({ totalTokens }, { model }) => totalTokens * (pricePerToken.get(model) ?? Number.NaN),
   });
-  let before = ""; // the text of earlier streams, which stays
+  let before = ""; // the text of earlier streams, which is kept
   let shown = "";
   for await (const event of stream) {
     if (event.type === "iteration-start") before = shown;

@@ -1,4 +1,4 @@
-// A run over Google's own client. The first import makes `new GoogleGenAI()` talk to a stand-in on this machine.
+// Runs the loop with Google's client. The first import makes `new GoogleGenAI()` connect to a stand-in server on this machine.
 
 import assert from "node:assert/strict";
 import { stopStandIn } from "../support/google-stand-in.ts";
@@ -16,7 +16,7 @@ const getWeather = defineTool({
 
 // #region google
 const provider = googleGenerateContent({
-  client: new GoogleGenAI({}), // GEMINI_API_KEY of the environment
+  client: new GoogleGenAI({}), // reads GEMINI_API_KEY from the environment
   model: "gemini-3-pro-preview",
   thinking: { includeThoughts: true },
 });

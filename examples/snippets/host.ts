@@ -42,12 +42,12 @@ async function post(id: string, request: Request): Promise<Response> {
   return toEventStreamResponse(answer.join({ from: lastEventId(request) }));
 }
 
-/** GET /chats/:id, by an EventSource: a page that was reloaded, or a second tab. */
+/** GET /chats/:id, from an EventSource in a reloaded page or a second tab. */
 function get(id: string, request: Request): Response {
   return toEventStreamResponse(host.join(id, { from: lastEventId(request) }));
 }
 
-/** DELETE /chats/:id/run, by the stop button of any tab. */
+/** DELETE /chats/:id/run, from the stop button in any tab. */
 function stop(id: string): Response {
   return Response.json({ stopped: host.stop(id, { requester: "user" }) === "accepted" });
 }

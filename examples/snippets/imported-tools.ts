@@ -1,4 +1,4 @@
-// Tools that were written for other libraries, made by those libraries, and registries put together.
+// Uses tools of other libraries, created with these libraries, and merges registries.
 
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { tool as langChainTool } from "@langchain/core/tools";
@@ -64,7 +64,7 @@ const readFile = langChainTool(async ({ path }: { path: string }) => `Text of ${
 
 // #region import-all
 const tools = importTools(
-  { get_weather: weather, send_mail: sendMail, search, read_file: readFile }, // of four libraries
+  { get_weather: weather, send_mail: sendMail, search, read_file: readFile }, // from four libraries
   { get_weather: { idempotent: true, retry: { maxAttempts: 3 } }, read_file: { eager: true } },
 );
 // #endregion import-all
@@ -115,7 +115,7 @@ assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
 assert.equal((await runTool(clock, { zone: "Oslo" })).kind, "invalid-input");
 
 // #region with-validation
-const checked = withValidation(everything); // validates tools that do not validate themselves, by the schema that the model sees
+const checked = withValidation(everything); // validates the arguments of tools without validation, with the schema that the model sees
 // #endregion with-validation
 assert.deepEqual(checked.validate?.("crm_search", { id: "7" }), {
   issues: [{ message: 'Instance type "string" is invalid. Expected "integer"', path: ["id"] }],

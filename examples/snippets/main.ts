@@ -1,4 +1,4 @@
-// Runs every snippet of the docs, one after the other. Each asserts what its page says of it.
+// Runs every snippet of the docs, one after the other. Each snippet asserts what its page says about it.
 
 const snippets = [
   () => import("./ai-sdk.ts"),

@@ -1,4 +1,4 @@
-// Tools of MCP servers: the reference server, in its own process and without an environment.
+// Uses tools of an MCP server. The server is the reference server, in a separate process without environment variables.
 
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
@@ -27,7 +27,7 @@ const tools = await createMcpRegistry({ client, prefix: "demo_" });
 const result = await runToolLoop({ provider, tools, messages, events });
 
 tools.close(); // removes the handler from the client
-await client.close(); // the client is yours
+await client.close(); // the registry does not close your client
 // #endregion connect
 assert.deepEqual(
   result.functionHistory.map(({ functionResponse }) => functionResponse.response.result),
@@ -40,7 +40,7 @@ await client.connect(new StdioClientTransport({ command: node, args: [everything
 // #region traits
 const careful = await createMcpRegistry({
   client,
-  annotations: "assumed", // tools that do not declare themselves harmless need approval
+  annotations: "assumed", // tools without an annotation that they are harmless need approval
   traits: ({ name }) => (name === "toggle-simulated-logging" ? { needsApproval: false, timeoutMs: 5_000 } : undefined),
   meta: (_tool, { idempotencyKey }) => ({ "example.com/idempotency-key": idempotencyKey }),
 });

@@ -1,4 +1,4 @@
-// Tools that start a run inside their call, in both forms.
+// Tools that start a nested run, in both forms.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -44,7 +44,7 @@ const search = defineTool({
     }),
   });
   const result = await runToolLoop({ provider, tools: [research], messages, events });
-  // The inner run searched and said "1.4 m at noon."; the outer one answered with it.
+  // The inner run searched and answered "1.4 m at noon."; the outer run used this answer.
   // #endregion agent
   assert.equal(result.text, "High water is 1.4 m, at noon.");
   assert.deepEqual(heard, ["research 0", "search 1"]);
@@ -147,7 +147,7 @@ const search = defineTool({
     },
   });
   const { usage: used } = await runToolLoop({ provider, tools: [answerChecked], messages });
-  // Tokens of all three streams, the one inside the tool included.
+  // The tokens of all three streams, including the stream in the nested run.
   // #endregion inside
   assert.equal(used.totalTokens, 72);
 }

@@ -1,4 +1,4 @@
-// The loop's decisions, made by hand: one function says what comes next, another one remembers what came.
+// Uses the loop's decisions directly: `nextStep` decides what comes next, and `applyStep` records what happened.
 
 import assert from "node:assert/strict";
 import { type Message, type StreamResult } from "turnwright";

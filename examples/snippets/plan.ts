@@ -1,4 +1,4 @@
-// Tools for a model that cannot call them: plans, records, and a custom planner, prompt and executor.
+// Gives tools to a model that cannot call tools: plans, records, and a custom planner, prompt and executor.
 
 import assert from "node:assert/strict";
 import {
@@ -122,7 +122,7 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
     tools,
     messages,
     limits: { toolConcurrency: 2, maxToolCalls: 20 },
-    policies: { approve }, // denies what is about Oslo: "too far"
+    policies: { approve }, // denies calls for Oslo with the reason "too far"
   });
   const errors = planLogs(result).map(({ error }) => error);
   // ["", "too far"]
@@ -145,7 +145,7 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
   // #region test
   const model = createMockProvider([
     text('{ "tool_command": { "tool_name": "read_tide", "tool_kwargs": { "port": "Bergen" } } }'), // a plan
-    text('{ "next_action": "response" }'), // the next one, and in the same iteration
+    text('{ "next_action": "response" }'), // the next plan, and in the same iteration
     text("Yes: it is high at 14:10."), // the answer
   ]);
   const result = await runToolLoop({ provider: withPlanner(model), tools, messages });

@@ -20,7 +20,7 @@ const listed = genaiPrices();
 const gateway = genaiPrices({ provider: "anthropic", model: "claude-sonnet-4-5" });
 
 const pricing: Pricing = (tokens, used) => {
-  if (used.provider === "ollama") return 0; // runs here
+  if (used.provider === "ollama") return 0; // a local model costs nothing
   return used.provider === "our-gateway" ? gateway(tokens, used) : listed(tokens, used);
 };
 // #endregion own

@@ -1,4 +1,4 @@
-// The parts of a provider that need some care, over an invented wire that streams arguments as text.
+// The parts of a provider that need some care, with an invented API that streams arguments as text.
 
 import assert from "node:assert/strict";
 import {
@@ -124,7 +124,7 @@ function createProvider(client: WireClient): Provider {
   return { id: "invented", model: "small", stream: (request, call) => streamWire(client, request, call) };
 }
 
-/** A service that plays the scenario it is given, reply by reply. */
+/** Makes a service that plays a scenario, one reply per request. */
 function createService({ replies }: Pick<ProviderScenario, "replies">): WireClient {
   let next = 0;
   return {

@@ -1,4 +1,4 @@
-// OpenAI Responses as a provider, with a tool that takes text.
+// Uses OpenAI Responses as a provider, with a tool that accepts text.
 
 import assert from "node:assert/strict";
 import OpenAI from "openai";
@@ -6,7 +6,7 @@ import { z } from "zod";
 import { defineTool, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
 
-/** The answers of the service, without the network. */
+/** Responses of a simulated service. */
 const answers = [
   [
     { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" },

@@ -1,4 +1,4 @@
-// Tools that add context: their result is not an answer, but something that the model should know from now on.
+// Tools that add context: their result is information that the model sees in every later request.
 
 import assert from "node:assert/strict";
 import {
@@ -31,7 +31,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   });
   const result = await runToolLoop({ provider, tools: [readProfile], messages, contextItems: ["It is night."] });
 
-  // The call has its answer. The context items are the last message of every later request.
+  // The call has a result. The context items are the last message in every later request.
   assert.deepEqual(provider.requests[1]?.messages.slice(-2), [
     {
       role: "tool",

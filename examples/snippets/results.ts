@@ -1,4 +1,4 @@
-// The snippets of the page on results and masking.
+// The snippets for the page about results and masking.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
@@ -91,7 +91,7 @@ function readIn(provider: MockProvider, request: number): string {
     policies: { results: processResults({ cacher: cache.cacher }) },
   });
   // #endregion cache
-  assert.match(readIn(provider, 1), /^\[Result of list_ships kept aside: about \d+ tokens, 4000 lines\./);
+  assert.match(readIn(provider, 1), /^\[The result of list_ships is stored: about \d+ tokens, 4000 lines\./);
   assert.match(readIn(provider, 2), /^10 matching lines in lines 1 to 4000 of 4000\.\n3990: 3990;MS Harbour 3990;Bergen\n/);
   assert.equal(result.text, "Ten of them.");
 }
@@ -116,7 +116,7 @@ function readIn(provider: MockProvider, request: number): string {
   // #endregion both
   const message = provider.requests[1]?.messages.at(-1);
   const read = message?.role === "tool" ? message.results.map(({ result }) => JSON.stringify(result)) : [];
-  assert.match(read[0] ?? "", /^"\[Result of list_ships kept aside: about \d+ tokens, 4000 lines\./);
+  assert.match(read[0] ?? "", /^"\[The result of list_ships is stored: about \d+ tokens, 4000 lines\./);
   assert.match(read[1] ?? "", /bytes left out here/);
 }
 

@@ -1,4 +1,4 @@
-// A run that resumes: from a journal in memory, and from one over your own store.
+// Resumes a run: from a journal in memory, and from a journal in a custom store.
 
 import assert from "node:assert/strict";
 import {
@@ -49,7 +49,7 @@ const tools = [
     "i1/inbox-end",
   ]);
 
-  // Another question over the same journal is refused.
+  // Another question with the same journal is refused.
   const other: Message = { role: "user", content: "Where is it?" };
   const mixed = runToolLoop({ provider, tools, messages: [...messages, other], journal, runId: "order-7" });
   await assert.rejects(mixed, { code: "journal-mismatch" });
@@ -86,7 +86,8 @@ const tools = [
 }
 
 {
-  // When listeners hear of a call, the journal holds the model's answer that asked for it, and nothing of the call itself yet.
+  // When listeners get the event of a call, the journal contains the model's message with the call, but no record of the call
+  // itself.
   const journal = memoryJournal();
   const events = createLoopEvents();
   const atStart: string[] = [];
@@ -120,7 +121,7 @@ const tools = [
 }
 
 {
-  // As saved at the last `iteration-end`, before the run looked outside a last time.
+  // The journal as it was saved at the last `iteration-end`, before the run read its inbox for the last time.
   const journal = memoryJournal();
   const events = createLoopEvents();
   let saved = "";
@@ -135,7 +136,7 @@ const tools = [
   assert.deepEqual([again.text, provider.calls], ["Ordered.", 1]);
 }
 
-/** Anything that keeps texts under keys. */
+/** Any store that keeps strings by key. */
 interface Store {
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string): Promise<void>;
@@ -156,7 +157,7 @@ function storeJournal(store: Store): Journal {
 
 const crash = new Error("The machine went down.");
 
-/** A store in memory that fails once, when it is to keep the answer of one step. */
+/** Makes a store in memory that fails once, when the result of one step is stored. */
 function createStore(crashAt: string): Store & { readonly kept: ReadonlyMap<string, string> } {
   const kept = new Map<string, string>();
   let crashed = false;

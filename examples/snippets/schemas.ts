@@ -1,4 +1,4 @@
-// The same arguments, described with several schema libraries.
+// Describes the same arguments with several schema libraries.
 
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
@@ -28,7 +28,7 @@ const inputSchema = mini.object({ city: mini.string(), days: mini.optional(mini.
 const byZodMini = defineTool({
   ...described,
   inputSchema,
-  jsonSchema: z.toJSONSchema(inputSchema, { io: "input" }) as JsonSchema, // zod/mini cannot convert itself
+  jsonSchema: z.toJSONSchema(inputSchema, { io: "input" }) as JsonSchema, // zod/mini schemas cannot convert themselves
   execute: ({ city, days = 3 }) => `${city}, ${days} days`,
 });
 // #endregion libraries

@@ -1,4 +1,4 @@
-// Runs that end by themselves: stop conditions, the tool that carries the answer, and models that go round in circles.
+// Runs that end by themselves: stop conditions, a tool whose arguments are the answer, and models that repeat themselves.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -34,7 +34,8 @@ const tools = [search];
     messages,
     policies: { stopWhen: [iterationCountIs(10), tokenBudget(20_000)] },
   });
-  // Stopped at its fourth response: "completed", { kind: "stop-condition" }, and the call of that response in `pendingCalls`.
+  // The run stopped at the fourth response: "completed", { kind: "stop-condition" }. `pendingCalls` has the call in that
+  // response.
   // #endregion several
   assert.deepEqual([result.status, result.reason, result.iterations], ["completed", { kind: "stop-condition" }, 4]);
   assert.equal(result.pendingCalls.length, 1);

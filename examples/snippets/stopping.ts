@@ -24,7 +24,8 @@ const tools = [
   stopButton.addEventListener("click", () => control.stop({ requester: "user 7", note: "changed my mind" }));
 
   const { status, reason, text: said } = await runToolLoop({ provider, tools, messages, control });
-  // Pressed while a tool runs: "stopped-by-user", { kind: "stopped", requester: "user 7", note: "changed my mind" }, "Let me see."
+  // If pressed while a tool runs: "stopped-by-user", { kind: "stopped", requester: "user 7", note: "changed my mind" }, "Let me
+  // see."
   // #endregion control
   assert.equal(status, "stopped-by-user");
   assert.deepEqual(reason, { kind: "stopped", requester: "user 7", note: "changed my mind" });

@@ -1,4 +1,4 @@
-// Answers that are values.
+// Answers that are typed values.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -26,7 +26,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const schema = z.object({ city: z.string(), celsius: z.number() });
   const result = await runToolLoop({ provider, tools, messages, policies: { output: structuredOutput(schema) } });
   if (result.output !== undefined) say(`${result.output.city}: ${result.output.celsius} degrees`);
-  // The model added text around its first answer, read what was wrong, and sent it again.
+  // The model added text around its first answer, got an error message, and sent the answer again.
   // #endregion output
   assert.deepEqual(result.output, { city: "Oslo", celsius: 7 });
   assert.equal(result.iterations, 3);
@@ -41,7 +41,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
     messages,
     policies: { output: structuredOutput(schema, { maxRetries: 1 }) },
   });
-  // reason.kind is "invalid-output", reason.attempts 2, reason.issues describes the problem; `said` is "It is raining."
+  // reason.kind is "invalid-output", reason.attempts is 2, and reason.issues describes the problem. `said` is "It is raining."
   // #endregion invalid
   assert.equal(reason.kind === "invalid-output" ? reason.attempts : 0, 2);
   assert.equal(said, "It is raining.");
@@ -62,7 +62,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
     messages,
     policies: { output: structuredOutput(yesOrNo, { jsonSchema: { enum: ["yes", "no"] } }) },
   });
-  // output is of the type "yes" | "no" | undefined
+  // The type of `output` is "yes" | "no" | undefined.
   // #endregion json-schema
   assert.equal(output satisfies "yes" | "no" | undefined, "yes");
 }

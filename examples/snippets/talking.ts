@@ -1,4 +1,4 @@
-// The effect of the next message on a run that is in progress.
+// The effects of a message that arrives during a run.
 
 import assert from "node:assert/strict";
 import {
@@ -15,7 +15,7 @@ import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "How warm is it in Oslo?" }];
 
-/** A tool during which somebody says something. */
+/** Makes a tool that calls `act` while it runs, as if a user wrote a message at that time. */
 function toolDuring(act: () => void): LoopOptions["tools"] {
   const inputSchema = { type: "object" };
   return [defineTool({ name: "measure", description: "Reads a thermometer", inputSchema, execute: () => (act(), 45) })];
@@ -111,7 +111,8 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
     journal: memoryJournal(found.journal),
     runId: "question-7",
   });
-  // The first run ended "suspended". The second continued after the tool's result, without running the tool again, and read the message.
+  // The first run ended as "suspended". The second run continued after the tool's result, without repeating the call, and sent
+  // the message.
   // #endregion drained
   assert.deepEqual([drained.status, drained.reason.kind], ["suspended", "drained"]);
   assert.deepEqual([result.status, result.text, result.toolCallsExecuted], ["completed", "7 degrees Celsius.", 1]);

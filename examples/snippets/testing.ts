@@ -1,4 +1,4 @@
-// Scripts for a mock model, and the facts that it records.
+// Scripts for a mock model, and the requests that it records.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -131,11 +131,11 @@ const weather = defineTool({
 {
   const folder = mkdtempSync(join(tmpdir(), "cassettes-"));
   const file = join(folder, "weather.jsonl");
-  /** Stands for the provider of a service. */
+  /** A stand-in for a provider that connects to a service. */
   const createProvider = (): Provider => createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")]);
   const answers = async (isRecording: boolean): Promise<LoopResult> => {
     // #region cassette
-    // Recorded once with the real service. After that, the test needs neither the service nor a key.
+    // The streams are recorded once with the real service. After that, the test needs neither the service nor a key.
     const provider = isRecording ? recordTo(file, createProvider()) : replayFrom(file);
     const result = await runToolLoop({ provider, tools: [weather], messages });
     assert.equal(result.text, "Take a coat.");
@@ -166,7 +166,7 @@ const weather = defineTool({
   const redact = ({ chunk }: { readonly chunk: ModelChunk }): ModelChunk =>
     chunk.type === "text-delta" ? { ...chunk, text: chunk.text.replace(/\d{4}-\d{4}/, "****") } : chunk;
   const result = await runToolLoop({ provider: recordTo(cassette, said, { redact }), messages });
-  assert.equal(result.text, "Your key is ****."); // the recorded run reads what is in the file
+  assert.equal(result.text, "Your key is ****."); // the recorded run gets the same redacted chunks as the file
   // #endregion redact-cassette
   assert(!cassette.read().includes("4711"));
 }

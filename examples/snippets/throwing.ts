@@ -1,4 +1,4 @@
-// Runs whose bad endings are thrown.
+// Runs that throw an error for every ending without an answer.
 
 import assert from "node:assert/strict";
 import {
@@ -45,7 +45,7 @@ const dispatch = async (name: string, args: unknown, signal: AbortSignal): Promi
   weather: signal.aborted ? undefined : "rain",
 });
 
-/** The façade over one provider. */
+/** Calls `generateWithTools` with one provider. */
 async function ask(provider: ReturnType<typeof createMockProvider>): Promise<void> {
   // #region generate
   const toolExecutor: ToolExecutor = {

@@ -34,7 +34,7 @@ const clock = defineTool<{ zone: string }>({
 });
 // #endregion json-schema
 assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
-// Nothing has looked at these arguments: the tool itself fails over them.
+// These arguments were not validated, so the tool itself throws.
 assert.equal((await runTool(clock, { zone: "Nowhere" })).kind, "failed");
 
 // #region traits
@@ -42,9 +42,9 @@ const store = defineTool({
   name: "store",
   description: "Stores a note",
   inputSchema: z.object({ note: z.string() }),
-  sequential: true, // never at the same time as another call
+  sequential: true, // never runs in parallel with another call
   timeoutMs: 30_000, // from dispatch to the end
-  idleTimeoutMs: 5_000, // between two signs of life
+  idleTimeoutMs: 5_000, // between two calls of progress() or heartbeat()
   idempotent: true, // running it twice does no harm ...
   retry: { maxAttempts: 3 }, // ... so it may be retried
   replay: "safe", // and may run again after a crash

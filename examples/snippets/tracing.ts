@@ -1,4 +1,4 @@
-// Spans, metrics and channels of runs.
+// Spans, metrics and diagnostics channels of runs.
 
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";

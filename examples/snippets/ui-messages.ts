@@ -1,4 +1,4 @@
-// A chat for `useChat`: the answer of the server, and what its page does.
+// A chat for `useChat`: the response of the server, and the code of the page.
 
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -31,7 +31,7 @@ const provider = createMockProvider(({ messages }) => turns[messages.filter(({ r
 // #region answer
 interface Chat {
   history: readonly Message[];
-  /** The last run: it goes on when somebody has decided. */
+  /** The last run, which continues after a decision. */
   run?: { readonly runId: string; readonly journal: Journal; readonly messages: readonly Message[] };
 }
 const chats = new Map<string, Chat>();
@@ -42,7 +42,7 @@ async function answer(request: Request): Promise<Response> {
   chats.set(id, chat);
   if (message !== undefined)
     chat.run = { runId: `${id}/${chat.history.length}`, journal: memoryJournal(), messages: [...chat.history, message] };
-  // A page in another tab may be behind.
+  // A page in another tab may show an older state.
   if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
     return new Response("Nothing waits here.", { status: 409 });
   const stream = streamToolLoop({ provider, tools, ...chat.run, decisions });
@@ -56,7 +56,7 @@ function usePayments() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
   const approve = (id: string) => chat.addToolApprovalResponse({ id, approved: true });
   const deny = (id: string) => chat.addToolApprovalResponse({ id, approved: false, reason: "Too much." });
-  // The format has no edits: they come in a field of their own, by the same id.
+  // The format has no field for edited arguments, so the page sends them in a separate field, by approval id.
   const edit = (id: string, args: object) =>
     chat.sendMessage(undefined, { body: { decisions: { [id]: { kind: "modify", args } } } });
   return { ...chat, approve, deny, edit };

@@ -1,4 +1,4 @@
-// Checks the session key by key, on a clock that only moves when the test says so.
+// Checks the session key by key, with a test clock.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
@@ -35,7 +35,7 @@ async function checkSteering(): Promise<void> {
   await session.sees("Breakfast is ready: tea and eggs.");
   await session.sees("[completed: answered] iterations: 3, calls: 2");
   await session.quit();
-  // The run read it after the result of the call during which it was typed.
+  // The typed line follows the result of the call during which it was typed.
   const [first, second] = session.provider.requests;
   assert.deepEqual(first?.messages, [{ role: "user", content: "Make breakfast, please." }]);
   assert.deepEqual(second?.messages.slice(2), [
@@ -56,7 +56,7 @@ async function checkStop(): Promise<void> {
   await session.sees("run_timer: interrupted");
   await session.sees("[stopped-by-user: stopped] iterations: 1, calls: 1");
   await session.sees("not delivered: And jam.");
-  // Finished work stays in the conversation, and the next question follows it.
+  // The conversation keeps the finished work, and the next question follows it.
   session.type("No tea, no eggs.\r");
   await session.sees("Breakfast is ready: toast.");
   const asked = session.provider.requests
@@ -100,7 +100,7 @@ async function checkSuspension(): Promise<void> {
   await first.sees("/resume goes on");
   await first.quit();
 
-  // Another process, with a model that knows nothing of the first one.
+  // Simulates another process, with a new model.
   const second = open({ file });
   await second.sees("Going on with: Make breakfast, please.");
   await second.sees("» sent: No eggs.");
@@ -161,9 +161,9 @@ interface OpenSession {
   readonly provider: MockProvider;
   readonly over: Promise<void>;
   type(keys: string): void;
-  /** Advances time until the text is shown, after everything seen before. */
+  /** Advances the time until the text is shown, after all text that was seen before. */
   sees(text: string): Promise<void>;
-  /** All that was shown. */
+  /** Returns all shown text. */
   shown(): string;
   /** Ends the input. */
   end(): void;
@@ -215,7 +215,7 @@ function open({ file = createMemoryFile(), pause, isTerminal = true }: OpenOptio
   };
 }
 
-/** Waits for no disk, which no clock moves. */
+/** Makes a file in memory, because a test clock cannot advance a real disk. */
 function createMemoryFile(): RunFile {
   let saved: SavedRun | undefined;
   return {

@@ -1,13 +1,13 @@
-// A slow tool, and a script that uses it: a kitchen timer, and a cook who understands two sentences.
+// A slow tool, a kitchen timer, and a scripted cook who uses the timer and understands two sentences.
 
 import { z } from "zod";
 import { defineTool, type Message, type Tool } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall, wait } from "turnwright/testing";
 
-/** Waits; rejects when the signal fires first. */
+/** Waits. Rejects if the signal is aborted first. */
 export type Pause = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
-/** Makes a timer that says each second how far it is. */
+/** Makes a timer that reports its progress every second. */
 export function createTimer(pause: Pause): Tool {
   return defineTool({
     name: "run_timer",
@@ -29,7 +29,7 @@ const menu: readonly (readonly [dish: string, seconds: number])[] = [
   ["toast", 3],
 ];
 
-/** Makes breakfast, dish by dish, of whatever it is asked; a later "No eggs, please." leaves out the eggs. */
+/** Makes a model that prepares breakfast, dish by dish. A later message "No eggs, please." omits the eggs. */
 export function createScriptedCook(): MockProvider {
   return createMockProvider(
     ({ messages }) => {

@@ -1,5 +1,6 @@
-// Talk to a run while it works: a typed line steers it, commands stop, kill and suspend it, and a suspended one goes on later, also in
-// another process. `npx tsx examples/steer-from-a-terminal/main.ts --start` opens the session; without it, checks it and ends.
+// Talk to a run while it works. A typed line steers the run; commands stop, kill and suspend the run. A suspended run continues
+// later, even in another process. `npx tsx examples/steer-from-a-terminal/main.ts --start` opens the session. Without
+// `--start`, the example checks itself and ends.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";
@@ -15,7 +16,7 @@ if (process.argv.includes("--start")) {
   const provider = providerFromEnvironment() ?? createScriptedCook();
   const file = openRunFile(".cache/suspended-run.json");
   const saved = await file.load().catch((error: unknown) => {
-    console.error(`${file.path} is no suspended run (${String(error)}). Take it away, and start again.`);
+    console.error(`${file.path} does not contain a suspended run (${String(error)}). Remove the file, and start again.`);
     process.exit(1);
   });
   const screen = openScreen({ input: stdin, output: stdout, isTerminal: stdin.isTTY && stdout.isTTY });

@@ -1,17 +1,17 @@
-// Keeps a suspended run in a file, so that this or another process can go on with it.
+// Keeps a suspended run in a file, so that this process or another one can continue the run.
 
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { Message, SavedJournal, UserMessage } from "turnwright";
 
-/** All that is needed to go on with a run, besides the same provider, tools and options. */
+/** The data that is needed to continue a run, in addition to the same provider, tools and options. */
 export interface SavedRun {
   readonly runId: string;
-  /** Those that the run began with. */
+  /** The messages with which the run began. */
   readonly messages: readonly Message[];
   readonly journal: SavedJournal;
-  /** Messages to the run that the model has not received yet. */
+  /** Messages to the run that the model has not received. */
   readonly undelivered: readonly UserMessage[];
 }
 
@@ -25,7 +25,7 @@ export interface RunFile {
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** The loop itself checks messages. */
+/** Messages are not checked here, because the loop checks them. */
 const savedRun = z.object({
   runId: z.string(),
   messages: z.array(z.custom<Message>(isObject)),
@@ -33,7 +33,7 @@ const savedRun = z.object({
   undelivered: z.array(z.custom<UserMessage>(isObject)),
 });
 
-/** Names the file, which need not exist. `load` rejects if the file holds something else. */
+/** Returns access to a file, which does not need to exist. `load` rejects if the file has other content. */
 export function openRunFile(path: string): RunFile {
   return {
     path,
@@ -46,8 +46,8 @@ export function openRunFile(path: string): RunFile {
     },
     async save(run) {
       await mkdir(dirname(path), { recursive: true });
-      // A journal holds the whole conversation, so other users must not read it. Renaming the new file ensures that no reader finds half of
-      // it.
+      // A journal contains the whole conversation, so other users must not read the file. Because the file is renamed when it
+      // is complete, no reader finds a partial file.
       await writeFile(`${path}.new`, JSON.stringify(run), { mode: 0o600 });
       await rename(`${path}.new`, path);
     },

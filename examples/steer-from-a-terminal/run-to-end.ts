@@ -1,4 +1,4 @@
-// One run to its end, from its start or from a suspension: it is shown while it works, and saved if it is suspended.
+// Starts or continues a run, shows its progress until it ends, and saves the run if it is suspended.
 
 import {
   type Clock,
@@ -15,7 +15,7 @@ import {
 import type { RunFile, SavedRun } from "./run-file.ts";
 import type { Screen } from "./screen.ts";
 
-/** Everything that a run needs. */
+/** The dependencies of `runToEnd`. */
 export interface RunPorts {
   readonly provider: Provider;
   readonly tools: readonly Tool[];
@@ -32,10 +32,10 @@ export interface RunTask {
 }
 
 // #region run
-/** Runs to the end; a run that was suspended is in the file then. */
+/** Runs the task until the run ends. If the run is suspended, it is saved in the file. */
 export async function runToEnd({ control, messages, saved }: RunTask, ports: RunPorts): Promise<LoopResult> {
   const { provider, tools, clock, screen, file } = ports;
-  // Messages that were not delivered wait in the new control until the run takes them.
+  // Undelivered messages wait in the new control until the run reads them.
   for (const message of saved?.undelivered ?? []) control.steer(message);
   const runId = saved?.runId ?? crypto.randomUUID();
   const journal = memoryJournal(saved?.journal);

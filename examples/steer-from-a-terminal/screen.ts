@@ -1,18 +1,18 @@
-// A terminal with running text above a prompt. Users can type while the text runs on. In a pipe, it prints plain lines.
+// A terminal with streamed text above a prompt. Users can type while text is streamed. In a pipe, plain lines are printed.
 
 import { clearScreenDown, createInterface, cursorTo, moveCursor } from "node:readline";
 import { toPrintable } from "../support/to-printable.ts";
 
 /** The input and the output of a session. */
 export interface Screen {
-  /** Shows running text, as it comes. */
+  /** Shows streamed text. */
   write(text: string): void;
-  /** Shows a line of its own. */
+  /** Shows a separate line. */
   print(line: string): void;
   onLine(listener: (line: string) => void): void;
-  /** Hears Ctrl-C. */
+  /** Adds a listener for Ctrl-C. */
   onInterrupt(listener: () => void): void;
-  /** Resolves when nothing more will be typed. */
+  /** Resolves when the input has ended. */
   readonly closed: Promise<void>;
   close(): void;
 }
@@ -21,7 +21,7 @@ export interface Screen {
 export interface ScreenStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream & { readonly columns?: number | undefined };
-  /** True if a person types. Otherwise no line is drawn over. */
+  /** True if the input comes from a person at a terminal. Otherwise, lines are not redrawn. */
   readonly isTerminal: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface ScreenStreams {
 export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen {
   const readline = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
   let isClosed = false;
-  /** The last line of the running text, as long as it has no end. It stands above the prompt and is shorter than a row. */
+  /** The last line of the streamed text, as long as it is incomplete. It is shown above the prompt and is shorter than a row. */
   let open = "";
 
   const draw = (text: string): void => {
@@ -41,7 +41,8 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
     const lines = wrapLines(open + text, output.columns ?? 80);
     open = lines.pop() ?? "";
     output.write(lines.map((line) => `${line}\n`).join(""));
-    // A prompt goes up first, by as many rows as it had when it was last drawn whole. Only this property knows how many.
+    // Before readline draws a prompt, it moves the cursor up by the height of the last complete prompt. Only this property has
+    // that height.
     const above: unknown = Reflect.get(readline, "prevRows");
     output.write((open === "" ? "" : `${open}\n`) + "\n".repeat(typeof above === "number" ? above : rows));
     readline.prompt(true);
@@ -74,7 +75,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
         listener(line);
       }),
     onInterrupt(listener) {
-      // A terminal that is read key by key sends a key; any other, the process gets a signal.
+      // If the terminal is read key by key, Ctrl-C arrives as a key. Otherwise, the process gets a signal.
       readline.on("SIGINT", listener);
       process.on("SIGINT", listener);
       readline.once("close", () => process.off("SIGINT", listener));
@@ -84,7 +85,7 @@ export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen
   };
 }
 
-/** Splits a text into lines. Breaks each before it would fill its row, at a space if there is one. */
+/** Splits a text into lines that do not fill a row. Breaks lines at a space if there is one. */
 function wrapLines(text: string, columns: number): string[] {
   return text.split("\n").flatMap((line) => {
     const rows: string[] = [];
@@ -98,7 +99,10 @@ function wrapLines(text: string, columns: number): string[] {
   });
 }
 
-/** How many code units fit into less than a row, at least one character. Those that may be two columns wide count as two. */
+/**
+ * Returns how many code units fit into less than a row, at least one character. Characters that may be two columns wide are
+ * counted as two.
+ */
 function countFitting(text: string, columns: number): number {
   let width = 0;
   let fits = 0;

@@ -1,4 +1,4 @@
-// A session at the terminal: a typed line is a question, or steers the run that works. Commands stop, kill and suspend it.
+// A session in the terminal. A typed line starts a run, or steers the live run. Commands stop, kill and suspend the run.
 
 import { createLoopControl, type LoopControl, type LoopResult, type Message } from "turnwright";
 import type { SavedRun } from "./run-file.ts";
@@ -6,17 +6,17 @@ import { type RunPorts, runToEnd, toText } from "./run-to-end.ts";
 
 interface Session {
   readonly ports: RunPorts;
-  /** All that was said and done in runs that are over. */
+  /** The transcript of all runs that have ended. */
   messages: readonly Message[];
-  /** The control of the run that works. */
+  /** The control of the live run. */
   live: LoopControl | undefined;
-  /** Said to a run that was just ending. */
+  /** Messages that were sent to a run that was just ending. */
   waiting: readonly string[];
-  /** Settles when what was begun last is over. */
+  /** Settles when the last run that was started is over. */
   ended: Promise<void>;
 }
 
-/** Runs a session until nothing more is typed and the last run is over. A run that was suspended before goes on at once. */
+/** Runs a session until the input has ended and the last run is over. A saved run continues immediately. */
 export async function runSession(ports: RunPorts, saved: SavedRun | undefined): Promise<void> {
   const { screen } = ports;
   const session: Session = { ports, messages: [], live: undefined, waiting: [], ended: Promise.resolve() };
@@ -110,7 +110,7 @@ function conclude(session: Session, result: LoopResult): void {
   screen.print(`[${status}: ${reason.kind}] iterations: ${iterations}, calls: ${toolCallsExecuted}`);
   if (error !== undefined) screen.print(error.message);
   for (const message of undelivered) screen.print(`not delivered: ${toText(message)}`);
-  // The transcript of a suspended run is no place to go on from: its journal is.
+  // A suspended run is continued from its journal, not from its transcript.
   if (status !== "suspended") session.messages = result.messages;
   else screen.print(`Saved in ${file.path}. /resume goes on, and so does starting this program again.`);
 }

@@ -1,4 +1,4 @@
-// A server on this machine that answers the Anthropic client in place of api.anthropic.com, so that examples run without a key or a network.
+// A local server that replaces api.anthropic.com, so that examples with the Anthropic client run without a key and a network.
 
 import { LLMock } from "@copilotkit/aimock";
 
@@ -10,11 +10,11 @@ server.on({}, ({ messages }) =>
 );
 await server.start();
 
-// `new Anthropic()` reads these two.
+// `new Anthropic()` reads these two variables.
 process.env["ANTHROPIC_BASE_URL"] = server.url;
 process.env["ANTHROPIC_API_KEY"] = "not-a-key";
 
-/** Closes the server; open, it keeps the process alive. */
+/** Closes the server. An open server keeps the process alive. */
 export async function stopStandIn(): Promise<void> {
   await server.stop();
 }

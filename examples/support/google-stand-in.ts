@@ -1,4 +1,4 @@
-// A server on this machine that answers the Google client in place of the Gemini API, so that examples run without a key or a network.
+// A local server that replaces the Gemini API, so that examples with the Google client run without a key and a network.
 
 import { LLMock } from "@copilotkit/aimock";
 
@@ -10,11 +10,11 @@ server.on({}, ({ messages }) =>
 );
 await server.start();
 
-// `new GoogleGenAI()` reads these two.
+// `new GoogleGenAI()` reads these two variables.
 process.env["GOOGLE_GEMINI_BASE_URL"] = server.url;
 process.env["GEMINI_API_KEY"] = "not-a-key";
 
-/** Closes the server; open, it keeps the process alive. */
+/** Closes the server. An open server keeps the process alive. */
 export async function stopStandIn(): Promise<void> {
   await server.stop();
 }

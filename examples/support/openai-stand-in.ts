@@ -1,4 +1,4 @@
-// A server on this machine that answers the OpenAI client in place of api.openai.com, so that examples run without a key or a network.
+// A local server that replaces api.openai.com, so that examples with the OpenAI client run without a key and a network.
 
 import { LLMock } from "@copilotkit/aimock";
 
@@ -14,16 +14,16 @@ server.on({}, ({ messages }) => {
 });
 await server.start();
 
-// `new OpenAI()` reads these two.
+// `new OpenAI()` reads these two variables.
 process.env["OPENAI_BASE_URL"] = `${server.url}/v1`;
 process.env["OPENAI_API_KEY"] = "not-a-key";
 
-/** Has the next request refused, as one with a wrong key is. */
+/** Makes the server refuse the next request, as for a wrong API key. */
 export function refuseNext(): void {
   server.nextRequestError(401, { message: "Incorrect API key provided.", type: "invalid_request_error" });
 }
 
-/** Closes the server; open, it keeps the process alive. */
+/** Closes the server. An open server keeps the process alive. */
 export async function stopStandIn(): Promise<void> {
   await server.stop();
 }

@@ -1,16 +1,16 @@
-// A model of plain text, in the place of yours: it reads one prompt and writes one text. It has no script: what it plans depends on
-// the tools that it is told of and on what has come of them, and what it answers on what it finds in the results.
+// A stand-in for a text-only model: it reads a prompt and writes text. It is rule-based, not scripted: its plans depend on the
+// tools in the prompt and their results, and its answer depends on the results.
 
 import { z } from "zod";
 
-/** A model, and what it has written so far for each prompt. */
+/** A model, and the text that it has written for each prompt. */
 export interface PlainTextModel {
   readonly texts: readonly string[];
-  /** A text goes in, a text comes out, piece by piece. */
+  /** Yields the text for a prompt in pieces. */
   complete(prompt: string): AsyncIterable<string>;
 }
 
-/** Makes a model that knows of trips, and of nothing else. */
+/** Makes a model that can only plan trips. */
 export function createPlainTextModel(): PlainTextModel {
   const texts: string[] = [];
   async function* complete(prompt: string): AsyncGenerator<string> {
@@ -31,7 +31,7 @@ const task = z.object({
 });
 const findings = z.object({ action_results: z.record(z.string(), z.json()) });
 
-/** The data at the end of what was said to it is what it is to work on. */
+/** Writes a plan or an answer. The data for it is at the end of the prompt. */
 function thinkOf(prompt: string): string {
   const [, said] = /\n\n(\{\n(?:(?!\n\n).)*)\n\nModel:$/s.exec(prompt) ?? [];
   if (said === undefined) return "I can only plan trips.";
@@ -40,7 +40,7 @@ function thinkOf(prompt: string): string {
   return planning.success ? planOf(planning.data) : answerOf(findings.parse(data));
 }
 
-/** Writes a plan as models of text do: with words and fences around it, and a comma too many. */
+/** Writes a plan in the way real models do: with text and code fences around it, and a trailing comma. */
 function planOf({ user_input, available_tools, done_plans }: z.infer<typeof task>): string {
   const [, from = "", to = ""] = /from (\w+) to (\w+)/.exec(user_input) ?? [];
   const found = new Map(done_plans.filter(({ success }) => success).map(({ tool_name, result }) => [tool_name, result]));
@@ -66,7 +66,7 @@ function planOf({ user_input, available_tools, done_plans }: z.infer<typeof task
   return `Here is my plan:\n\`\`\`json\n{\n  "next_action": "execute",\n  "execution_commands": [\n${list}  ],\n}\n\`\`\``;
 }
 
-/** Writes the answer from the last result for each purpose, because a failed command may have been tried again. */
+/** Writes the answer. Uses the last result for each purpose, because a failed command may have been repeated. */
 function answerOf({ action_results }: z.infer<typeof findings>): string {
   const results = Object.entries(action_results);
   const last = (purpose: string): unknown =>

@@ -1,4 +1,4 @@
-// The user's own model, if there is a key for one.
+// Chooses the user's model if there is an API key.
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
@@ -7,9 +7,9 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { openaiChat } from "turnwright/openai";
 
 /**
- * Makes a provider over an OpenAI client if OPENAI_API_KEY is set, or over an Anthropic client if ANTHROPIC_API_KEY is set.
- * OPENAI_MODEL and ANTHROPIC_MODEL name the model. OPENAI_BASE_URL and ANTHROPIC_BASE_URL name other servers. Returns undefined if no key
- * is set.
+ * Makes a provider with an OpenAI client if OPENAI_API_KEY is set, or with an Anthropic client if ANTHROPIC_API_KEY is set.
+ * Returns undefined if neither is set. OPENAI_MODEL and ANTHROPIC_MODEL set the model. OPENAI_BASE_URL and ANTHROPIC_BASE_URL
+ * set another server.
  */
 export function providerFromEnvironment(env: NodeJS.ProcessEnv = process.env): Provider | undefined {
   const { OPENAI_API_KEY, OPENAI_MODEL = "gpt-5-mini", ANTHROPIC_API_KEY, ANTHROPIC_MODEL = "claude-sonnet-4-6" } = env;

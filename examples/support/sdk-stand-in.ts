@@ -1,17 +1,17 @@
-// An invented SDK, in the place of yours: it plays scripted replies as a service would stream them.
+// An invented SDK that stands in for yours. It streams scripted replies, like a real service.
 
 import { once } from "node:events";
 import type { Json, JsonSchema } from "turnwright";
 import type { ScenarioReply } from "turnwright/testing";
 
-/** A call of a tool, as the SDK has it. */
+/** A tool call in the SDK's format. */
 interface SdkCall {
   readonly id: string;
   readonly tool: string;
   readonly input: Json;
 }
 
-/** A message, as the SDK has it. */
+/** A message in the SDK's format. */
 export type SdkMessage =
   | { readonly from: "user"; readonly text: string }
   | { readonly from: "model"; readonly text: string; readonly calls: readonly SdkCall[] }
@@ -39,7 +39,7 @@ export interface Sdk {
   chat(request: SdkRequest, options: { readonly signal: AbortSignal }): AsyncIterable<SdkEvent>;
 }
 
-/** Makes a client that answers its first request with the first reply, and so on, and keeps what it was asked. */
+/** Makes a client that answers its first request with the first reply, and so on. The client keeps all requests. */
 export function createSdkStandIn(replies: readonly ScenarioReply[]): Sdk & { readonly requests: readonly SdkRequest[] } {
   const remaining = replies.values();
   const requests: SdkRequest[] = [];

@@ -1,6 +1,6 @@
-// Makes texts safe for a terminal: models, tools, files and file names may contain terminal commands.
+// Makes text safe for a terminal. Text from models, tools and files, and file names, may contain terminal commands.
 
-/** A text without control characters but for line ends. */
+/** Removes control characters except line breaks. */
 export function toPrintable(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, "");
 }

@@ -1,4 +1,4 @@
-// Runs a tool over the provider, and the conformance suite that every provider has to pass. No server and no key are needed.
+// Runs a tool with the provider, and the conformance suite that every provider must pass. Needs no server and no key.
 
 import assert from "node:assert/strict";
 import { defineTool, runToolLoop } from "turnwright";
@@ -6,7 +6,7 @@ import { createTestClock, providerSuite, type ProviderScenario } from "turnwrigh
 import { z } from "zod";
 import { ollamaChat, type OllamaClient } from "./ollama-chat.ts";
 
-/** A client that plays replies as Ollama sends them. It keeps the bodies it was sent. */
+/** Makes a client that streams replies in Ollama's format. The client keeps the bodies of all requests. */
 function createClient(replies: ProviderScenario["replies"]): OllamaClient & { readonly bodies: object[] } {
   const bodies: object[] = [];
   return {

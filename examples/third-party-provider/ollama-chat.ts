@@ -1,5 +1,5 @@
-// A provider that somebody else publishes: the chat API of Ollama, over the client of the npm package `ollama`.
-// It is built like the adapters of this package: options, a request body, a reader for the events.
+// A provider as a third party could publish it: Ollama's chat API, used with the client of the npm package `ollama`. It has the
+// same parts as the adapters in this package: options, a request body, and a reader for events.
 
 import type { FinishReason, Message, ModelChunk, ModelRequest, Provider } from "turnwright";
 import {
@@ -25,23 +25,23 @@ import {
   writeUserMedia,
 } from "turnwright/provider-kit";
 
-/** The part of the client that is used: any version of the package will do. */
+/** The part of the client that the provider uses. Any version of the package works. */
 export interface OllamaClient {
   chat(body: object): PromiseLike<AsyncIterable<unknown> & { abort(): void }>;
 }
 
 interface OllamaOptions {
   readonly client: OllamaClient;
-  /** Such as "qwen3". */
+  /** The name of the model, such as "qwen3". */
   readonly model: string;
-  /** Meanings of `done_reason` that this file does not know. */
+  /** Meanings of values of `done_reason` that this file does not know. */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
 const checks: Checks<OllamaOptions> = { client: is.object, model: is.name, finishReasons: finishReasonsCheck };
 
 // #region provider
-/** Makes a provider of an Ollama client. */
+/** Makes a provider that uses an Ollama client. */
 export function ollamaChat(options: OllamaOptions): Provider {
   checkFields("ollamaChat", options, checks);
   checkRequired(options, checks, ["client", "model"]);
@@ -83,7 +83,7 @@ function toBody({ system, messages, tools, settings = {} }: ModelRequest, model:
   };
 }
 
-/** A transcript grows and its messages never change, so each of them is converted once. */
+/** The messages of a transcript never change, so each message is converted only once. */
 const toWire = memoize((message: Message, index: number): readonly object[] => {
   switch (message.role) {
     case "user":
@@ -107,7 +107,7 @@ const imageForms: MediaForms<string> = {
   write: (media) => (media.kind !== "url" && media.mediaType.startsWith("image/") ? toBase64(media) : undefined),
 };
 
-/** The wire takes images beside the text. */
+/** Ollama's API expects images in a separate field next to the text. */
 function toUserMessage({ content }: Extract<Message, { role: "user" }>, message: number): object {
   if (typeof content === "string") return { role: "user", content };
   const texts: string[] = [];
@@ -127,7 +127,7 @@ const doneReasons: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 // #region reader
-/** Turns the events of one answer into chunks. Checks their shape, because a server may send anything. */
+/** Converts the events of one answer to chunks. Checks the shape of the events, because a server may send anything. */
 function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason>): EventReader {
   let calls = 0;
   let finished = false;
@@ -145,7 +145,7 @@ function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason
         const { name, arguments: args } = recordOf(recordOf(one)["function"]);
         const key = String(calls);
         calls += 1;
-        // The API sends each call in one piece, without an id.
+        // The API sends each call as a whole, without an id.
         out.push({ type: "call-ready", key, id: undefined, name: textOf(name), args: args ?? {} });
       }
       if (done !== true) return;

@@ -1,4 +1,4 @@
-// Reads the arguments of a model's request about a cached result.
+// Parses the arguments with which a model calls the tool `result_cache`.
 
 import {
   argumentSchema,
@@ -12,7 +12,7 @@ import {
   type UnknownRecord,
 } from "../core/entry-kit.ts";
 
-/** One request about one result. Lines are counted from 1. */
+/** A request to read or search a stored result. Line numbers start at 1. */
 export type CacheRequest = { readonly id: string } & (
   | { readonly action: "read"; readonly startLine: number; readonly endLine: number | undefined }
   | { readonly action: "grep"; readonly pattern: string; readonly ignoreCase: boolean; readonly startLine: number }
@@ -28,22 +28,22 @@ const json = {
   type: "object",
   properties: {
     action: { type: "string", enum: ["read", "grep", "head", "tail", "stats"] },
-    id: { type: "string", description: "The id of the result, as you were told it." },
-    start_line: { type: "integer", minimum: 1, description: "First line to read, or to search from. Default 1." },
-    end_line: { type: "integer", minimum: 1, description: "Last line to read. Default: as many as fit." },
-    lines: { type: "integer", minimum: 1, description: `How many lines head and tail give. Default ${fallbackLines}.` },
-    pattern: { type: "string", description: "For grep: a regular expression without look-around and back references." },
-    ignore_case: { type: "boolean", description: "For grep. Default false." },
+    id: { type: "string", description: "The id of the stored result." },
+    start_line: { type: "integer", minimum: 1, description: "The first line to read or to search. Default 1." },
+    end_line: { type: "integer", minimum: 1, description: "For read: the last line. Default: as many lines as fit." },
+    lines: { type: "integer", minimum: 1, description: `For head and tail: the number of lines. Default ${fallbackLines}.` },
+    pattern: { type: "string", description: "For grep: a regular expression without lookaround and backreferences." },
+    ignore_case: { type: "boolean", description: "For grep: ignore upper and lower case. Default false." },
   },
   required: ["action", "id"],
 } satisfies JsonSchema;
 
-/** The arguments of the tool `result_cache`. */
+/** The schema for the arguments of the tool `result_cache`. */
 export const cacheRequestSchema: StandardSchema<unknown, CacheRequest> = argumentSchema<CacheRequest>(json, readRequest);
 
 function readRequest(fields: UnknownRecord): StandardResult<CacheRequest> {
   const { action, id } = fields;
-  if (typeof id !== "string") return issue("must be a text", "id");
+  if (typeof id !== "string") return issue("must be a string", "id");
   const wrong = ["start_line", "end_line", "lines"].find((name) => !isAbsent(fields[name]) && !isWithin(fields[name], count));
   if (wrong !== undefined) return issue(`must be ${describeRule(count)}`, wrong);
   const startLine = countOf(fields["start_line"]) ?? 1;
@@ -68,11 +68,11 @@ function readGrep(
 ): StandardResult<CacheRequest> {
   const { pattern, ignore_case: ignoreCase } = fields;
   const fits = typeof pattern === "string" && pattern !== "" && pattern.length <= longestPattern;
-  if (!fits) return issue(`must be a text of 1 to ${longestPattern} characters`, "pattern");
+  if (!fits) return issue(`must be a string of 1 to ${longestPattern} characters`, "pattern");
   return { value: { action: "grep", ...place, pattern, ignoreCase: ignoreCase === true } };
 }
 
-/** Models write null for omitted fields. */
+/** Treats null as absent, because some models write null for fields that they omit. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

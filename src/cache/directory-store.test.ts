@@ -61,7 +61,7 @@ describe.for<string>([
     await mkdir(directory, { recursive: true });
     await writeFile(join(root, "escape.txt"), "secret");
     for (const use of [() => store.read(bad), () => store.write(bad, "x"), () => store.remove(bad)]) {
-      await expect(use()).rejects.toThrow("This is no id of a cached result.");
+      await expect(use()).rejects.toThrow("This is not the id of a cached result.");
     }
     expect([await readFile(join(root, "escape.txt"), "utf8"), await readdir(directory)]).toEqual(["secret", []]);
   });
@@ -90,7 +90,7 @@ describe("directoryStore: symbolic links", () => {
     await symlink(elsewhere, linked);
     const store = directoryStore(linked);
     for (const use of [() => store.read(id), () => store.write(other, "x"), () => store.remove(id), () => store.list()]) {
-      await expect(use()).rejects.toThrow("is no directory, or a link to one");
+      await expect(use()).rejects.toThrow("is not a directory, or is a symbolic link");
     }
     expect(await readdir(elsewhere)).toEqual([`${id}.txt`]);
   });

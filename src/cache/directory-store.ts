@@ -1,5 +1,5 @@
-// Keeps cached results as files of one directory, and never touches anything outside it. File names are made from ids of the
-// cache, links are not followed, and other files are ignored.
+// Stores cached results as files in one directory. Nothing outside of this directory is read or changed: file names are made
+// from valid ids only, and symbolic links are not followed. Other files in the directory are ignored.
 
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
@@ -9,14 +9,14 @@ import { storedAt } from "./shelf.ts";
 
 const ending = ".txt";
 
-/** 0 on Windows, which has no such flag. */
+/** 0 on Windows, which does not define O_NOFOLLOW. */
 const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? constants.O_NOFOLLOW : 0;
 
 /**
- * Makes a store for `createResultCache` in a directory, which is created if it does not exist. Several processes may share it.
- * Files are readable by their owner only.
+ * Makes a store for `createResultCache` that keeps each result in a file. The directory is created if it does not exist.
+ * Several processes may use the same directory. Files can only be read by their owner.
  *
- * Its methods reject if the directory is a symbolic link or an id is not one of the cache, and with errors of the file system.
+ * The methods of the store reject if `path` is a symbolic link or an id is invalid, and with errors from the file system.
  *
  * @example const cache = createResultCache({ store: directoryStore("/var/cache/results") });
  */
@@ -26,7 +26,7 @@ export function directoryStore(path: string): ResultStore {
     async write(id, text) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const file = await fileOf(directory, id);
-      // Fails if anything with that name exists, including a link.
+      // With the flag "wx", opening fails if anything with that name exists, including a symbolic link.
       const handle = await open(file, "wx", 0o600);
       try {
         await handle.writeFile(text, "utf8");
@@ -40,19 +40,22 @@ export function directoryStore(path: string): ResultStore {
   };
 }
 
-/** Returns the file path of an id, after checking the directory. */
+/** Returns the path of the file for an id, and checks the directory first. */
 async function fileOf(directory: string, id: string): Promise<string> {
-  if (storedAt(id) === undefined) throw new Error("This is no id of a cached result.");
+  if (storedAt(id) === undefined) throw new Error("This is not the id of a cached result. Use an id that the cache returned.");
   await checkDirectory(directory);
   return join(directory, id + ending);
 }
 
 async function checkDirectory(directory: string): Promise<void> {
-  if (!(await lstat(directory)).isDirectory()) throw new Error("The path of the result cache is no directory, or a link to one.");
+  if (!(await lstat(directory)).isDirectory())
+    throw new Error(
+      "The path of the result cache is not a directory, or is a symbolic link. Use the path of the directory itself.",
+    );
 }
 
 async function readText(file: string): Promise<string | undefined> {
-  // Checked first, for systems without the flag.
+  // This check excludes symbolic links on systems without O_NOFOLLOW.
   if (!(await lstat(file)).isFile()) return undefined;
   const handle = await open(file, constants.O_RDONLY | noFollow);
   try {
@@ -78,7 +81,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return stats.isFile() ? stats.size : undefined;
 }
 
-/** Ignores a missing file, because another process may have removed it. */
+/** Returns `fallback` if the file is missing, because another process may have removed the file. */
 async function unlessMissing<T>(work: () => Promise<T>, fallback: T): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,5 @@
-// The entry `turnwright/cache`: a cache of long results, a tool that looks into them, and a store for them in a directory.
+// The entry `turnwright/cache`: a cache for large results, a tool with which the model reads these results, and a store on
+// disk.
 
 export type { CacheRequest } from "./cache-request.ts";
 export { directoryStore } from "./directory-store.ts";

@@ -27,9 +27,13 @@ it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
   [
     "a note for a range after the end",
     { id, action: "read", startLine: 6, endLine: 9 },
-    ["There are 5 lines; none from 6 to 9."],
+    ["The result has 5 lines, so there are no lines from 6 to 9."],
   ],
-  ["a note for a reversed range", { id, action: "read", startLine: 3, endLine: 2 }, ["There are 5 lines; none from 3 to 2."]],
+  [
+    "a note for a reversed range",
+    { id, action: "read", startLine: 3, endLine: 2 },
+    ["The result has 5 lines, so there are no lines from 3 to 2."],
+  ],
   ["the first lines", { id, action: "head", lines: 2 }, ["Lines 1 to 2 of 5.", "line 1", "line 2"]],
   ["the last lines", { id, action: "tail", lines: 2 }, ["Lines 4 to 5 of 5.", "line 4", "line 5"]],
   [
@@ -57,7 +61,7 @@ it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
     "lines that contain an invalid pattern as plain text",
     { id, action: "grep", pattern: "line (", ignoreCase: false, startLine: 1 },
     [
-      "0 matching lines in lines 1 to 5 of 5. The pattern cannot be read: Unterminated group, so it was searched for as plain text.",
+      "0 matching lines in lines 1 to 5 of 5. The pattern cannot be read: Unterminated group, so grep searched for the pattern as plain text.",
     ],
   ],
 ])("lookUp: returns %s", ([, request, answer]) => {
@@ -71,7 +75,7 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
 ])("lookUp: searches for %s as plain text, because it needs more than linear time", ([pattern, ignoreCase, found]) => {
   const text = ["(?<=A)B(?<=a)b", String.raw`(a)\1`].join("\n");
   const answer = look(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });
-  expect([linesOf(answer), answer.includes("searched for as plain text")]).toEqual([[found], true]);
+  expect([linesOf(answer), answer.includes("so grep searched for the pattern as plain text")]).toEqual([[found], true]);
 });
 
 describe("lookUp: long answers", () => {
@@ -84,7 +88,7 @@ describe("lookUp: long answers", () => {
       const answer: string = look(text, { id, action: "read", startLine: from, endLine: undefined });
       expect(countBytes(answer)).toBeLessThan(6_200);
       read.push(...linesOf(answer));
-      const next = /go on with start_line (\d+)/.exec(answer)?.[1];
+      const next = /continue with start_line (\d+)/.exec(answer)?.[1];
       from = next === undefined ? undefined : Number(next);
     }
     expect(read.join("\n")).toBe(text);
@@ -97,7 +101,7 @@ describe("lookUp: long answers", () => {
       const answer: string = look(text, { id, action: "grep", pattern: "7$", ignoreCase: false, startLine: from });
       expect(countBytes(answer)).toBeLessThan(6_200);
       found.push(...linesOf(answer));
-      const next = /go on with start_line (\d+)/.exec(answer)?.[1];
+      const next = /continue with start_line (\d+)/.exec(answer)?.[1];
       from = next === undefined ? undefined : Number(next);
     }
     expect(found).toEqual(Array.from({ length: 500 }, (_, index) => `${index * 10 + 7}: line ${index * 10 + 7}`));
@@ -107,7 +111,7 @@ describe("lookUp: long answers", () => {
     const slow = Array.from({ length: 2_000 }, () => "a".repeat(1_000)).join("\n");
     const answer = look(slow, { id, action: "grep", pattern: "(a*)*(a|aa)*(a?){50}b", ignoreCase: true, startLine: 1 });
     const [, last = ""] =
-      /^0 matching lines in lines 1 to (\d+) of 2000\. There may be more: go on with start_line/.exec(answer) ?? [];
+      /^0 matching lines in lines 1 to (\d+) of 2000\. There may be more matches: continue with start_line/.exec(answer) ?? [];
     expect(Number(last)).toBeGreaterThan(1);
     expect(Number(last)).toBeLessThan(500);
   });

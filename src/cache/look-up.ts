@@ -1,30 +1,34 @@
-// Answers a model's requests about a cached result. The size of the text and the work are bounded for any pattern and text.
+// Reads and searches a stored result for the model. The size of the returned text and the work are limited, for any pattern and
+// any stored result.
 
 import { assertNever, countBytes, tokensOfBytes } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import type { CacheRequest } from "./cache-request.ts";
 
-/** Longest line, in UTF-16 units. Much shorter than the text that a regular expression searches. */
+/**
+ * The maximum length of a line in UTF-16 code units. Longer lines are broken. Shorter than `longestSearched`, so grep searches
+ * whole lines.
+ */
 const longestLine = 1_000;
 
-/** How far back from the end of a long line to search for a break. */
+/** The number of UTF-16 code units at the end of a long line in which to look for a comma or a space. */
 const slack = 200;
 
-/** The index has an offset for every so many lines. */
+/** The index has one offset per this number of lines. */
 const stride = 256;
 
-/** The size of a text and the offsets of some lines, so that a request need not scan the whole text. */
+/** The size of a text and the offsets of some of its lines. A request then does not need to scan the whole text. */
 export interface LineIndex {
   readonly count: number;
-  /** Bytes of the whole text. */
+  /** The size of the whole text in bytes. */
   readonly bytes: number;
   /** The offsets of line 1, line 257 and so on. */
   readonly starts: readonly number[];
 }
 
 /**
- * Counts the lines of a text. Lines of more than 1,000 units are broken, after a comma or a blank if there is one near the end.
- * Creates no string per line, because there may be as many lines as characters.
+ * Counts the lines of a text. Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one
+ * near the end. Does not create a string for each line, because there may be as many lines as characters.
  */
 export function indexLines(text: string): LineIndex {
   const starts: number[] = [];
@@ -36,7 +40,7 @@ export function indexLines(text: string): LineIndex {
   return { count, bytes: countBytes(text), starts };
 }
 
-/** Yields the lines of a text from line `first` on, counted from 1. */
+/** Yields the lines of a text, starting with line `first`. Line numbers start at 1. */
 export function* linesFrom(text: string, { starts }: LineIndex, first: number): Generator<string> {
   let start: number | undefined = starts[Math.floor((first - 1) / stride)];
   for (let ahead = (first - 1) % stride; start !== undefined; ahead--) {
@@ -72,20 +76,23 @@ function findBreak(text: string, start: number): number {
   const tail = text.slice(end - slack, end);
   const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
   if (near > 0) return end - slack + near;
-  // Never splits a surrogate pair.
+  // A surrogate pair is not split.
   return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }
 
-/** Longest result in bytes: below the default threshold of the cacher, so that it is not cached again. */
+/** The maximum size of a returned text in bytes. Smaller than the default `threshold` of the cache. */
 const mostBytes = 6_000;
 
-/** Limit of instructions times characters of one search: at most 0.4 seconds. */
+/**
+ * The work limit of one search: instructions of the expression, multiplied by the number of searched characters. Takes at most
+ * 0.4 seconds.
+ */
 const mostSteps = 10_000_000;
 
-/** Characters of a line that are searched. */
+/** The maximum number of characters of a line that a regular expression searches. */
 const longestSearched = 4_096;
 
-/** The cost of a line, in addition to the steps of its search. */
+/** The fixed cost of each line, which is added to the steps of its search. */
 const stepsPerLine = 100;
 
 /** A text and its line index. */
@@ -94,7 +101,7 @@ export interface Kept {
   readonly index: LineIndex;
 }
 
-/** Returns the result of one request. */
+/** Returns the text with which the tool answers a request. */
 export function lookUp(kept: Kept, request: CacheRequest): string {
   const { count, bytes } = kept.index;
   switch (request.action) {
@@ -120,14 +127,14 @@ interface Range {
 
 function showLines({ text, index }: Kept, { from, to }: Range): string {
   const last = Math.min(to, index.count);
-  if (from > last) return `There are ${index.count} lines; none from ${from} to ${to}.`;
+  if (from > last) return `The result has ${index.count} lines, so there are no lines from ${from} to ${to}.`;
   const answer = new Answer();
   let next = from;
   for (const line of linesFrom(text, index, from)) {
     if (next > last || !answer.add(line)) break;
     next += 1;
   }
-  const more = next <= last ? ` The rest did not fit: go on with start_line ${next}.` : "";
+  const more = next <= last ? ` The rest did not fit: continue with start_line ${next}.` : "";
   return answer.under(`Lines ${from} to ${next - 1} of ${index.count}.${more}`);
 }
 
@@ -145,7 +152,7 @@ function findLines({ text, index }: Kept, { pattern, ignoreCase, startLine }: Gr
     if (searched.found && !answer.add(`${next}: ${line}`)) break;
     next += 1;
   }
-  const more = next <= index.count ? ` There may be more: go on with start_line ${next}.` : "";
+  const more = next <= index.count ? ` There may be more matches: continue with start_line ${next}.` : "";
   const found = `${answer.count} matching ${answer.count === 1 ? "line" : "lines"} in lines ${startLine} to ${next - 1} of ${index.count}.`;
   return answer.under(found + more + note);
 }
@@ -155,7 +162,7 @@ interface Search {
   readonly note: string;
 }
 
-/** A pattern that is not a valid expression is searched for as plain text. */
+/** Makes the search for a pattern. A pattern that is not a supported regular expression is searched for as plain text. */
 function createSearch(pattern: string, ignoreCase: boolean): Search {
   const compiled = parseLinearRegExp(pattern, ignoreCase ? "iu" : "u");
   const loose = compiled.kind === "compiled" ? compiled : parseLinearRegExp(pattern, ignoreCase ? "i" : "");
@@ -170,10 +177,10 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
   const fold = (text: string): string => (ignoreCase ? text.toLowerCase() : text);
   const literal = fold(pattern);
   const find = (line: string): { found: boolean; steps: number } => ({ found: fold(line).includes(literal), steps: line.length });
-  return { find, note: ` The pattern ${loose.problem}, so it was searched for as plain text.` };
+  return { find, note: ` The pattern ${loose.problem}, so grep searched for the pattern as plain text.` };
 }
 
-/** Lines, up to the size limit. */
+/** Collects lines up to the size limit. */
 class Answer {
   readonly #lines: string[] = [];
   #bytes = 0;
@@ -182,7 +189,7 @@ class Answer {
     return this.#lines.length;
   }
 
-  /** Adds a line. Returns false if it does not fit. The first line always fits, because lines are short. */
+  /** Adds a line. Returns false if the line does not fit. The first line always fits, because the length of a line is limited. */
   add(line: string): boolean {
     const bytes = countBytes(line) + 1;
     if (this.#bytes + bytes > mostBytes) return false;

@@ -26,7 +26,7 @@ it("createResultCache: returns id, size and first lines of a result; the tool re
   const id = idIn(kept);
   const first = Array.from({ length: 10 }, (_, index) => `row ${index + 1}`).join("\n");
   expect(kept).toBe(
-    `[Result of search kept aside: about 50 tokens, 30 lines. Look into it with the tool result_cache, id "${id}". It begins:]\n${first}`,
+    `[The result of search is stored: about 50 tokens, 30 lines. To read or search it, use the tool result_cache with the id "${id}". The result begins:]\n${first}`,
   );
   expect(await ask(cache, { action: "tail", id, lines: 1 })).toBe("Lines 30 to 30 of 30.\nrow 30");
   expect(await ask(cache, { action: "read", id, start_line: 29, end_line: null })).toBe("Lines 29 to 30 of 30.\nrow 29\nrow 30");
@@ -76,7 +76,9 @@ it.for<[what: string, id: string]>([
   const outcome = await runTool(createResultCache({ store, clock: { now: () => 0 } }).tool, { action: "stats", id });
   expect(outcome).toMatchObject({
     kind: "failed",
-    error: { message: "There is no result of this id, or it is not kept any more." },
+    error: {
+      message: "There is no stored result with this id, or the result has expired. Repeat the call that returned the result.",
+    },
   });
   expect(read).toEqual(what === "a guess" ? [id] : []);
 });
@@ -162,7 +164,7 @@ describe("createResultCache: maxBytes", () => {
     const cache = createResultCache({ maxBytes: 10 });
     const id = await keep(cache, "x");
     await expect(cache.cacher.store("é".repeat(6), facts)).rejects.toThrow(
-      "A result of 12 bytes does not fit into a cache of 10.",
+      'A result of 12 bytes does not fit into the result cache: its "maxBytes" is 10.',
     );
     expect(await ask(cache, { action: "stats", id })).toContain("Bytes: 1.");
   });

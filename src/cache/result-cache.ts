@@ -1,4 +1,5 @@
-// Keeps large results out of the context: the model reads the id and the beginning of a result, and reads the rest with a tool.
+// Keeps large results out of the model's context. The model gets the id and the beginning of a large result, and can read the
+// rest with a tool.
 
 import {
   checkFields,
@@ -19,7 +20,7 @@ import { type CacheRequest, cacheRequestSchema } from "./cache-request.ts";
 import { indexLines, type Kept, type LineIndex, linesFrom, lookUp } from "./look-up.ts";
 import { Shelf } from "./shelf.ts";
 
-/** Makes a store in memory. */
+/** Makes a store that keeps results in memory. */
 export function createMemoryStore(): ResultStore {
   const texts = new Map<string, { readonly text: string; readonly bytes: number }>();
   return {
@@ -30,43 +31,46 @@ export function createMemoryStore(): ResultStore {
   };
 }
 
-/** The store of a cache, and the limits on age and size. */
+/** The options of `createResultCache`. */
 export interface ResultCacheOptions {
-  /** Default: in memory. `directoryStore` of `turnwright/cache` stores files. */
+  /**
+   * The store for the results. Default: a store in memory. To keep results in files, use `directoryStore` from
+   * `turnwright/cache`.
+   */
   readonly store?: ResultStore | undefined;
-  /** How long a result can be read, in milliseconds; `Infinity` means for ever. Default 3,600,000. */
+  /** How long a result can be read, in milliseconds. `Infinity` means that results never expire. Default 3,600,000. */
   readonly ttlMs?: number | undefined;
-  /** Most bytes to keep. The oldest results are dropped first. Default 64 MiB. */
+  /** The maximum number of bytes to keep. The oldest results are dropped first. Default 64 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Results with more estimated tokens than this are stored. Default 2,000. */
+  /** Results with more estimated tokens than this number are stored. Default 2,000. */
   readonly threshold?: number | undefined;
-  /** The time in milliseconds since 1970. No timer is set. Default: the platform's. */
+  /** The clock for the age of results. `now` returns milliseconds since 1970. The cache sets no timers. Default: `Date.now`. */
   readonly clock?: Pick<Clock, "now"> | undefined;
 }
 
-/** A cache, in two parts. */
+/** A cache for large results. Pass both parts to the loop. */
 export interface ResultCache {
-  /** The `cacher` of `processResults`. */
+  /** The part that stores results. Pass it as `cacher` to `processResults`. */
   readonly cacher: ResultCacher;
-  /** The tool `result_cache`, with which the model reads results. */
+  /** The tool `result_cache`, with which the model reads stored results. Add it to `tools`. */
   readonly tool: Tool<CacheRequest, StandardSchema<unknown, CacheRequest>, Promise<string>>;
 }
 
 const toolName = "result_cache";
 const previewLines = 10;
 const longestPreview = 600;
-/** How many results have a cached line index. */
+/** The maximum number of line indexes to keep. */
 const mostIndexes = 16;
 
 /**
- * Makes a cache for large results. Instead of such a result, the model reads its id, its size and its first lines. With the tool
- * `result_cache` it can read on, search, or read the end; the results of the tool are short.
+ * Makes a cache for large results. The model gets the id, the size and the first lines of a large result. With the tool
+ * `result_cache`, the model can read more lines or search the result. The results of this tool are short.
  *
- * Anyone with an id can read the result, and ids cannot be guessed. Use a cache per conversation, or share a store if keeping ids
- * secret is enough.
+ * Anyone with the id of a result can read the result. Ids cannot be guessed. Use one cache per conversation, or share a store
+ * if it is enough to keep the ids secret.
  *
  * Throws LoopError "unknown-option" or "invalid-option". `cacher.store` rejects if a result is larger than `maxBytes`, and with
- * errors of the store. The pipeline then emits an error, and the result stays unchanged.
+ * errors from the store. `processResults` then reports the error, and the model gets the whole result.
  *
  * @example
  * const cache = createResultCache();
@@ -81,7 +85,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
     cacher: {
       threshold,
       toolName,
-      // Results of its own tool are never cached, even with a low threshold.
+      // Results of the tool `result_cache` are never stored, even with a low threshold.
       store: async (output, facts) => {
         if (facts.toolName === toolName) return output;
         const id = await shelf.keep(output);
@@ -90,22 +94,26 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
     },
     tool: {
       name: toolName,
-      description: "Looks into a large result of an earlier tool call that was kept aside: read lines, grep, head, tail, stats.",
+      description:
+        "Reads or searches a large result of an earlier tool call, which was stored: read lines, grep, head, tail, stats.",
       inputSchema: cacheRequestSchema,
       replay: "safe",
       execute: async (request) => {
         const text = await shelf.find(request.id);
-        if (text === undefined) throw new Error("There is no result of this id, or it is not kept any more.");
+        if (text === undefined)
+          throw new Error(
+            "There is no stored result with this id, or the result has expired. Repeat the call that returned the result.",
+          );
         return lookUp({ text, index: indexOf(request.id, text) }, request);
       },
     },
   };
 }
 
-/** Real time, not the clock of the loop: files outlive the process. */
+/** The wall clock. The clock of a loop would be wrong, because stored files outlive the process. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
-/** Caches line indexes by id. The text of an id never changes, and a model reads few results at a time. */
+/** Makes a cache of line indexes by id. The text with an id never changes, and a model reads few results at the same time. */
 function rememberIndexes(): (id: string, text: string) => LineIndex {
   const known = new Map<string, LineIndex>();
   return (id, text) => {
@@ -125,8 +133,8 @@ function describeKept({ text, index }: Kept, id: string, name: string): string {
   for (const line of linesFrom(text, index, 1)) if (lines.push(line) === previewLines) break;
   const preview = cutText(lines.join("\n"), longestPreview);
   return [
-    `[Result of ${name} kept aside: about ${tokensOfBytes(index.bytes)} tokens, ${index.count} lines.`,
-    ` Look into it with the tool ${toolName}, id "${id}". It begins:]\n${preview}`,
+    `[The result of ${name} is stored: about ${tokensOfBytes(index.bytes)} tokens, ${index.count} lines.`,
+    ` To read or search it, use the tool ${toolName} with the id "${id}". The result begins:]\n${preview}`,
   ].join("");
 }
 

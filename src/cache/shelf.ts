@@ -1,24 +1,24 @@
-// Keeps account of the texts in a result cache. The store is listed rarely, so that storing a result costs the same with any
-// number of results.
+// Enforces the limits of a result cache on age and size. The store is listed rarely, so the cost of storing a result does not
+// depend on the number of results.
 
 import { type Clock, countBytes, type ResultStore } from "../core/entry-kit.ts";
 
 const shape = /^([0-9a-z]{1,11})-[0-9a-f]{24}$/;
 const randomBytes = 12;
 
-/** Makes an id for a result that is stored at `now`, in milliseconds since 1970. */
+/** Makes the id of a result that is stored at the time `now`, in milliseconds since 1970. */
 function createCacheId(now: number): string {
   const random = [...crypto.getRandomValues(new Uint8Array(randomBytes))].map((byte) => byte.toString(16).padStart(2, "0"));
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
 }
 
-/** Returns when the result of an id was stored; undefined if the id is invalid. */
+/** Returns the time at which the result with an id was stored, in milliseconds since 1970; undefined if the id is invalid. */
 export function storedAt(id: string): number | undefined {
   const time = shape.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);
 }
 
-/** The dependencies and limits of a shelf. */
+/** The store, the limits and the clock of a shelf. */
 interface ShelfSettings {
   readonly store: ResultStore;
   readonly ttlMs: number;
@@ -26,32 +26,36 @@ interface ShelfSettings {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The store is listed again after a quarter of the known results was written. */
+/** The store is listed again when the number of new results reaches a quarter of the known results. */
 const listedShare = 4;
 
 /** Keeps texts in a store, within limits on age and size. */
 export class Shelf {
   readonly #settings: ShelfSettings;
-  /** Bytes of each known result by id, oldest first. */
+  /** The size of each known result in bytes, by id, oldest first. */
   #known = new Map<string, number>();
   #total = 0;
   /** Ids of results that are being written. */
   readonly #writing = new Set<string>();
-  /** Number of results written since the last list. */
+  /** The number of results that were written since the store was last listed. */
   #written = Number.POSITIVE_INFINITY;
 
   constructor(settings: ShelfSettings) {
     this.#settings = settings;
   }
 
-  /** Stores a text and returns its id. Drops old results first. Rejects for a text larger than the shelf, and with errors of the store. */
+  /**
+   * Stores a text and returns its id. Drops old results first. Rejects if the text is larger than `maxBytes`, and with errors
+   * from the store.
+   */
   async keep(text: string): Promise<string> {
     const { store, maxBytes, clock } = this.#settings;
     const bytes = countBytes(text);
-    if (bytes > maxBytes) throw new Error(`A result of ${bytes} bytes does not fit into a cache of ${maxBytes}.`);
+    if (bytes > maxBytes)
+      throw new Error(`A result of ${bytes} bytes does not fit into the result cache: its "maxBytes" is ${maxBytes}.`);
     if (this.#written * listedShare >= this.#known.size) await this.#list();
     const id = createCacheId(clock.now());
-    // Counted before the write, so that concurrent results do not use the same room.
+    // The size is counted before the write, so that two concurrent results cannot use the same free space.
     this.#add(id, bytes);
     this.#written += 1;
     this.#writing.add(id);
@@ -64,12 +68,15 @@ export class Shelf {
     } finally {
       this.#writing.delete(id);
     }
-    // Another result may have used the room during the write.
+    // A concurrent result may have dropped this one during the write.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }
 
-  /** Returns the text of an id, if it is stored and not too old. The id may come from a model, so the store only gets valid ids. */
+  /**
+   * Returns the text with an id; undefined if the text is not stored or too old. Passes only valid ids to the store, because
+   * ids come from models.
+   */
   async find(id: string): Promise<string | undefined> {
     return this.#isFresh(id) ? this.#settings.store.read(id) : undefined;
   }
@@ -80,7 +87,7 @@ export class Shelf {
     return time !== undefined && clock.now() - time < ttlMs;
   }
 
-  /** Drops the oldest results until the rest fit and none is too old. Never drops the new result. */
+  /** Drops the oldest results until the others fit and none is too old. Never drops the new result, whose id is `id`. */
   async #makeRoom(id: string): Promise<void> {
     for (const old of this.#known.keys()) {
       if (old === id || (this.#total <= this.#settings.maxBytes && this.#isFresh(old))) return;
@@ -89,12 +96,12 @@ export class Shelf {
     }
   }
 
-  /** Lists the store, because other caches and processes may share it. */
+  /** Lists the store, because other caches and processes may use the same store. */
   async #list(): Promise<void> {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));
     const listed = await this.#settings.store.list();
-    // A result that was written meanwhile may be missing in the list.
+    // Results that were written while the store was being listed may be missing in the list.
     const recent = [...this.#known].filter(([id]) => !settled.has(id));
     this.#known = new Map();
     this.#total = 0;

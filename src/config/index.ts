@@ -1,4 +1,4 @@
-// The entry `turnwright/config`: limits and timeouts from environment variables.
+// The entry `turnwright/config`: reads limits and timeouts from environment variables.
 
 export {
   type Environment,

@@ -1,5 +1,5 @@
-// Reads limits and timeouts from environment variables. Each variable is one row of a table. Uses the common subset of zod 3 and
-// zod 4, so that either may be installed.
+// Reads limits and timeouts from environment variables. Only uses zod features that zod 3 and zod 4 share, because either
+// version may be installed.
 
 import { z } from "zod";
 import {
@@ -17,42 +17,48 @@ import {
   resolveTimeouts,
 } from "../core/entry-kit.ts";
 
-/** Variables by name, such as `process.env`. Values may be other than text on platforms whose variables are JSON. */
+/**
+ * Environment variables by name, such as `process.env`. On platforms with JSON variables, a value may be something other than a
+ * string.
+ */
 export type Environment = { readonly [name: string]: unknown };
 
-/** Options from an environment, for `runToolLoop`. */
+/** Options for `runToolLoop`, as set by environment variables. */
 export interface EnvironmentSettings {
-  /** Pass it as the option `limits`. */
+  /** Pass these limits as the option `limits`. */
   readonly limits: { readonly maxIterations: number; readonly maxConsecutiveToolErrors: number };
-  /** Pass it as the option `timeouts`; milliseconds. */
+  /** Timeouts in milliseconds. Pass these as the option `timeouts`. */
   readonly timeouts: { readonly streamIdleMs: number; readonly toolMs: number };
-  /** One for each variable without a number in its range. */
+  /** One problem for each variable whose value is not a number in the allowed range. */
   readonly problems: readonly EnvironmentProblem[];
 }
 
-/** A variable whose value could not be used unchanged. */
+/** A variable whose value was replaced. */
 export interface EnvironmentProblem {
   /** The name of the variable. */
   readonly name: string;
-  /** The value: a text cut to 64 characters, without credentials; for anything else, its type. */
+  /**
+   * A string value is shortened to 64 characters, and credentials are removed. For any other value, this is the type of the
+   * value.
+   */
   readonly value: string;
   readonly problem: "blank" | "not-a-whole-number" | "below-minimum" | "above-maximum";
-  /** The value that is used instead: the default, the minimum or the maximum. */
+  /** The number that is used instead: the default, the minimum or the maximum. */
   readonly used: number;
 }
 
-/** The options that an environment can set. */
+/** The options that environment variables can set. */
 export type EnvironmentName = "maxIterations" | "maxConsecutiveToolErrors" | "streamIdleMs" | "toolMs";
 
-/** How an environment is read. */
+/** The options of `readEnvironment`. */
 export interface EnvironmentOptions {
-  /** Names of variables that replace those of the table. */
+  /** Names of variables to read instead of the default ones. */
   readonly names?: { readonly [Option in EnvironmentName]?: string | undefined } | undefined;
-  /** Called with each problem, in the order of `problems`. Default none. */
+  /** Called with each problem, in the order of `problems`. Default: not called. */
   readonly onProblem?: ((problem: EnvironmentProblem) => void) | undefined;
 }
 
-/** A variable and its range. */
+/** A variable and its allowed range. */
 interface Variable {
   readonly name: string;
   readonly min: number;
@@ -63,7 +69,7 @@ type Variables = {
   readonly [Group in "limits" | "timeouts"]: { readonly [Option in keyof EnvironmentSettings[Group]]: Variable };
 };
 
-/** More than any reasonable run needs, but finite. */
+/** The maximum for counts: more than any reasonable run needs, but finite. */
 const largestCount = 10_000;
 
 const variables: Variables = {
@@ -91,7 +97,10 @@ const nameChecks: Checks<NonNullable<EnvironmentOptions["names"]>> = {
 
 const longestShown = 64;
 
-/** Digits, with an optional sign and white space around them. `Number` would also accept "", "0x10" and "1e9", and `parseInt` "10abc". */
+/**
+ * Accepts decimal digits with an optional sign, and whitespace around them. `Number` would also accept "", "0x10" and "1e9";
+ * `parseInt` would accept "10abc".
+ */
 const wholeNumber = z.union([
   z
     .string()
@@ -102,8 +111,8 @@ const wholeNumber = z.union([
 ]);
 
 /**
- * Reads the limits and timeouts that an environment sets. Never prints anything. Default environment: that of the process; on
- * platforms without a process, pass the platform's variables.
+ * Reads limits and timeouts from environment variables. Never prints anything. `env` defaults to `process.env`. On platforms
+ * without `process`, pass the variables of the platform.
  *
  * | variable | option | default | minimum | maximum |
  * |---|---|---|---|---|
@@ -114,13 +123,13 @@ const wholeNumber = z.union([
  *
  * Use `names` to read other variables, for example `{ maxIterations: "MAX_STEPS" }`.
  *
- * A value is a whole number in decimal digits, with an optional sign and white space around it. A number out of range is changed
- * to the minimum or the maximum. A blank value, or one that is not such a number, gives the default. Each of these is reported
- * once as a problem. An absent variable gives the default without a problem. The ranges only apply to the environment: options
- * that are passed to `runToolLoop` may be lower or higher.
+ * A value must be an integer in decimal digits. A sign, and whitespace around the number, are allowed. A number outside of its
+ * range is replaced with the minimum or the maximum. A blank value, or a value that is not an integer, is replaced with the
+ * default. Each replacement is reported as one problem. If a variable is absent, the default is used, and no problem is
+ * reported. The ranges only apply to environment variables: options that you pass to `runToolLoop` may be lower or higher.
  *
  * Throws LoopError "invalid-option" if `env` is not an object or `onProblem` is not a function, and "unknown-option" for any
- * other option. Errors of `onProblem` are thrown unchanged.
+ * other option. Errors that `onProblem` throws are thrown unchanged.
  *
  * @example
  * const { limits, timeouts } = readEnvironment(process.env, {
@@ -129,7 +138,7 @@ const wholeNumber = z.union([
  * await runToolLoop({ provider, tools, messages, limits, timeouts });
  */
 export function readEnvironment(env: Environment = hostEnvironment(), options: EnvironmentOptions = {}): EnvironmentSettings {
-  if (!isRecord(env)) throw invalidOption("env", "an object of variables", env);
+  if (!isRecord(env)) throw invalidOption("env", "an object with variables by name", env);
   checkFields("options", options, optionChecks);
   const { names = {}, onProblem } = options;
   checkFields("options.names", names, nameChecks);
@@ -148,7 +157,7 @@ export function readEnvironment(env: Environment = hostEnvironment(), options: E
   return { limits, timeouts, problems };
 }
 
-/** Read from the global object, because workers and browsers have no `process`. */
+/** Returns `process.env`, or an empty object in workers and browsers, which have no `process`. */
 function hostEnvironment(): Environment {
   const host: unknown = Reflect.get(globalThis, "process");
   const env = isRecord(host) ? host["env"] : undefined;

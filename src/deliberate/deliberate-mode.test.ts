@@ -53,7 +53,7 @@ describe("createDeliberateMode", () => {
         problem: "cannot be run in linear time: write it without look-around, back references and more than 1,000 repetitions",
       },
       { toolName: "get_time", trigger: "/a/g", problem: 'has the flag "g"; use only i, m, s and u' },
-      { toolName: undefined, trigger: "!?", problem: "has no word in it" },
+      { toolName: undefined, trigger: "!?", problem: "contains no word" },
     ]);
     expect(judge(mode, { text: "look", recent: [] })).toBe('search: literal look "look"');
     expect(judge(mode, { text: "Encore!", recent: ["look"] })).toBe('search: follow-up look "look"');
@@ -235,7 +235,7 @@ describe("createDeliberateMode: invalid options", () => {
 
   it.for<[message: string, act: () => unknown]>([
     ['Option "options" must be an object, but is an array of 0 items.', create([])],
-    ['Option "triggers" must be an object of tool names and their phrases, but is undefined.', create({})],
+    ['Option "triggers" must be an object with phrases by tool name, but is undefined.', create({})],
     ['Option "triggers.a" must be a string or an array of strings, but is 7.', create({ triggers: { a: 7 } })],
     [
       'Option "triggers.a" must be a string or an array of strings, but is an array of 1 item.',

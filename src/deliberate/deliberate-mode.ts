@@ -1,4 +1,5 @@
-// Deliberate tool mode: a tool is visible if the user asks for it, asks for it again, or if it succeeded recently.
+// Deliberate tool mode: a tool is visible if the user's text contains a trigger of the tool, if the user asks to repeat the
+// last request, or if the tool succeeded recently.
 
 import {
   checkFields,
@@ -15,7 +16,7 @@ import { createFollowUps, createRetention } from "./retention.ts";
 import { createTriggerTable, type TriggerSearch } from "./trigger-table.ts";
 
 const modeChecks: Checks<DeliberateModeOptions> = {
-  triggers: ["an object of tool names and their phrases", isRecord],
+  triggers: ["an object with phrases by tool name", isRecord],
   retainTurns: numberWithin({ min: 0, max: 10, infinite: false }),
   followUps: is.texts,
   maxConversations: numberWithin({ min: 1, infinite: false }),
@@ -27,7 +28,7 @@ const turnChecks: Checks<DeliberateTurn> = {
   recent: is.texts,
 };
 
-/** Throws LoopError "unknown-option" or "invalid-option" if the options are invalid. */
+/** Throws LoopError "unknown-option" or "invalid-option" if the options of `createDeliberateMode` are invalid. */
 function checkModeOptions(options: unknown): asserts options is DeliberateModeOptions {
   checkFields("options", options, modeChecks);
   const { triggers } = options as DeliberateModeOptions;
@@ -38,31 +39,32 @@ function checkModeOptions(options: unknown): asserts options is DeliberateModeOp
   }
 }
 
-/** Throws LoopError "unknown-option" or "invalid-option" if a turn is invalid. */
+/** Throws LoopError "unknown-option" or "invalid-option" if the argument of `forTurn` is invalid. */
 function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
   checkFields("options", turn, turnChecks);
   const { text } = turn as DeliberateTurn;
   if (text === undefined) throw invalidOption("text", turnChecks.text[0], text);
 }
 
-/** How many earlier texts a follow-up phrase considers. It limits the cost of a turn. */
+/** The maximum number of earlier texts to search after a follow-up phrase. Limits the cost of a turn. */
 const longestLookBack = 20;
 
 /**
- * Makes deliberate tool mode for any number of conversations. `forTurn` checks the text of the user and returns the gate of that
- * turn, for `policies.gate`. The gate allows:
+ * Makes a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns
+ * the gate of that turn. Pass the gate as `policies.gate`. The gate allows:
  *
  * - tools with a trigger in the text,
- * - tools that succeeded in one of the last `retainTurns` turns of the conversation,
- * - the tools that were triggered last, if the text is a follow-up phrase.
+ * - tools that succeeded in one of the last `retainTurns` turns of the conversation, and
+ * - if the text is a follow-up phrase, the tools with a trigger in the most recent text that has any.
  *
- * A trigger has one of four forms. `remind me` matches whole words in any case; `remind*` matches the start of a word; `^` always
- * matches; `/remind(er)?s?/i` is a regular expression with the flags i, m, s and u. Its time is proportional to the text, and
- * limited per turn. Triggers that cannot be used are ignored and listed in `problems`.
+ * A trigger has one of four forms. `remind me` matches whole words in upper and lower case. `remind*` matches the start of a
+ * word. `^` always matches. `/remind(er)?s?/i` is a regular expression; the flags i, m, s and u are supported. A search with a
+ * regular expression takes time proportional to the text, and the time per turn is limited. Invalid triggers are ignored and
+ * listed in `problems`.
  *
- * Successes are kept in this object, not in a journal, for at most `maxConversations` conversations.
+ * The returned object remembers successes, for at most `maxConversations` conversations. They are not stored in a journal.
  *
- * Throws LoopError "invalid-option" or "unknown-option", here and in `forTurn`.
+ * `createDeliberateMode` and `forTurn` throw LoopError "invalid-option" or "unknown-option" if their argument is invalid.
  *
  * @example
  * const mode = createDeliberateMode({ triggers: { set_reminder: ["remind me", "reminder*"], get_time: "^" } });
@@ -104,7 +106,7 @@ export function createDeliberateMode(options: DeliberateModeOptions): Deliberate
   return { problems: [...table.problems, ...repeats.problems], forTurn };
 }
 
-/** Returns the tools that the newest text with a trigger asked for. A trigger that always matches does not count. */
+/** Returns the tools with a trigger in the newest text that has any. Ignores triggers that always match. */
 function findLastAsked(search: TriggerSearch, recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
   for (const text of recent.slice(-longestLookBack).reverse()) {
     const asked = [...search.find(text)].filter(([, { source }]) => source !== "always");

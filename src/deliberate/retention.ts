@@ -1,10 +1,10 @@
-// Tools that stay visible: those that succeeded in the last turns, and those that a follow-up phrase repeats.
+// Remembers which tools succeeded in the last turns, and recognizes follow-up phrases such as "do it again".
 
 import type { TriggerProblem } from "./types.ts";
 import { readText } from "./trigger-table.ts";
 import type { TriggerMatch } from "../core/entry-kit.ts";
 
-/** English follow-up phrases. */
+/** The default follow-up phrases. */
 const englishFollowUps: readonly string[] = [
   "again",
   "again please",
@@ -51,22 +51,22 @@ const englishFollowUps: readonly string[] = [
   "try that again",
 ];
 
-/** The follow-up phrases, and the invalid ones. */
+/** A check for follow-up phrases, and the phrases that are invalid. */
 interface FollowUps {
   readonly problems: readonly TriggerProblem[];
   isFollowUp(text: string): boolean;
 }
 
 /**
- * Makes a check for follow-up phrases. Compares only words: case, punctuation and spaces do not count, but the text may contain
- * nothing else.
+ * Makes a check for follow-up phrases. A text matches if it consists of the words of one phrase. Upper and lower case,
+ * punctuation and spaces are ignored.
  */
 export function createFollowUps(phrases: readonly string[] = englishFollowUps): FollowUps {
   const problems: TriggerProblem[] = [];
   const known = new Set<string>();
   for (const trigger of phrases) {
     const words = foldWords(trigger);
-    if (words === "") problems.push({ toolName: undefined, trigger, problem: "has no word in it" });
+    if (words === "") problems.push({ toolName: undefined, trigger, problem: "contains no word" });
     else known.add(words);
   }
   return { problems, isFollowUp: (text) => known.has(foldWords(text)) };
@@ -76,23 +76,23 @@ function foldWords(text: string): string {
   return (readText(text).match(/[\p{L}\p{M}\p{N}_]+/gu) ?? []).join(" ").toLowerCase();
 }
 
-/** Limits on turns and conversations. */
+/** The limits of the memory. */
 interface RetentionLimits {
   readonly retainTurns: number;
   readonly maxConversations: number;
 }
 
-/** The memory of one turn. */
+/** The remembered successes at the beginning of a turn. */
 interface RememberedTurn {
-  /** Tools that succeeded in one of the last turns, with the reason for their exposure. */
+  /** The tools that succeeded in one of the last `retainTurns` turns. Each has the trigger that made the tool visible. */
   readonly retained: ReadonlyMap<string, TriggerMatch>;
-  /** Records a success of this turn, even if later turns have begun since. */
+  /** Records that a tool succeeded in this turn, even if later turns have begun since. */
   retain(name: string, match: TriggerMatch): void;
 }
 
-/** The successes of all conversations. */
+/** Remembers the successes of all conversations. */
 interface Retention {
-  /** Begins the next turn of a conversation. Without an id, nothing is remembered. */
+  /** Begins the next turn of a conversation. Without a conversation id, nothing is remembered. */
   nextTurn(conversationId: string | undefined): RememberedTurn;
 }
 
@@ -108,9 +108,9 @@ interface Success {
 
 const nothing: RememberedTurn = { retained: new Map(), retain: () => {} };
 
-/** Makes an empty memory. */
+/** Makes a memory without any successes. */
 export function createRetention({ retainTurns, maxConversations }: RetentionLimits): Retention {
-  /** In the order of their last use. */
+  /** The conversations by id, least recently used first. */
   const conversations = new Map<string, Conversation>();
 
   function open(id: string): Conversation {

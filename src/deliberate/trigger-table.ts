@@ -1,21 +1,25 @@
-// Triggers of tools: a phrase, the start of a word, a regular expression, or always.
+// Parses triggers and searches text for them. A trigger is a phrase, the start of a word, a regular expression, or `^`, which
+// always matches.
 
 import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import type { DeliberateModeOptions, TriggerProblem } from "./types.ts";
 
-/** How much of a text is searched, in UTF-16 units. */
+/** The maximum length of text that is searched, in UTF-16 code units. */
 const longestText = 16_384;
 
-/** More marks on one letter than any language uses. The time to compose them is quadratic in their number. */
+/** Matches more combining marks after one letter than any language uses. Normalization takes time quadratic in their number. */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 
-/** Returns the start of a text with composed letters (Unicode normalization form C). */
+/** Returns the start of a text in Unicode normalization form C, where letters and their combining marks are composed. */
 export function readText(text: string): string {
   return text.slice(0, longestText).replace(tooManyMarks, "$1").normalize("NFC");
 }
 
-/** The remaining budget for the regular expressions of one turn, in instructions times characters. Ten million take at most 0.4 seconds. */
+/**
+ * The remaining work budget for the regular expressions of one turn: instructions of the expressions, multiplied by searched
+ * characters. Ten million take at most 0.4 seconds.
+ */
 interface SearchBudget {
   steps: number;
 }
@@ -24,25 +28,28 @@ interface SearchBudget {
 interface Trigger {
   readonly kind: "trigger";
   readonly source: Exclude<TriggerMatch["source"], "follow-up" | "retained">;
-  /** Returns the words that matched; empty for a trigger that always matches. Needs a text in its composed form. */
+  /**
+   * Returns the words that matched, or undefined if none did. Returns an empty string for a trigger that always matches. `text`
+   * must be a result of `readText`.
+   */
   find(text: string, budget: SearchBudget): string | undefined;
 }
 
-/** A trigger, or why it is invalid. `problem` follows the trigger. */
+/** A valid trigger, or the problem with an invalid one. In messages, `problem` follows the trigger. */
 type ParsedTrigger = Trigger | { readonly kind: "refused"; readonly problem: string };
 
 const longestPhrase = 500;
 
-/** Characters of a text that a regular expression searches. */
+/** The maximum number of characters of a text that a regular expression searches. */
 const longestSearched = 4_096;
 
-/** "/pattern/flags". A text with only one slash is a phrase, such as "/remind". */
+/** Matches "/pattern/flags". A trigger with only one slash, such as "/remind", is a phrase. */
 const slashed = /^\/(.*)\/([^/]*)$/s;
 
-/** The characters of a word. */
+/** Matches one character of a word. */
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
 
-/** Scripts without spaces between words. In these, a word may begin and end anywhere. */
+/** Scripts that are written without spaces between words. In these scripts, a match may begin and end anywhere. */
 const unspacedScripts = ["Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar"];
 const unspaced = `[${unspacedScripts.map((script) => `\\p{scx=${script}}`).join("")}]`;
 const spacedChar = `(?!${unspaced})${wordChar}`;
@@ -73,7 +80,7 @@ function parseRegExp(pattern: string, flags: string): ParsedTrigger {
   return { kind: "trigger", source: "regex", find };
 }
 
-/** Parses a phrase. The platform's RegExp is safe here, because a phrase leaves it nothing to backtrack. */
+/** Parses a phrase. The platform's RegExp is safe here, because the expression for a phrase cannot backtrack much. */
 function parsePhrase(trigger: string): ParsedTrigger {
   const isStem = trigger.endsWith("*");
   const phrase = isStem ? trigger.slice(0, -1) : trigger;
@@ -88,7 +95,7 @@ function parsePhrase(trigger: string): ParsedTrigger {
 
 const restOfWord = `(?:${spacedChar}|\\p{M})*`;
 
-/** A mark belongs to the letter before it, in every script. */
+/** Returns the expression for the end of a phrase. In every script, a combining mark belongs to the letter before the mark. */
 function endOfPhrase(phrase: string): string {
   if (endsSpaced.test(phrase)) return `(?!${spacedChar}|\\p{M})`;
   return endsInWord.test(phrase) ? "(?!\\p{M})" : "";
@@ -98,24 +105,24 @@ function refuse(problem: string): ParsedTrigger {
   return { kind: "refused", problem };
 }
 
-/** Longest match, because matches are shown in notices. */
+/** The maximum length of a reported match, because matches are shown in notices. */
 const longestMatch = 200;
 
-/** The budget for all regular expressions of a turn. */
+/** The work budget for all regular expressions of one turn. */
 const mostSteps = 10_000_000;
 
-/** The triggers of all tools, and the invalid ones. */
+/** The parsed triggers of all tools. */
 interface TriggerTable {
   readonly problems: readonly TriggerProblem[];
-  /** Begins the search of one turn, which may cover several texts. */
+  /** Begins the search of one turn. One search may cover several texts. */
   search(): TriggerSearch;
 }
 
-/** A search with a time limit, for any triggers. */
+/** The search of one turn. Its time is limited, whatever the triggers are. */
 export interface TriggerSearch {
-  /** Regular expressions that the search had no time for. */
+  /** The regular expressions that were not searched for in every text, because the time limit was reached. */
   readonly unsearched: ReadonlySet<string>;
-  /** Returns the tools that a text asks for, each with its first trigger in the text. */
+  /** Returns the tools with a trigger in the text. Each tool has its first trigger that matches. */
   find(text: string): ReadonlyMap<string, TriggerMatch>;
 }
 
@@ -125,7 +132,7 @@ interface Row {
   readonly parsed: Trigger;
 }
 
-/** Parses all triggers, once. */
+/** Parses the triggers of all tools. */
 export function createTriggerTable(triggers: DeliberateModeOptions["triggers"]): TriggerTable {
   const rows: Row[] = [];
   const problems: TriggerProblem[] = [];

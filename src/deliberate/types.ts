@@ -1,53 +1,64 @@
 import type { DeliberateGate, TriggerMatch } from "../core/entry-kit.ts";
 
-/** The options of deliberate mode. */
+/** The options of `createDeliberateMode`. */
 export interface DeliberateModeOptions {
-  /** Tool names and the phrases of a user that expose them. Tools that are not listed are never exposed. */
+  /**
+   * The triggers of each tool, by tool name. A tool is exposed if the user's text contains one of its triggers. Tools that are
+   * not listed are never exposed.
+   */
   readonly triggers: { readonly [toolName: string]: string | readonly string[] };
-  /** How many turns a tool stays exposed after a turn in which it succeeded. A whole number from 0 to 10. Default 4. */
+  /** The number of turns for which a tool stays exposed after it succeeded. An integer from 0 to 10. Default 4. */
   readonly retainTurns?: number | undefined;
-  /** Whole texts that mean "the same again"; only their words count. Default: English phrases, such as "do it again". */
+  /**
+   * Follow-up phrases. If a user's text consists of the words of such a phrase, the tools of the previous request are exposed
+   * again. Default: English phrases, such as "do it again".
+   */
   readonly followUps?: readonly string[] | undefined;
-  /** Most conversations to remember. The least recently used one is dropped first. Default 10,000. */
+  /** The maximum number of conversations to remember. The least recently used conversation is dropped first. Default 10,000. */
   readonly maxConversations?: number | undefined;
 }
 
-/** Exposes tools only if a user asked for them. Made by `createDeliberateMode`. */
+/** Exposes tools only if the user asks for them. Created by `createDeliberateMode`. */
 export interface DeliberateMode {
   /** Triggers that are ignored because they are invalid. */
   readonly problems: readonly TriggerProblem[];
-  /** Makes the gate of one turn. Each call counts as a turn of its conversation. */
+  /** Makes the gate of one turn. Each call of `forTurn` begins a new turn of its conversation. */
   forTurn(turn: DeliberateTurn): DeliberateTurnGate;
 }
 
-/** A trigger that cannot be used, and why. */
+/** An invalid trigger or follow-up phrase. */
 export interface TriggerProblem {
-  /** Undefined for one of the `followUps`. */
+  /** The tool of the trigger; undefined for a phrase in `followUps`. */
   readonly toolName: string | undefined;
   readonly trigger: string;
-  /** Follows the trigger, for example "is empty". */
+  /** The problem, for example "is empty". Write it after the trigger in a message. */
   readonly problem: string;
 }
 
-/** The input of one turn. */
+/** The argument of `forTurn`. */
 export interface DeliberateTurn {
-  /** The conversation whose successes are remembered. Without it, none are. */
+  /** The id of the conversation. Without an id, successes are not remembered. */
   readonly conversationId?: string | undefined;
-  /** The text of the user in this turn. */
+  /** The user's text in this turn. */
   readonly text: string;
-  /** Earlier texts of the user, oldest first. A follow-up phrase exposes the tools of the newest of the last 20 texts with a trigger. */
+  /**
+   * Earlier texts of the user, oldest first. After a follow-up phrase, the last 20 texts are searched, newest first. The first
+   * text with a trigger determines the exposed tools.
+   */
   readonly recent?: readonly string[] | undefined;
 }
 
-/** The gate of one turn, for `policies.gate`. */
+/** The gate of one turn. Pass it as `policies.gate`. */
 export interface DeliberateTurnGate extends DeliberateGate {
   readonly active: true;
-  /** The exposed tools. */
+  /** The names of the exposed tools. */
   readonly allowedNames: ReadonlySet<string>;
-  /** The reason for each exposed tool. */
+  /** The trigger that exposed each tool, by tool name. */
   readonly triggerMatchByToolName: ReadonlyMap<string, TriggerMatch>;
-  /** Regular expressions that were not searched for in all texts, because earlier ones took too long. Usually empty. */
+  /**
+   * Regular expressions that were not searched for in all texts, because the time limit of the turn was reached. Usually empty.
+   */
   readonly unsearched: readonly string[];
-  /** Keeps a tool of this turn exposed in the next turns. The loop calls it for each tool that succeeded. */
+  /** Keeps a tool exposed in the next turns. The loop calls `retain` for each tool that succeeded in this turn. */
   retain(name: string): void;
 }

@@ -1,10 +1,10 @@
-// The tracing channels: their names, and the messages of an operation on one.
+// The tracing channels: their names and messages, and how to publish an operation.
 
 import { AsyncResource } from "node:async_hooks";
 import { tracingChannel, type TracingChannel } from "node:diagnostics_channel";
 import type { EndReason, FinishReason, Json, LoopStatus, StreamStatus, ToolOutcome, Usage } from "../core/entry-kit.ts";
 
-/** The common fields of messages. */
+/** The fields that all messages share. */
 interface Message {
   errorType?: string | undefined;
   error?: unknown;
@@ -12,7 +12,7 @@ interface Message {
 
 type Channel = TracingChannel<unknown, object>;
 
-/** A tracing channel that knows if it has subscribers. */
+/** Publishes operations on one tracing channel. */
 export class TraceSource<Facts extends Message> {
   readonly #name: string;
   readonly #channel: Channel;
@@ -22,17 +22,18 @@ export class TraceSource<Facts extends Message> {
     this.#channel = tracingChannel<unknown, object>(name);
   }
 
-  /** True if there is a subscriber. Node 20 only reports it for each sub-channel. */
+  /** True if the tracing channel has a subscriber. Node 20 only reports subscribers for each channel of a tracing channel. */
   get isHeard(): boolean {
     const { start, end, asyncStart, asyncEnd, error } = this.#channel;
     return [start, end, asyncStart, asyncEnd, error].some((channel) => channel.hasSubscribers);
   }
 
-  /** Publishes the start of an operation inside `outer`; undefined without subscribers. */
+  /** Publishes the start of an operation inside the operation `outer`. Returns undefined if there are no subscribers. */
   begin(facts: () => Facts, outer: Scope | undefined): ChannelTrace<Facts> | undefined {
     if (!this.isHeard) return undefined;
     const message = facts();
-    // Keeps the stores that subscribers have bound, so that each part of the work can run with them.
+    // Captures the AsyncLocalStorage stores that subscribers bound to `start`, so that later parts of the operation can run
+    // with these stores.
     const hold = (): AsyncResource => new AsyncResource(this.#name, { requireManualDestroy: true });
     const open = (): AsyncResource => this.#channel.start.runStores(message, hold);
     const resource = outer === undefined ? open() : outer.run(open);
@@ -41,12 +42,12 @@ export class TraceSource<Facts extends Message> {
   }
 }
 
-/** An operation whose stores work can use. */
+/** Runs code with the AsyncLocalStorage stores of an operation. */
 export interface Scope {
   run<Value>(work: () => Value): Value;
 }
 
-/** An operation that has begun. */
+/** An operation whose start was published. */
 export class ChannelTrace<Facts extends Message> implements Scope {
   readonly message: Facts;
   readonly #channel: Channel;
@@ -62,7 +63,7 @@ export class ChannelTrace<Facts extends Message> implements Scope {
     return this.#resource.runInAsyncScope(work);
   }
 
-  /** Publishes the end. */
+  /** Publishes the end of the operation. Adds `facts` to its message first. */
   end(facts: Partial<Facts>): void {
     const message = Object.assign(this.message, facts);
     const { asyncStart, asyncEnd, error } = this.#channel;
@@ -74,42 +75,48 @@ export class ChannelTrace<Facts extends Message> implements Scope {
   }
 }
 
-/** The tracing channel of runs, with the channels `tracing:turnwright:run:start` and so on. Messages are `RunMessage`. */
+/**
+ * The name of the tracing channel for runs. Node derives channels such as `tracing:turnwright:run:start`. The messages are
+ * `RunMessage` objects.
+ */
 export const runChannel = "turnwright:run";
-/** The tracing channel of iterations, including their calls. Messages are `IterationMessage`. */
+/** The name of the tracing channel for iterations, including their calls. The messages are `IterationMessage` objects. */
 export const iterationChannel = "turnwright:iteration";
-/** The tracing channel of calls. Messages are `ToolMessage`. */
+/** The name of the tracing channel for tool calls. The messages are `ToolMessage` objects. */
 export const toolChannel = "turnwright:tool";
 
-/** A run. All of its messages are one object, which gets the remaining fields at its end. */
+/** The message about a run. All channels publish the same object. The fields that are not readonly are set when the run ends. */
 export interface RunMessage {
   readonly runId: string;
   readonly provider: string;
   readonly model: string;
   readonly conversationId?: string | undefined;
-  /** The call around a nested run, and the run of that call. */
+  /** For a nested run: the call that contains the run, and the run id of that call. */
   readonly inside?: { readonly runId: string; readonly callId: string; readonly name: string } | undefined;
   status?: LoopStatus | undefined;
   reason?: EndReason["kind"] | undefined;
   usage?: Usage | undefined;
-  /** USD; undefined if unknown. */
+  /** The cost in USD; undefined if unknown. */
   costUSD?: number | undefined;
   iterations?: number | undefined;
   toolCallsExecuted?: number | undefined;
   durationMs?: number | undefined;
-  /** The error as one word: the code of a provider's error, else the kind of the reason. */
+  /**
+   * The type of the error: the code of a provider error, or otherwise the kind of the reason. If the run broke, the name of the
+   * thrown error.
+   */
   errorType?: string | undefined;
-  /** The thrown error if the run broke, for example one of its journal. */
+  /** The thrown error if the run broke, for example an error from its journal. */
   error?: unknown;
 }
 
-/** An iteration: one stream and its calls. */
+/** The message about an iteration: one stream and its calls. The fields that are not readonly are set when the iteration ends. */
 export interface IterationMessage {
   readonly runId: string;
-  /** 0-based iteration, and 0-based stream of that iteration. */
+  /** The 0-based number of the iteration. `continuation` is the 0-based number of the stream in the iteration. */
   readonly iteration: number;
   readonly continuation: number;
-  /** True if it is replayed from a journal: its stream and its calls do not happen again. */
+  /** True if the iteration is replayed from a journal, without sending its request and running its calls again. */
   readonly replayed: boolean;
   status?: StreamStatus | undefined;
   provider?: string | undefined;
@@ -117,29 +124,29 @@ export interface IterationMessage {
   finish?: FinishReason | undefined;
   usage?: Usage | undefined;
   costUSD?: number | undefined;
-  /** The number of its calls. */
+  /** The number of calls in the iteration. */
   calls?: number | undefined;
-  /** Duration of its stream, in milliseconds. */
+  /** The duration of the stream in milliseconds. */
   durationMs?: number | undefined;
   errorType?: string | undefined;
   error?: unknown;
 }
 
-/** A call that runs or is refused. */
+/** The message about a call that runs or is refused. Most fields that are not readonly are set when the call ends. */
 export interface ToolMessage {
   readonly runId: string;
   readonly iteration: number;
   readonly callId: string;
   readonly name: string;
-  /** Position in its message. */
+  /** The 0-based position of the call in its assistant message. */
   readonly index: number;
   readonly replayed: boolean;
   outcome?: ToolOutcome["kind"] | undefined;
   durationMs?: number | undefined;
   errorType?: string | undefined;
   error?: unknown;
-  /** With `captureContent` only. */
+  /** The arguments of the call. Only set with `captureContent`. */
   readonly args?: Json | undefined;
-  /** With `captureContent` only: the result that the model reads. */
+  /** The result that the model gets. Only set with `captureContent`. */
   result?: Json | undefined;
 }

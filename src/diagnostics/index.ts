@@ -1,4 +1,4 @@
-// The entry `turnwright/diagnostics`.
+// The entry `turnwright/diagnostics`: publishes runs on tracing channels of Node.
 
 export { iterationChannel, runChannel, toolChannel } from "./channels.ts";
 export type { IterationMessage, RunMessage, ToolMessage } from "./channels.ts";

@@ -1,4 +1,4 @@
-// Tracing channels of Node's diagnostics_channel for runs, iterations and calls.
+// Publishes runs, iterations and calls on tracing channels of `node:diagnostics_channel`.
 
 import {
   checkFields,
@@ -41,15 +41,15 @@ const runs = new TraceSource<RunMessage>(runChannel);
 const iterationSource = new TraceSource<IterationMessage>(iterationChannel);
 const tools = new TraceSource<ToolMessage>(toolChannel);
 
-/** True if any of the channels has a subscriber. */
+/** True if any of the three tracing channels has a subscriber. */
 function isAnyHeard(): boolean {
   return runs.isHeard || iterationSource.isHeard || tools.isHeard;
 }
 
-/** The settings of a run's messages. */
+/** The settings for the messages about a run. */
 interface RunPlace {
   readonly captureContent: boolean;
-  /** The call around a nested run. */
+  /** For a nested run: the call that contains the run. */
   readonly inside?: (RunMessage["inside"] & { readonly scope: Scope | undefined }) | undefined;
 }
 
@@ -61,10 +61,10 @@ const handlers: EventHandlers<RunChannels> = {
   "run-end": (run, event) => run.end(event),
 };
 
-/** The events that messages are made from. */
+/** The loop events that are needed to publish messages. */
 const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
-/** The messages of one run. */
+/** Publishes the messages about one run. */
 class RunChannels implements RunObserver {
   readonly #runId: string;
   readonly #place: RunPlace;
@@ -92,7 +92,7 @@ class RunChannels implements RunObserver {
   }
 
   startIteration({ iteration, continuation, replayed = false }: LoopEvents["iteration-start"]): void {
-    // A journal may have run the stream of the last iteration twice.
+    // If an iteration is still open, a journal ran the step with its stream a second time.
     this.#iteration?.end({});
     this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);
   }
@@ -117,7 +117,7 @@ class RunChannels implements RunObserver {
     this.#calls.delete(callId);
   }
 
-  /** Runs a stream with the stores of its iteration. */
+  /** Returns the operation in which a stream runs: its iteration, or the run. */
   startStream(): StreamObserver | undefined {
     return this.#iteration ?? this.#outer;
   }
@@ -145,7 +145,7 @@ class RunChannels implements RunObserver {
     this.#trace?.end({ ...this.#ending, ...broken });
   }
 
-  /** The operation around the run's iterations. */
+  /** The operation that contains the run's iterations: the run, or the call that contains the run. */
   get #outer(): Scope | undefined {
     return this.#trace ?? this.#place.inside?.scope;
   }
@@ -157,22 +157,23 @@ class RunChannels implements RunObserver {
 
 /** The options of `withDiagnostics`. */
 export interface DiagnosticsOptions {
-  /** Adds the arguments and the result of each call to its messages. Default false. */
+  /** Adds the arguments and the result of each call to the messages. Default false. */
   readonly captureContent?: boolean | undefined;
 }
 
 const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
 
 /**
- * Returns options whose run publishes messages on the tracing channels `turnwright:run`, `turnwright:iteration` and
- * `turnwright:tool` of `node:diagnostics_channel`.
+ * Returns loop options that publish the run on tracing channels of `node:diagnostics_channel`. The tracing channels are
+ * `turnwright:run`, `turnwright:iteration` and `turnwright:tool`.
  *
- * Each operation publishes `start` and `end` when it begins, and `asyncStart` and `asyncEnd` when it is over, with `error` before
- * them if it failed. All use one object, which is completed at the end. Stores that are bound to `start` are available inside the
- * operation: those of a run in its streams and tools, those of a call in its tool.
+ * Each operation publishes `start` and `end` when the operation begins, and `asyncStart` and `asyncEnd` when it is over. A
+ * failed operation publishes `error` before `asyncStart`. All messages about an operation are the same object, whose remaining
+ * fields are set at the end. AsyncLocalStorage stores that are bound to `start` are available inside the operation. The stores
+ * of a run are available in its streams and tools, and the stores of a call in its tool.
  *
- * A run without subscribers at its start publishes nothing, and has almost no overhead. With `withTracing`, wrap it:
- * `withDiagnostics(withTracing(options))`.
+ * If no tracing channel has subscribers when a run begins, the run publishes nothing and has almost no overhead. To use
+ * `withTracing` too, write `withDiagnostics(withTracing(options))`.
  *
  * Throws LoopError "invalid-option" or "unknown-option" for `diagnostics`.
  *

@@ -1,4 +1,4 @@
-// Tools of other libraries. Fields and schemas are recognized by shape, never by class.
+// Types and functions that the converters of other libraries' tools share. Tools and schemas are recognized by their fields, never by their class.
 
 import {
   isRecord,
@@ -20,7 +20,10 @@ export function toStandardSchema(vendor: string, json: JsonSchema, validate: (ar
   return { "~standard": { version: 1, vendor, validate, jsonSchema: { input: () => ({ ...json }) } } };
 }
 
-/** Validates like another schema, but returns the input unchanged: for tools that parse their arguments themselves. */
+/**
+ * Makes a schema that validates like `schema`, but returns the input unchanged. Used for tools that parse their arguments
+ * themselves.
+ */
 export function keepArgs(schema: StandardSchema): StandardSchema {
   const { vendor, jsonSchema, validate } = schema["~standard"];
   const check = (args: unknown): Answer => {
@@ -30,7 +33,7 @@ export function keepArgs(schema: StandardSchema): StandardSchema {
   return { "~standard": { version: 1, vendor, validate: check, jsonSchema } };
 }
 
-/** Returns the issues in an error: its own, those of its cause, or its message. */
+/** Returns the validation issues in an error: its `issues`, the issues of its cause, or its message. */
 export function toIssues(error: unknown): StandardResult<never> {
   const cause = isRecord(error) ? error["cause"] : undefined;
   const found = [error, cause].map(listOf).find((list) => list.length > 0) ?? [{ message: toPlainError(error).message }];
@@ -48,40 +51,48 @@ function isIssue(value: unknown): value is StandardIssues[number] {
   return isRecord(value) && typeof value["message"] === "string" && (value["path"] === undefined || Array.isArray(value["path"]));
 }
 
-/** The parts of another library's tool. */
+/** A tool from another library, with the parts that are needed to import the tool. */
 export interface ForeignTool {
   readonly name: unknown;
   readonly description: unknown;
-  /** Undefined if only the tool's service knows its arguments. */
+  /** Undefined if only the model's service knows the schema of the tool. */
   readonly schema: ForeignSchema | undefined;
-  /** True if the tool parses its arguments itself. It then needs the model's arguments, not the output of a schema. */
+  /**
+   * True if the tool parses its arguments itself. Such a tool needs the arguments as the model wrote them, not the output of a
+   * schema.
+   */
   readonly parses: boolean;
-  /** Converts the approval setting of the tool. `parse` returns the arguments as the tool would get them. */
+  /** Converts the approval setting of the tool. `parse` returns the arguments in the form that the tool expects. */
   readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval<unknown>) | undefined;
   readonly timeoutMs?: number | undefined;
   execute(args: unknown, context: ToolContext): unknown;
 }
 
-/** The validation of a tool's arguments, and the JSON Schema for the model if it cannot be derived. */
+/**
+ * The schema that validates a tool's arguments. `jsonSchema` is for the model, and only set if it cannot be derived from
+ * `inputSchema`.
+ */
 export interface ForeignSchema {
   readonly inputSchema: ToolSchema;
   readonly jsonSchema?: JsonSchema | undefined;
 }
 
-/** Returns the arguments of a call as parsed by the tool's schema; undefined if they do not fit. */
+/** Parses the arguments of a call with the tool's schema. Returns undefined if the arguments are invalid. */
 export type ParseArgs = (args: unknown) => Parsed | PromiseLike<Parsed>;
 
 type Parsed = { readonly value: unknown } | undefined;
 
-/** A function of unknown arguments. */
+/** A function with unknown arguments. */
 export type Callable = (...args: readonly unknown[]) => unknown;
 
-/** True for anything that can be called. */
 export function isCallable(value: unknown): value is Callable {
   return typeof value === "function";
 }
 
-/** Returns a bound method of another library's object. The caller has checked that it exists. */
+/**
+ * Returns a function that calls a method of another library's object. The function returns undefined if the method does not
+ * exist.
+ */
 export function methodOf(owner: UnknownRecord, name: string): Callable {
   return (...args) => {
     const method = owner[name];

@@ -1,4 +1,4 @@
-// Tools of the AI SDK: `tool({ description, inputSchema, execute })` of `ai` 5, 6 and 7.
+// Converts tools of the AI SDK: `tool({ description, inputSchema, execute })` from the package `ai`, versions 5, 6 and 7.
 
 import {
   assertNever,
@@ -27,11 +27,12 @@ import {
 import { toContentResult } from "./content-parts.ts";
 import { type ForeignSchema, type ForeignTool, isCallable, methodOf, toIssues, toStandardSchema } from "./foreign-tool.ts";
 
-/** One message of the AI SDK, as plain data. */
+/** A message of the AI SDK. */
 type ModelMessage = { readonly role: string; readonly content: unknown };
 
 /**
- * Returns the messages before a call, without the assistant message that contains it, as the AI SDK passes them to its tools.
+ * Returns the messages before a call, in the AI SDK's format. Like the AI SDK, omits the assistant message that contains the
+ * call.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message
  */
@@ -80,13 +81,13 @@ function toModelResult(part: ToolResultPart): unknown {
 }
 
 /**
- * Reads a tool of the AI SDK.
+ * Converts a tool of the AI SDK.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/tool
  */
 export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
   const { description, inputSchema, needsApproval, toModelOutput } = tool;
-  if (isCallable(description)) throw refuseTool(name, 'makes its description anew for each run: say one as "description"');
+  if (isCallable(description)) throw refuseTool(name, 'has a function as its "description": replace the function with a string');
   const execute = methodOf(tool, "execute");
   return {
     name: tool["name"],
@@ -106,10 +107,13 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
   };
 }
 
-/** The sources of the second argument of `execute` and `needsApproval`. */
+/** The context from which the second argument of `execute` and `needsApproval` is made. */
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
-/** Getters, because most tools read nothing of it, and a signal and a converted transcript are not free. */
+/**
+ * Makes the second argument of `execute` and `needsApproval`. Uses getters, because a signal and a converted transcript are
+ * expensive, and most tools use neither.
+ */
 function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   return {
     toolCallId,
@@ -124,15 +128,26 @@ function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   };
 }
 
-/** Reads a schema of any library, a function that returns one, or a result of the AI SDK's `jsonSchema()` or `zodSchema()`. */
+/**
+ * Converts a schema from any library, a function that returns a schema, or a result of `jsonSchema()` or `zodSchema()` from the
+ * AI SDK.
+ */
 function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
   const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;
-  // Both are validated with the whole tool.
+  // Other schemas are checked later, together with the whole tool.
   if (!isRecord(schema) || isStandardSchema(schema as ToolSchema) || !("jsonSchema" in schema))
     return { inputSchema: schema as ToolSchema };
   const json: unknown = schema["jsonSchema"];
-  if (isThenable(json)) throw refuseTool(name, 'makes its JSON Schema in a promise: await it, and hand it over as "jsonSchema"');
-  if (!isRecord(json)) throw refuseTool(name, 'has an "inputSchema" without a JSON Schema');
+  if (isThenable(json))
+    throw refuseTool(
+      name,
+      'has a promise as the "jsonSchema" of its "inputSchema": await the promise, and set its value as "jsonSchema"',
+    );
+  if (!isRecord(json))
+    throw refuseTool(
+      name,
+      'has an "inputSchema" without a JSON Schema: make the schema with jsonSchema() or zodSchema() from the AI SDK',
+    );
   const plain = json as JsonSchema;
   if (!isCallable(schema["validate"])) return { inputSchema: plain };
   const validate = methodOf(schema, "validate");
@@ -146,7 +161,7 @@ function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
 
 /** Converts the AI SDK's `ValidationResult`. */
 function toResult(answer: unknown): StandardResult<unknown> {
-  if (!isRecord(answer)) return { issues: [{ message: "The validation gave no answer." }] };
+  if (!isRecord(answer)) return { issues: [{ message: "The validation returned no result." }] };
   return answer["success"] === true ? { value: answer["value"] } : toIssues(answer["error"]);
 }
 
@@ -159,11 +174,13 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Reads all results. Each result but the last is preliminary: listeners get all of them, the model the last. */
+/**
+ * Reads all results of a generator. All but the last are preliminary. Listeners get every result; the model gets only the last.
+ */
 async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: ToolContext): Promise<unknown> {
   let last: unknown;
   for await (const result of results) {
-    // Leaving the loop closes a generator, even if it ignores its signal.
+    // Leaving the loop closes the generator, even if the generator ignores its abort signal.
     if (signal.aborted) break;
     progress(result);
     last = result;
@@ -171,7 +188,7 @@ async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: 
   return last;
 }
 
-/** Converts the AI SDK's `ToolResultOutput`. The output itself is for listeners. */
+/** Converts the AI SDK's `ToolResultOutput`. The output of `execute` becomes metadata, which only listeners get. */
 function readModelOutput(said: unknown, output: unknown): unknown {
   const { type, value, reason } = recordOf(said);
   switch (type) {
@@ -186,6 +203,6 @@ function readModelOutput(said: unknown, output: unknown): unknown {
     case "execution-denied":
       return toolResult({ success: false, error: textOrNone(reason) ?? "The execution was denied.", metadata: output });
     default:
-      throw new TypeError('What "toModelOutput" gave is no output of the AI SDK.');
+      throw new TypeError('"toModelOutput" returned a value that is not a ToolResultOutput of the AI SDK.');
   }
 }

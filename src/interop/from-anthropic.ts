@@ -1,4 +1,5 @@
-// Tools of the Anthropic SDK: `betaZodTool`, `betaTool` and `betaStandardSchemaTool` of `@anthropic-ai/sdk/helpers/beta`.
+// Converts tools of the Anthropic SDK: `betaZodTool`, `betaTool` and `betaStandardSchemaTool` from
+// `@anthropic-ai/sdk/helpers/beta`.
 
 import { isRecord, type JsonSchema, refuseTool, type UnknownRecord, whenReady } from "../core/entry-kit.ts";
 import { toContentResult } from "./content-parts.ts";
@@ -13,7 +14,7 @@ import {
 } from "./foreign-tool.ts";
 
 /**
- * Reads a tool of the Anthropic SDK. A tool that the service defines, such as its memory tool, has no schema of its own.
+ * Converts a tool of the Anthropic SDK. A tool that Anthropic's service defines, such as the memory tool, has no schema.
  *
  * @see https://github.com/anthropics/anthropic-sdk-typescript/blob/main/helpers.md
  */
@@ -41,7 +42,7 @@ export function fromAnthropic(tool: UnknownRecord, name: unknown): ForeignTool {
 function readAnthropicSchema(tool: UnknownRecord, name: unknown): ForeignSchema | undefined {
   const { input_schema: given, parse } = tool;
   if (given === undefined) return undefined;
-  if (!isRecord(given)) throw refuseTool(name, 'has an "input_schema" that is no JSON Schema');
+  if (!isRecord(given)) throw refuseTool(name, 'has an "input_schema" that is not a JSON Schema: make it an object');
   const json = withoutNulls(given);
   const parseArgs = methodOf(tool, "parse");
   if (!isCallable(parse) || givesBack(parseArgs)) return { inputSchema: json };
@@ -56,7 +57,10 @@ function readAnthropicSchema(tool: UnknownRecord, name: unknown): ForeignSchema 
   };
 }
 
-/** True if `parse` returns its input, as it does without a schema library. No schema of an object accepts a symbol. */
+/**
+ * True if `parse` returns its input without validation, as in tools without a schema library. The probe is a symbol, because no
+ * object schema accepts a symbol.
+ */
 function givesBack(parse: Callable): boolean {
   const probe = Symbol("probe");
   try {
@@ -66,7 +70,10 @@ function givesBack(parse: Callable): boolean {
   }
 }
 
-/** Removes null fields. Tools made from MCP tools without parameters have `properties: null`, which other services reject. */
+/**
+ * Removes null fields. Tools that were converted from MCP tools without parameters have `properties: null`, which other
+ * services reject.
+ */
 function withoutNulls(schema: UnknownRecord): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)) as JsonSchema;
 }

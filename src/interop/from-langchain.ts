@@ -1,4 +1,5 @@
-// Tools of LangChain: `tool(func, { name, description, schema })` and subclasses of StructuredTool of `@langchain/core/tools`.
+// Converts tools of LangChain: `tool(func, { name, description, schema })` and subclasses of StructuredTool from
+// `@langchain/core/tools`.
 
 import {
   isRecord,
@@ -13,7 +14,8 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignSchema, type ForeignTool, methodOf } from "./foreign-tool.ts";
 
 /**
- * Reads a tool of LangChain. It is invoked with the whole call, as in LangChain's own agents, so that it returns a ToolMessage.
+ * Converts a tool of LangChain. The tool is invoked with the whole call, as in LangChain's agents, so that the tool returns a
+ * ToolMessage.
  *
  * @see https://docs.langchain.com/oss/javascript/langchain/tools
  */
@@ -36,7 +38,7 @@ function toConfig({ signal, context, progress }: ToolContext): UnknownRecord {
   return {
     signal,
     ...(context === undefined ? {} : { context }),
-    // A tool that is a generator yields its result.
+    // A tool that is a generator yields progress through this callback.
     callbacks: [{ handleToolEvent: (chunk: unknown) => progress(chunk) }],
   };
 }
@@ -46,10 +48,13 @@ function readLangChainSchema(schema: unknown): ForeignSchema {
   return takesText(schema) ? { inputSchema, jsonSchema: textSchema } : { inputSchema };
 }
 
-/** The schema that the model sees for a tool with one text as its argument. */
+/** The schema that the model sees for a tool with one string argument. */
 const textSchema = { type: "object", properties: { input: { type: "string" } } } as const;
 
-/** True for the schema of a tool without one: a zod 3 transform around `{ input }`, which cannot be converted. */
+/**
+ * True for the schema that LangChain gives a tool without a schema: a zod 3 transform around `{ input }`. It cannot be
+ * converted to JSON Schema.
+ */
 function takesText(schema: unknown): boolean {
   const { typeName, schema: inner } = recordOf(recordOf(schema)["_def"]);
   if (typeName !== "ZodEffects" || !isRecord(inner) || !isRecord(inner["shape"])) return false;
@@ -57,7 +62,9 @@ function takesText(schema: unknown): boolean {
   return names.length === 1 && names[0] === "input";
 }
 
-/** Reads a ToolMessage, or the direct result of a tool. Its artifact is for listeners. */
+/**
+ * Converts a ToolMessage, or the direct result of a tool. The artifact of a message becomes metadata, which only listeners get.
+ */
 function readAnswer(message: unknown, endTurn: boolean): unknown {
   if (!isToolMessage(message)) return endTurn ? toolResult({ data: message, endTurn }) : message;
   const { content, artifact, status } = message;

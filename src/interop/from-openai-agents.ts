@@ -1,4 +1,4 @@
-// Tools of OpenAI Agents: `tool({ name, description, parameters, execute })` of `@openai/agents-core`.
+// Converts tools of OpenAI Agents: `tool({ name, description, parameters, execute })` from `@openai/agents-core`.
 
 import {
   isRecord,
@@ -13,7 +13,7 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
 
 /**
- * Reads a tool of OpenAI Agents. Its parser is not accessible, so arguments that do not fit fail in the call.
+ * Converts a tool of OpenAI Agents. The parser of the tool is not accessible, so invalid arguments make the call fail.
  *
  * @see https://openai.github.io/openai-agents-js/guides/tools/
  */
@@ -24,7 +24,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
     if (!Array.isArray(guardrails) || guardrails.length === 0) continue;
     throw refuseTool(
       name,
-      `has "${field}", which only the runner of OpenAI Agents asks: import { ...tool, ${field}: [] } to do without`,
+      `has "${field}", which only the runner of OpenAI Agents applies: import { ...tool, ${field}: [] } to use the tool without them`,
     );
   }
   const invoke = methodOf(tool, "invoke");
@@ -33,7 +33,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
   const call = async (args: unknown, context: ToolContext): Promise<unknown> => {
     const runContext = toRunContext(context.context);
     if (isCallable(isEnabled) && (await enabled(runContext, { name: "" })) === false) {
-      return toolResult({ success: false, error: "The tool is switched off." });
+      return toolResult({ success: false, error: "The tool is disabled." });
     }
     const output = await invoke(runContext, JSON.stringify(args), toDetails(tool, args, context));
     return readOutput(output, tool);
@@ -56,7 +56,10 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
   };
 }
 
-/** The part of a RunContext that a tool may read. There is no run of OpenAI Agents, so nothing is counted and nothing is pending. */
+/**
+ * Makes the part of a RunContext that a tool may read. There is no run of OpenAI Agents, so the usage is 0 and no approval is
+ * pending.
+ */
 function toRunContext(context: unknown): UnknownRecord {
   const usage = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, inputTokensDetails: [], outputTokensDetails: [] };
   return {
@@ -79,7 +82,10 @@ function toDetails({ name }: UnknownRecord, args: unknown, context: ToolContext)
   };
 }
 
-/** The text that `tool()` returns for any error of its function, unless it has an `errorFunction`. Older versions append the error. */
+/**
+ * The text that `tool()` returns if its function throws, unless the tool has an `errorFunction`. Older versions append the
+ * error.
+ */
 const failed = "An error occurred while running the tool. Please try again.";
 
 function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknown {
@@ -91,7 +97,7 @@ function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknow
   return blocks.length > 0 && blocks.every(isBlock) ? toContentResult(blocks) : output;
 }
 
-/** True for the library's structured outputs. Anything else with a type is data. */
+/** True for a structured output of OpenAI Agents. Any other object with a `type` is data. */
 function isBlock(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { type, text, image, imageUrl, file, fileData, fileUrl, fileId, data } = value;

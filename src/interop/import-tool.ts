@@ -27,19 +27,22 @@ import { fromOpenAiAgents } from "./from-openai-agents.ts";
 /** The supported libraries. */
 type ForeignKind = "ai-sdk" | "openai-agents" | "anthropic" | "langchain";
 
-/** The kind of a tool, or why it has none. `problem` follows the name of the tool. */
+/**
+ * The library of a tool, or the reason why the tool cannot be imported. In the error message, `problem` follows the name of the
+ * tool.
+ */
 type FoundKind = { readonly kind: ForeignKind } | { readonly problem: string };
 
 interface Shape {
   readonly kind: ForeignKind;
   readonly label: string;
-  /** Returns true if the tool has the distinguishing fields of this kind. */
+  /** True if the tool has the fields that distinguish this library. */
   looksLike(tool: UnknownRecord): boolean;
-  /** The fields that are required to run it, with their checks. */
+  /** The fields that are needed to run the tool, and their checks. */
   readonly needs: readonly (readonly [field: string, fits: (value: unknown) => boolean])[];
 }
 
-/** Schemas of some libraries are functions. */
+/** In some libraries, a schema is a function. */
 const isSchema = (value: unknown): boolean => isRecord(value) || isCallable(value);
 
 const shapes: readonly Shape[] = [
@@ -81,39 +84,43 @@ const shapes: readonly Shape[] = [
 const known =
   '"inputSchema" and "execute" (AI SDK), "parameters" and "invoke" (OpenAI Agents), "input_schema" and "run" (Anthropic), or "schema" and "invoke" (LangChain)';
 
-/** Finds the kind of a tool. */
+/** Finds the library of a tool. */
 function findKind(tool: UnknownRecord): FoundKind {
   const shape = shapes.find(({ looksLike }) => looksLike(tool));
   if (shape === undefined) return { problem: describeStranger(tool) };
   if (isProviderTool(tool) && tool["execute"] === undefined) {
-    return { problem: `is run by its provider (${quote(String(tool["id"]))}): there is no function of it to call here` };
+    return {
+      problem: `is run by its provider (${quote(String(tool["id"]))}), so it has no function to call and cannot be imported`,
+    };
   }
   const missing = shape.needs.find(([field, fits]) => !fits(tool[field]));
   if (missing === undefined) return { kind: shape.kind };
   const [field] = missing;
   const why =
-    field.endsWith("chema") || field === "parameters" ? "no arguments can be shown for it" : "nothing of it could be run here";
-  return { problem: `looks like one of ${shape.label}, but has no ${quote(field)}: ${why}` };
+    field.endsWith("chema") || field === "parameters"
+      ? "the model needs this schema of its arguments"
+      : "turnwright calls this function to run the tool";
+  return { problem: `looks like a tool from ${shape.label}, but has no ${quote(field)}: ${why}` };
 }
 
 function isProviderTool({ type }: UnknownRecord): boolean {
   return type === "provider" || type === "provider-defined";
 }
 
-/** Describes an unknown tool. A tool that runs elsewhere has a type; anything else is not a tool. */
+/** Describes the problem with an unknown tool. A tool with a `type` runs elsewhere; anything else is not a tool. */
 function describeStranger({ type }: UnknownRecord): string {
   return typeof type === "string"
-    ? `is of type ${quote(type)}, which is run elsewhere: it has none of ${known}`
-    : `is of no known kind: it has none of ${known}`;
+    ? `has the type ${quote(type)}, which is run elsewhere: a tool to import needs ${known}`
+    : `is not from a supported library: a tool to import needs ${known}`;
 }
 
-/** Replacements for fields of the imported tool, and further traits. */
+/** Fields and traits that replace those of the imported tool. */
 export interface ImportOverrides extends ToolTraits {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** Validates the arguments, and is shown to the model, instead of the tool's own schema. */
+  /** Replaces the tool's schema: validates the arguments and is shown to the model. */
   readonly inputSchema?: ToolSchema | undefined;
-  /** Shown to the model. Needed if the schema cannot be converted to JSON Schema. */
+  /** The JSON Schema to show to the model. Required if the schema of the tool cannot be converted to JSON Schema. */
   readonly jsonSchema?: JsonSchema | undefined;
 }
 
@@ -126,14 +133,16 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
 
 /**
  * Converts a tool that was written for the AI SDK (`tool()`), OpenAI Agents (`tool()`), the Anthropic SDK (`betaZodTool`,
- * `betaTool`) or LangChain (`tool()`, StructuredTool). It is recognized by its shape; none of those packages is loaded.
+ * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the fields of the tool; none of these
+ * packages is loaded.
  *
- * Its schema is shown to the model and validates the arguments, and it gets the call's signal. Its results and errors become
- * those of the call, including images and files. Its approval setting becomes the trait `needsApproval`. `overrides` take
- * precedence over the tool's own fields. Tools of the AI SDK contain no name, so pass one.
+ * The tool's schema is shown to the model and validates the arguments. The tool gets the abort signal of the call. The results
+ * and errors of the tool, including images and files, become the results and errors of the call. The tool's approval setting
+ * becomes the trait `needsApproval`. `overrides` take precedence over the fields of the tool. Tools of the AI SDK have no name,
+ * so pass a name in `overrides`.
  *
- * Throws LoopError "invalid-tool" if the value is not such a tool, has no name, or is run by its provider. Throws
- * "invalid-schema" if its schema cannot be converted and there is no `jsonSchema`.
+ * Throws LoopError "invalid-tool" if the value is not a tool from one of these libraries, has no name, or is run by its
+ * provider. Throws "invalid-schema" if the schema cannot be converted and `jsonSchema` is not set.
  *
  * @example
  * const weather = importTool(aiSdkWeather, { name: "get_weather", timeoutMs: 10_000 });
@@ -147,16 +156,16 @@ export function importTool(tool: object, overrides: ImportOverrides = {}): Execu
   if ("problem" in found) throw refuseTool(name, found.problem);
   const foreign = readers[found.kind](given, name);
   if (typeof name !== "string") {
-    throw refuseTool("", "has no name: import it as importTool(tool, { name }), or as importTools({ name: tool })");
+    throw refuseTool("", "has no name: pass a name, as in importTool(tool, { name }) or importTools({ name: tool })");
   }
   return assemble(foreign, { ...overrides, name });
 }
 
 /**
- * Imports several tools: an array of tools with names, or an object of tools by name, as in the AI SDK. The name in the object
- * takes precedence. `overrides` are by name.
+ * Converts several tools: an array of tools with names, or an object with tools by name, as in the AI SDK. A name in the object
+ * takes precedence over the name of the tool. `overrides` has one entry per tool, by name.
  *
- * Throws the errors of `importTool`, and LoopError "invalid-option" if `tools` is neither.
+ * Throws the errors of `importTool`, and LoopError "invalid-option" if `tools` is neither an array nor an object.
  *
  * @example
  * const tools = importTools({ get_weather, send_mail }, { send_mail: { needsApproval: true } });
@@ -167,7 +176,7 @@ export function importTools(
 ): readonly ExecutableTool<unknown>[] {
   const given: unknown = tools;
   if (!Array.isArray(given) && !hasNames(given))
-    throw invalidOption("tools", "an array of tools, or an object of tools by name", given);
+    throw invalidOption("tools", "an array of tools, or an object with tools by name", given);
   const named = Array.isArray(tools)
     ? tools.map((tool: object): readonly [unknown, object] => [Reflect.get(Object(tool), "name"), tool])
     : Object.entries(tools);
@@ -177,7 +186,7 @@ export function importTools(
   });
 }
 
-/** Excludes a promise, a Map and a Set, which would look like an object without tools. */
+/** True for an object with tools by name. Excludes a promise, a Map and a Set, which would look like an object without tools. */
 function hasNames(given: unknown): boolean {
   return isRecord(given) && !isThenable(given) && !(Symbol.iterator in given);
 }
@@ -185,7 +194,7 @@ function hasNames(given: unknown): boolean {
 function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly name: string }): ExecutableTool<unknown> {
   const { name } = overrides;
   const inputSchema = overrides.inputSchema ?? foreign.schema?.inputSchema;
-  if (inputSchema === undefined) throw refuseTool(name, 'has no schema of its own: say what it takes as "inputSchema"');
+  if (inputSchema === undefined) throw refuseTool(name, 'has no schema: pass a schema for its arguments as "inputSchema"');
   const own = overrides.inputSchema === undefined ? foreign.schema?.jsonSchema : undefined;
   const parse: ParseArgs = (args) =>
     whenReady(validateArgs(inputSchema, args), (checked) => ("issues" in checked ? undefined : checked));
@@ -200,7 +209,7 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
     execute: foreign.execute,
   };
   assertTool(made);
-  // Reports a schema that cannot be converted now, not when the first run starts.
+  // Throws now, and not when the first run starts, if the schema cannot be converted.
   toJsonSchema(made.jsonSchema ?? made.inputSchema, name);
   return { ...made, execute: foreign.execute };
 }

@@ -1,3 +1,3 @@
-// The entry `turnwright/interop`: tools of other libraries. The functions for tools that every run needs are in src/core/tools.
+// The entry `turnwright/interop`: converts tools of other libraries.
 
 export { importTool, type ImportOverrides, importTools } from "./import-tool.ts";

@@ -1,4 +1,4 @@
-// A journal in a file. Each record is on disk before the next step begins.
+// Stores a journal in a file. Each record is written to disk before the next step begins.
 
 import { hostname } from "node:os";
 import {
@@ -16,14 +16,14 @@ import { type FileJournalOptions, type JournalSession, openJournal, readJournal 
 /** A journal in a file. */
 export interface FileJournal extends Journal {
   readonly durable: true;
-  /** The path as it was passed. */
+  /** The path that was passed to `fileJournal`. */
   readonly path: string;
   /**
-   * Reads the file, and locks it unless it is opened read-only. `runToolLoop` calls it; call it before the first step of a loop
-   * of your own.
+   * Reads the file, and locks the file unless `readOnly` is true. `runToolLoop` calls `open`. If you write your own loop, call
+   * `open` before the first step. The returned function closes the journal.
    */
   open(how?: { readonly readOnly?: boolean | undefined }): Promise<() => Promise<void>>;
-  /** Reads the current records of the file. Takes no lock, and ignores an incomplete last line. */
+  /** Reads the current records of the file without locking the file. Ignores an incomplete last line. */
   read(): Promise<ReadonlyMap<string, unknown>>;
 }
 
@@ -34,16 +34,19 @@ const optionChecks: Checks<FileJournalOptions> = {
 };
 
 /**
- * A journal in a file, one file per run. The same call with the same file continues the run, in this process or another, even if
- * the earlier process was killed. Recorded steps do not run again. Nothing is opened before the run begins, and nothing is held
- * when it is over.
+ * Makes a journal that is stored in a file, one file per run. To continue a run, repeat the same call with the same file. This
+ * works in another process too, even if the earlier process was killed. Recorded steps do not run again. The file is opened
+ * when the run begins, and closed when the run ends.
  *
- * The file has one JSON record per line, each with a checksum, and is readable by its owner only. A last line that a crash has
- * cut off is removed, and passed to `onTornLine`. A file with any other damage is rejected as "journal-damaged", with the line. A
- * lock file, with `.lock` appended to the name, exists while the journal is open. A second writer is rejected as "journal-locked"
- * until the first one is done or its process is gone. These errors, and errors of the disk, reject the run.
+ * The file has one JSON record per line, each with a checksum. Only the owner of the file can read the file. If a crash has cut
+ * off the last line, the rest of that line is passed to `onTornLine` and then removed.
  *
- * Throws LoopError "invalid-option" or "unknown-option".
+ * While the journal is open, there is a lock file, named like the journal with `.lock` appended. The run rejects with errors
+ * from the disk, and with LoopError "journal-refused", "journal-damaged" or "journal-locked". "journal-damaged" reports any
+ * other damage and its line. "journal-locked" means that another writer has the file open. The file is free again when that
+ * writer closes the file, or when the process of the writer has ended.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" if the arguments are invalid.
  *
  * @example
  * const options = { provider, tools, messages, runId: "order-7" };
@@ -51,7 +54,7 @@ const optionChecks: Checks<FileJournalOptions> = {
  */
 export function fileJournal(path: string, options: FileJournalOptions = {}): FileJournal {
   if (typeof path !== "string" || path === "" || /^file:/i.test(path))
-    throw invalidOption("path", 'the path of a file, as a text (fileURLToPath of "node:url" makes one of a URL)', path);
+    throw invalidOption("path", 'a file path as a string (convert a URL with fileURLToPath from "node:url")', path);
   checkFields("options", options, optionChecks);
   const own = { ...options };
   let isTaken = false;
@@ -94,7 +97,10 @@ export function fileJournal(path: string, options: FileJournalOptions = {}): Fil
   };
 }
 
-/** A body that ends after its run belongs to the session in which it began, and is not recorded. */
+/**
+ * Runs the body of a step, and records its result in the session in which the body began. If that session is closed meanwhile,
+ * the result is not recorded.
+ */
 async function perform<T>(session: JournalSession | undefined, step: Step<T>, path: string): Promise<T> {
   if (session === undefined) throw new LoopError("journal-closed", { path });
   session.check();

@@ -1,5 +1,5 @@
-// A lock file for one writer at a time on one machine. Each writer appends a claim to it. The first claim whose owner is alive
-// holds the lock.
+// A lock file, which allows one writer at a time on one machine. Each writer appends a claim to the lock file. The first claim
+// whose owner is alive holds the lock.
 
 import { randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, readlink, rm } from "node:fs/promises";
@@ -7,29 +7,29 @@ import { hostname } from "node:os";
 import { isRecord, LoopError, parseJson } from "../core/entry-kit.ts";
 import { constants } from "node:fs";
 
-/** The identity of a process for other processes. The optional facts are known on Linux. */
+/** Identifies a process to other processes. The optional fields are only known on Linux. */
 interface LockOwner {
   readonly pid: number;
   readonly host: string;
-  /** Identifies this copy of the package in its process, which knows which of its locks it still holds. */
+  /** Identifies one loaded copy of this package. That copy knows which of its own locks it still holds. */
   readonly instance: string;
-  /** Identifies this boot of the machine. */
+  /** Identifies the current boot of the machine. */
   readonly boot?: string | undefined;
-  /** Identifies the machine across boots. */
+  /** Identifies the machine. Does not change when the machine restarts. */
   readonly machine?: string | undefined;
-  /** The PID and time namespaces. In another namespace, `pid` and `start` refer to another process, or to none. */
+  /** The PID and time namespaces. `pid` and `start` are only meaningful inside these namespaces. */
   readonly namespace?: string | undefined;
-  /** When the process began, in ticks of this boot, because process ids are reused. */
+  /** The start time of the process, in clock ticks since boot. Distinguishes processes, because process ids are reused. */
   readonly start?: string | undefined;
 }
 
-/** The state of a lock's owner. "unknown" is a process that cannot be seen from here. */
+/** The state of the process that owns a lock. "unknown" means that this process cannot check the owner. */
 type OwnerState = "alive" | "dead" | "unknown";
 
 const instance = randomUUID();
 let own: Promise<LockOwner> | undefined;
 
-/** Returns the identity of this process. Cached, because it never changes. */
+/** Returns the identity of this process. The result is cached, because the identity never changes. */
 function ownIdentity(): Promise<LockOwner> {
   return (own ??= readIdentity());
 }
@@ -43,13 +43,13 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // The /proc of another PID namespace uses other process ids.
+  // If /proc belongs to another PID namespace, its process ids do not match those of this process.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
 }
 
-/** Returns the state of a lock's owner. "dead" only if that is certain. */
+/** Returns the state of the process that owns a lock. Returns "dead" only if that is certain. */
 async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   if (owner.host !== self.host) return "unknown";
   if (owner.boot !== self.boot) return isBeforeReboot(owner, self) ? "dead" : "unknown";
@@ -60,17 +60,20 @@ async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   return stat === undefined || startIn(stat) === owner.start ? "alive" : "dead";
 }
 
-/** True if this process can see others. On Linux, a process without a readable /proc does not know its namespace. */
+/**
+ * True if this process can check other processes. On Linux, a process without a readable /proc cannot, because its namespace is
+ * unknown.
+ */
 function canSeeProcesses({ namespace }: LockOwner): boolean {
   return namespace !== undefined || process.platform !== "linux";
 }
 
-/** The inode number of the initial PID namespace, which is constant in Linux. */
+/** The initial PID namespace. Its inode number is constant in Linux. */
 const firstNamespace = "pid:[4026531836]";
 
 /**
- * True if the owner ran before a restart of the same machine. Excludes containers, because images with one origin may share a
- * machine id.
+ * True if the owner ran before the last restart of this machine. False in containers, because containers with the same image
+ * may share a machine id.
  */
 function isBeforeReboot(owner: LockOwner, self: LockOwner): boolean {
   if (owner.boot === undefined || self.boot === undefined) return false;
@@ -88,9 +91,9 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Reads the start time from `/proc/PID/stat`; "ended" for a zombie process. */
+/** Returns the start time from the text of `/proc/PID/stat`; "ended" for a zombie process. */
 function startIn(stat: string): string | undefined {
-  // The process name before the last bracket may contain any character.
+  // The process name, which ends at the last bracket, may contain any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = ""] = fields;
   return state === "Z" || state === "X" ? "ended" : fields[19];
@@ -105,12 +108,12 @@ function unreadableOwner(): undefined {
   return undefined;
 }
 
-/** One line of a lock file. */
+/** A claim: one line of a lock file. */
 interface Claim extends LockOwner {
   readonly token: string;
 }
 
-/** A claim that excludes others, and the state of its owner. */
+/** The claim that holds a lock, and the state of its owner. */
 interface Holder {
   readonly claim: Claim;
   readonly state: Exclude<OwnerState, "dead">;
@@ -118,22 +121,28 @@ interface Holder {
 
 /** The file that a writer locks. */
 interface LockTarget {
-  /** As the caller passed it, for errors. */
+  /** The path that the caller passed. Used in error messages. */
   readonly path: string;
-  /** The absolute path of the file, without links. */
+  /** The absolute path of the file, with all links resolved. */
   readonly place: string;
 }
 
-/** Locks that this copy of the package holds, or is about to hold. Any other claim of this copy was never completed, or is over. */
+/**
+ * Tokens of the locks that this copy of the package holds or requests. Any other claim from this copy is incomplete or
+ * released.
+ */
 const ownTokens = new Set<string>();
 
-/** Windows has neither flag. Without O_NONBLOCK, a pipe in place of the lock file could block the process. */
+/**
+ * Windows does not define O_NOFOLLOW and O_NONBLOCK. Without O_NONBLOCK, opening a pipe in place of the lock file could block
+ * the process.
+ */
 const lockFlags =
   constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Locks a file until the returned function is called. Throws LoopError "journal-locked" if another writer holds it, or may hold
- * it. The claim of a dead process does not count.
+ * Locks a file until the returned function is called. Throws LoopError "journal-locked" if another writer holds the lock, or
+ * may hold the lock. Ignores claims of processes that have ended.
  */
 export async function lockFile(target: LockTarget): Promise<() => Promise<void>> {
   const lockPath = `${target.place}.lock`;
@@ -152,14 +161,15 @@ export async function lockFile(target: LockTarget): Promise<() => Promise<void>>
   }
 }
 
-/** Tries once to lock the file. Returns false if the lock file with the claim was removed meanwhile. */
+/** Tries once to lock the file. Returns false if another process removed the lock file meanwhile. */
 async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Promise<boolean> {
   const file = await openLock(target, lockPath);
   try {
     const before = await findHolder(await readAll(file), claim);
-    // Rejected without a claim, because a claim that stays in the file would count once the holder is dead.
+    // Throws before a claim is written, because a claim that stays in the file would hold the lock when the current holder is
+    // dead.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
-    // The separator ends a line that a full disk has cut off, so that it never reads as a complete claim.
+    // The separator ends an earlier line that a full disk has cut off. That line is then invalid, and never a complete claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);
     const holder = await findHolder(await readAll(file), claim);
     if (holder === undefined) return await isAt(lockPath, file);
@@ -177,16 +187,22 @@ interface Refusal {
   readonly holder: Holder;
 }
 
-/** Throws, unless the holder has just released the lock and removed the file. Returns false then, so that there is another try. */
+/**
+ * Throws "journal-locked". If the holder has just released the lock and removed the lock file, returns false instead, so that
+ * the caller tries again.
+ */
 async function refuseUnlessGone({ target: { path }, lockPath, file, holder: { claim, state } }: Refusal): Promise<false> {
   if (!(await isAt(lockPath, file))) return false;
   throw new LoopError("journal-locked", { path, lockPath, pid: claim.pid, host: claim.host, isVisible: state === "alive" });
 }
 
-/** Does not follow links: somebody else may have put a link in place of the lock file. */
+/** Opens the lock file. Does not follow links, because another user may have put a link in place of the lock file. */
 async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHandle> {
   const refuse = (): never => {
-    throw new LoopError("journal-refused", { path, problem: `its lock ${lockPath} is not a plain file of its own: remove it` });
+    throw new LoopError("journal-refused", {
+      path,
+      problem: `its lock file ${lockPath} is not a regular file, or has hard links: remove the lock file`,
+    });
   };
   const there = await lstat(lockPath).catch(unreadable);
   if (there !== undefined && !there.isFile() && !there.isDirectory()) refuse();
@@ -201,15 +217,18 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
   }
 }
 
-/** Reads the file first, because somebody may have removed the lock by hand, and another process may hold it now. */
+/**
+ * Removes the lock file only if it contains the claim. Somebody may have removed the lock file by hand, and another process may
+ * hold a new one.
+ */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   const text = await readFile(lockPath, "utf8").catch(unreadable);
   if (text?.includes(token) === true) await rm(lockPath, { force: true });
 }
 
-/** Returns the owner of the first valid claim before this one. */
+/** Returns the claim that holds the lock instead of `own`; undefined if `own` holds the lock. */
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
-  // The last line is incomplete if it is being written, or if its process died during the write.
+  // Ignores the text after the last line end: another process is writing it, or died during the write.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {
@@ -226,14 +245,14 @@ async function stateOfClaim(claim: Claim, own: Claim): Promise<OwnerState> {
   return stateOf(claim, own);
 }
 
-/** Reads from the beginning, not from the position of the last write. */
+/** Reads the whole file. The position is explicit, because it would otherwise be the one after the last write. */
 async function readAll(file: FileHandle): Promise<string> {
   const { size } = await file.stat();
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size), position: 0 });
   return buffer.toString("utf8", 0, bytesRead);
 }
 
-/** True if a path still refers to an open file. */
+/** True if a path refers to this open file. */
 export async function isAt(path: string, file: Pick<FileHandle, "stat">): Promise<boolean> {
   const [there, here] = await Promise.all([lstat(path, { bigint: true }).catch(unreadable), file.stat({ bigint: true })]);
   return there?.ino === here.ino && there.dev === here.dev;

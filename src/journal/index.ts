@@ -1,4 +1,5 @@
-// The entry `turnwright/journal`: a journal in a file, replays, and inspecting a journal without running anything.
+// The entry `turnwright/journal`: stores a journal in a file, replays a journal, and inspects a journal without running
+// anything.
 
 export { type FileJournal, fileJournal } from "./file-journal.ts";
 export type { TornLine } from "./journal-lines.ts";

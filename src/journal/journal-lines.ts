@@ -1,4 +1,5 @@
-// The format of a journal file: a head, then one record per line. Each has a checksum over itself and all lines before it.
+// The format of a journal file: a header line, then one record per line. Each record has a checksum of its line and all lines
+// before it.
 
 import { constants } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -8,29 +9,29 @@ import { isRecord, LoopError } from "../core/entry-kit.ts";
 /** The first line, which identifies the format. */
 export const head = '{"format":"turnwright-journal","version":1}\n';
 
-/** A line, and the checksum that the next one includes. */
+/** A line, and its checksum. The checksum of the next line is computed from this checksum. */
 export interface Line {
   readonly text: string;
   readonly sum: string;
 }
 
-/** The incomplete end of a file: a line that was being written when its process died. */
+/** An incomplete last line. Its process died while writing the line. */
 export interface TornLine {
-  /** 1-based. */
+  /** The 1-based line number. */
   readonly line: number;
-  /** The number of bytes. */
+  /** The length of the incomplete line in bytes. */
   readonly bytes: number;
 }
 
-/** The content of a file. */
+/** The content of a journal file. */
 export interface Recorded {
-  /** From key to result. */
+  /** Results of steps by key. */
   readonly answers: Map<string, unknown>;
-  /** The checksum that the next line includes. */
+  /** The checksum of the last line, from which the checksum of the next line is computed. */
   readonly sum: string;
-  /** The size of the valid part of the file in bytes. */
+  /** The size in bytes of the valid part of the file. */
   readonly size: number;
-  /** True if the last line only lacks its line end. */
+  /** True if the last line is valid, but its line end is missing. */
   readonly unended: boolean;
   readonly torn: TornLine | undefined;
 }
@@ -38,28 +39,28 @@ export interface Recorded {
 const headLine = Buffer.from(head.trimEnd());
 const headBytes = head.length;
 const newline = 0x0a;
-/** A line is written from one string, and a UTF-16 unit takes at most three bytes. */
+/** A line is written from one string, and a UTF-16 code unit takes at most three bytes. */
 const maxLineBytes = 3 * constants.MAX_STRING_LENGTH;
 const opening = '{"sum":"';
 const digits = 16;
 const bodyAt = opening.length + digits + '",'.length;
 
-/** Makes a line from the JSON text of a record. `before` is the checksum of the line before, and empty for the first. */
+/** Makes a line from the JSON text of a record. `before` is the checksum of the previous line; empty for the first record. */
 export function toLine(json: string, before: string): Line {
   const body = json.slice("{".length);
   const sum = checksum(body, before);
   return { text: `${opening}${sum}",${body}\n`, sum };
 }
 
-/** How a file is read. */
+/** Options for reading a file. */
 export interface ReadOptions {
   /** Bytes per read. Default 1 MiB. */
   readonly chunkBytes?: number | undefined;
 }
 
 /**
- * Reads a file in chunks. Holds one line at a time, besides the records. Reports a last line that was cut off as torn. Throws
- * LoopError "journal-damaged" for any other difference from what was written. Linear in the size of the file.
+ * Reads a file in chunks, in time linear in the size of the file. Besides the records, keeps only one line in memory. Reports
+ * an incomplete last line as `torn`. Throws LoopError "journal-damaged" for any other change in the file.
  */
 export async function readLines(file: Pick<FileHandle, "read">, path: string, options: ReadOptions = {}): Promise<Recorded> {
   const answers = new Map<string, unknown>();
@@ -71,14 +72,18 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
     if (line === 1) {
       const isHead = bytes.equals(isEnded ? headLine : headLine.subarray(0, length));
       if (!isHead)
-        throw new LoopError("journal-damaged", { path, line, problem: "is not the first line of a journal of this version" });
+        throw new LoopError("journal-damaged", {
+          path,
+          line,
+          problem: "is not the header of a turnwright journal of version 1. Check the path",
+        });
       if (!isEnded) return { answers, sum, size, unended: false, torn: { line, bytes: length } };
       size = headBytes;
       continue;
     }
     const record = readLine(bytes, sum);
     if (record === undefined) {
-      // A changed line end is damage: it reads as an additional byte of the last line.
+      // If the line is valid without its last byte, that byte is a changed line end. The file is then damaged, not cut off.
       if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
       return { answers, sum, size, unended: false, torn: { line, bytes: length } };
     }
@@ -91,17 +96,17 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
 }
 
 interface ReadBytes {
-  /** Without the line end. Only the beginning of a line that is too long. */
+  /** The bytes without the line end. If the line is longer than any valid line, only its beginning. */
   readonly bytes: Buffer;
   readonly length: number;
   readonly isEnded: boolean;
 }
 
-/** Yields the lines of a file, and the rest after the last line end. */
+/** Yields the lines of a file, and then any text after the last line end. */
 async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
   const line = new PartialLine();
   for (let position = 0; ;) {
-    // A new buffer each time, because lines refer to it.
+    // Each chunk needs its own buffer, because the lines refer to it.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
@@ -126,7 +131,8 @@ class PartialLine {
   add(part: Buffer): void {
     if (part.length === 0) return;
     this.length += part.length;
-    // A longer line is damaged, for example in another file or a long tail of zeros. The rest of it is not kept.
+    // A longer line cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of the line is not
+    // needed.
     if (this.length <= this.#limit) this.#parts.push(part);
   }
 
@@ -147,11 +153,11 @@ interface ReadRecord {
   readonly sum: string;
 }
 
-/** Undefined for a damaged line. */
+/** Parses a line; undefined if the line is damaged. `before` is the checksum of the previous line. */
 function readLine(line: Buffer, before: string): ReadRecord | undefined {
   const sum = line.toString("latin1", opening.length, opening.length + digits);
   const body = line.subarray(bodyAt);
-  // Compares bytes instead of texts, because damaged UTF-8 may decode to the same text.
+  // Compares bytes, not strings, because damaged UTF-8 may decode to the same string.
   if (line.toString("latin1", 0, bodyAt) !== `${opening}${sum}",` || checksum(body, before) !== sum) return undefined;
   const record: unknown = JSON.parse(`{${body.toString("utf8")}`);
   if (!isRecord(record) || typeof record["key"] !== "string") return undefined;
@@ -159,10 +165,14 @@ function readLine(line: Buffer, before: string): ReadRecord | undefined {
 }
 
 function damaged(path: string, line: number): LoopError<"journal-damaged"> {
-  return new LoopError("journal-damaged", { path, line, problem: "is not what was written" });
+  return new LoopError("journal-damaged", {
+    path,
+    line,
+    problem: "does not match its checksum, so the file was changed. Restore the file from a copy",
+  });
 }
 
-/** 64 bits of a SHA-256. It detects accidental damage, not forgery. */
+/** Returns the first 64 bits of a SHA-256 hash. Detects accidental damage, not forgery. */
 function checksum(body: string | Buffer, before: string): string {
   return createHash("sha256").update(before).update(body).digest("hex").slice(0, digits);
 }

@@ -1,4 +1,4 @@
-// An open journal file: read once, locked, and appended to.
+// An open journal file. It is locked and read once; then records are appended.
 
 import { type FileHandle, open } from "node:fs/promises";
 import { head, readLines, type Recorded, toLine, type TornLine } from "./journal-lines.ts";
@@ -7,32 +7,32 @@ import { invalidOption, isThenable, type Json, LoopError, type Step, type StepKi
 import { lockFile } from "./file-lock.ts";
 import { checkPlace, openFile, type OpenFile, openForReading } from "./open-file.ts";
 
-/** The state of the file before the first write. */
+/** The options of a writer. */
 interface WriterOptions {
-  /** The checksum that the first line includes. */
+  /** The checksum of the last line in the file; empty if there is none. */
   readonly sum: string;
-  /** True if the file is empty, without even the head. */
+  /** True if the file is empty and needs the header line. */
   readonly isNew: boolean;
-  /** True if each write waits for the disk. */
+  /** True if each write waits until the data is on disk. */
   readonly fsync: boolean;
-  /** Called before each write. Rejects if the file must not be written any more. */
+  /** Called before each write. Rejects if the file must no longer be written. */
   readonly check?: (() => Promise<void>) | undefined;
 }
 
-/** Appends records. After a failed write it rejects all others, so that no line follows a gap. */
+/** Appends records to a file. After a failed write, all later writes are rejected, so that no line follows a gap. */
 interface LineWriter {
-  /** Throws the error of a failed write, if there was one. */
+  /** Throws the error of the failed write, if a write has failed. */
   check(): void;
-  /** Resolves when the record is written. `json` is the JSON text of an object. */
+  /** Writes a record, and resolves when the record is written. `json` is the JSON text of an object. */
   write(json: string): Promise<void>;
   /** Waits for pending writes. Never rejects. */
   settle(): Promise<void>;
 }
 
-/** Lines are joined up to this length, because a few long lines together may exceed the limit of a string. */
+/** The maximum length of joined lines. A few long lines together could exceed the maximum length of a string. */
 const joinedLength = 2 ** 24;
 
-/** Makes a writer at the end of a file that was opened for appending. */
+/** Makes a writer for a file that was opened for appending. */
 function createLineWriter(
   file: Pick<FileHandle, "appendFile" | "datasync">,
   { sum, isNew, fsync, check: checkFile }: WriterOptions,
@@ -66,7 +66,7 @@ function createLineWriter(
       const line = toLine(json, last);
       last = line.sum;
       waiting.push(line.text);
-      // Starts a microtask later, so that lines that are written together share one write and one wait for the disk.
+      // The write starts one microtask later, so that simultaneous lines share one write and one wait for the disk.
       next ??= latest = latest.then(flush, flush);
       return next;
     },
@@ -90,28 +90,32 @@ function joinLines(lines: readonly string[]): readonly string[] {
   return [...texts, open.join("")];
 }
 
-/** A record before it is written. */
+/** A record that is about to be written. */
 export interface JournalRecord {
   /** The key of the step, such as `i0/tool/0/order`. */
   readonly key: string;
   readonly kind: StepKind;
-  /** The result of the step: a copy that may be changed. */
+  /** A copy of the step's result. `redact` may change the copy. */
   readonly answer: Json;
 }
 
 /** The options of `fileJournal`. */
 export interface FileJournalOptions {
   /**
-   * True if each record waits until it is on disk. Without that, a record outlives the process, but may be lost with a power
-   * failure. Default true.
+   * Waits until each record is on disk. If false, a record survives the end of the process, but may be lost in a power failure.
+   * Default true.
    */
   readonly fsync?: boolean | undefined;
   /**
-   * Returns the result to write instead of the step's own. Must be synchronous and keep the shape, because a resumed run reads
-   * it. The current run continues with its own result. If it throws, the step is rejected and not written.
+   * Returns the result to write in place of the step's actual result. Must be synchronous, and must keep the shape, because a
+   * resumed run uses the written result. The current run continues with the actual result. If `redact` throws, the step is
+   * rejected and not written. Default: results are written unchanged.
    */
   readonly redact?: ((record: JournalRecord) => Json) | undefined;
-  /** Called with a last line that a crash has cut off, before it is removed from the file. Throw to keep it. */
+  /**
+   * Called before an incomplete last line, cut off by a crash, is removed from the file. Throw an error to keep the line; the
+   * run then rejects. Default: the line is removed.
+   */
   readonly onTornLine?: ((torn: TornLine) => void) | undefined;
 }
 
@@ -119,16 +123,16 @@ export interface FileJournalOptions {
 export interface JournalSession {
   /** From key to result. */
   readonly answers: ReadonlyMap<string, unknown>;
-  /** Throws if nothing can be written any more. */
+  /** Throws if the journal is closed or a write has failed. */
   check(): void;
-  /** Writes the result of a step. Returns the value that a resumed run would read, but without redaction. */
+  /** Writes the result of a step. Returns a copy of the result, as a resumed run would get it without redaction. */
   record<T>(step: Step<T>, answer: T): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a file for one run. Rejects with errors of the disk, or LoopError "journal-refused", "journal-locked" or
- * "journal-damaged", and then holds nothing.
+ * Opens, locks and reads a file for one run. Rejects with errors from the disk, or with LoopError "journal-refused",
+ * "journal-locked" or "journal-damaged". After an error, no file and no lock stays open.
  */
 export async function openJournal(path: string, options: FileJournalOptions): Promise<JournalSession> {
   const opened = await openFile(path);
@@ -147,7 +151,7 @@ export async function openJournal(path: string, options: FileJournalOptions): Pr
   }
 }
 
-/** Opens a file read-only. A writer of it is not disturbed. */
+/** Reads a file without locking it. Another process may write the file meanwhile. */
 export async function readJournal(path: string): Promise<JournalSession> {
   const file = await openForReading(path);
   try {
@@ -159,7 +163,7 @@ export async function readJournal(path: string): Promise<JournalSession> {
 }
 
 interface Continued extends FileJournalOptions {
-  /** Rejects if the path no longer refers to the locked file. */
+  /** Rejects if the path no longer refers to the file that is locked. */
   readonly check: () => Promise<void>;
 }
 
@@ -175,7 +179,10 @@ async function continueFile({ file, place }: OpenFile, recorded: Recorded, optio
   return createLineWriter(file, { sum, isNew: size === 0, fsync, check });
 }
 
-/** Syncs the folder, without which a new file may be lost with a power failure. Windows does not support it. */
+/**
+ * Syncs a folder. Otherwise, a new file in the folder may be lost in a power failure. Windows does not support syncing a
+ * folder.
+ */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, "r");
@@ -187,7 +194,7 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 interface SessionParts {
-  /** Undefined for a read-only file. */
+  /** Undefined if the file was opened read-only. */
   readonly writer: LineWriter | undefined;
   readonly redact: FileJournalOptions["redact"];
   readonly undo: readonly (() => Promise<void>)[];
@@ -209,7 +216,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
       const text = JSON.stringify({ key, kind, answer });
       const own: { readonly answer: T } = JSON.parse(text);
       const written = redact === undefined ? text : rewrite(text, redact);
-      // The journal was closed meanwhile, so the run no longer waited for this step.
+      // The journal is closed if the run ended without waiting for this step.
       if (closing !== undefined || writer === undefined) throw new LoopError("journal-closed", { path });
       await writer.write(written);
       answers.set(key, own.answer);
@@ -219,17 +226,17 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-/** Redacts a copy, so that its changes affect nothing else. */
+/** Calls `redact` with a copy, so that changes to the copy do not affect the run. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
   const { key, kind, answer: own }: JournalRecord = JSON.parse(text);
   const answer: unknown = redact({ key, kind, answer: own });
   if (answer === undefined || isThenable(answer)) {
-    throw invalidOption("redact", "a function that gives plain data, at once", answer);
+    throw invalidOption("redact", "a function that returns plain data, not a promise", answer);
   }
   return JSON.stringify({ key, kind, answer });
 }
 
-/** Runs all functions, even if some fail, and throws the first error. */
+/** Calls all functions, even if some of them fail, and then throws the first error. */
 async function closeAll(undo: readonly (() => Promise<void>)[]): Promise<void> {
   const ends = await Promise.allSettled(undo.map((one) => one()));
   for (const end of ends) if (end.status === "rejected") throw end.reason;

@@ -1,4 +1,5 @@
-// Opens a journal file. A lock file only protects one name, so all names of the file must be found, or the file is rejected.
+// Opens a journal file. A lock file protects one path only. So all paths of the file must be found; otherwise the file is
+// refused.
 
 import { constants, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, open, readdir, readFile, realpath } from "node:fs/promises";
@@ -9,18 +10,18 @@ import { isAt } from "./file-lock.ts";
 /** An open file, and its canonical path. */
 export interface OpenFile {
   readonly file: FileHandle;
-  /** The absolute path, without links. */
+  /** The absolute path, with all links resolved. */
   readonly place: string;
-  /** All paths of the file, in the same order for each of them. More than one if it has hard links. */
+  /** All paths of the file, sorted. There is more than one if the file has hard links. */
   readonly names: readonly string[];
 }
 
-/** Windows has neither flag. Without O_NONBLOCK, a pipe could block the process. */
+/** Windows does not define O_NOFOLLOW and O_NONBLOCK. Without O_NONBLOCK, opening a pipe could block the process. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens a file for reading and appending, and creates it if needed. Rejects with LoopError "journal-refused", or with errors of
- * the disk.
+ * Opens a file for reading and appending. Creates the file if it does not exist. Rejects with LoopError "journal-refused", or
+ * with errors from the disk.
  */
 export async function openFile(path: string): Promise<OpenFile> {
   const place = await findPlace(path);
@@ -34,13 +35,13 @@ export async function openFile(path: string): Promise<OpenFile> {
   }
 }
 
-/** Opens a file for reading. It is not written, so its names and mode do not matter. */
+/** Opens a file for reading. Does not check its hard links and mode, because the file is not written. */
 export async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const facts = await file.stat();
-    // For a folder, the first read fails.
-    if (!facts.isFile() && !facts.isDirectory()) throw refused(path, "it is not a plain file");
+    // A folder is not refused here: the first read from a folder fails with a clear error.
+    if (!facts.isFile() && !facts.isDirectory()) throw refused(path, "it is not a regular file: choose another path");
     return file;
   } catch (error) {
     await file.close();
@@ -48,20 +49,24 @@ export async function openForReading(path: string): Promise<FileHandle> {
   }
 }
 
-/** Follows the caller's own links here. Opening the file then follows none. */
+/** Resolves symbolic links that belong to this user. Opening the resulting path follows no further links. */
 async function findPlace(path: string): Promise<string> {
   const end = followOwnLinks(path, {
     lstat: (link) => lstatSync(link, { throwIfNoEntry: false }),
     readLink: readlinkSync,
     resolve: (link, target) => resolve(dirname(link), target),
   });
-  if ("refused" in end) throw refused(path, `${end.refused} is a link of another user: remove it, or name the file itself`);
+  if ("refused" in end)
+    throw refused(
+      path,
+      `${end.refused} is a symbolic link that belongs to another user: remove the link, or pass the path of the file itself`,
+    );
   return join(await realpath(dirname(end.place)), basename(end.place));
 }
 
 type Placed = Pick<OpenFile, "file" | "place">;
 
-/** Finds the hard links in the folder of the file. Others cannot be found. */
+/** Finds the hard links in the folder of the file. Throws if there are hard links in other folders, which cannot be found. */
 async function findNames(path: string, { file, place }: Placed): Promise<readonly string[]> {
   const { nlink } = await file.stat();
   if (nlink <= 1) return [place];
@@ -71,39 +76,41 @@ async function findNames(path: string, { file, place }: Placed): Promise<readonl
   if (names.length >= nlink) return names;
   throw refused(
     path,
-    "the file has names (hard links) in other folders, and its lock is not seen there: remove these names, or make a copy",
+    "the file has hard links in other folders, where its lock file is not visible: remove these links, or copy the file",
   );
 }
 
 async function checkFile(path: string, { file, place }: Placed): Promise<void> {
   const facts = await file.stat();
-  if (!facts.isFile()) throw refused(path, "it is not a plain file");
+  if (!facts.isFile()) throw refused(path, "it is not a regular file: choose another path");
   if (await isMountPoint(place)) {
-    throw refused(path, "it is mounted as a single file, so that its lock is not seen elsewhere: mount its folder");
+    throw refused(path, "only the file itself is mounted, so other processes cannot see its lock file: mount its folder instead");
   }
   const mode = tightMode(facts);
   if (mode === undefined) return;
-  // A file system without modes, such as FAT, shows the same mode for every file.
+  // A file system without modes, such as FAT, shows the same mode for every file, so a failed `chmod` is accepted for files of
+  // this user.
   await file.chmod(mode).catch(() => {
-    if (!isOwn(facts)) throw refused(path, "it belongs to another user, and others can read it: make a file of your own");
+    if (!isOwn(facts))
+      throw refused(path, "the file belongs to another user, and other users can read it: use a file that you own");
   });
 }
 
-/** True if the file itself is a mount point, as containers do with single files. Linux only. */
+/** True if the file itself is a mount point. Containers can mount single files. Detected on Linux only. */
 async function isMountPoint(place: string): Promise<boolean> {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
   return mounts.split("\n").some((line) => readEscapes(line.split(" ")[4] ?? "") === place);
 }
 
-/** Decodes mount paths, in which a space is `\040`. */
+/** Decodes a path in `/proc/self/mountinfo`, where a space is written as `\040`. */
 function readEscapes(name: string): string {
   return name.replace(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** Throws LoopError "journal-refused" if a path no longer refers to the open file, because its lock does not protect that file then. */
+/** Throws LoopError "journal-refused" if a path no longer refers to the open file. The lock would then protect another file. */
 export async function checkPlace(path: string, { file, place }: Placed): Promise<void> {
   if (await isAt(place, file)) return;
-  throw refused(path, "the file was moved or removed while its run was writing it: put it back, and make the same call again");
+  throw refused(path, "the file was moved or removed while the run was writing it: restore the file, and repeat the call");
 }
 
 function refused(path: string, problem: string): LoopError<"journal-refused"> {

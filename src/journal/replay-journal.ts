@@ -1,14 +1,14 @@
-// A journal that only replays what is recorded.
+// Wraps a journal so that recorded steps are replayed and nothing else runs.
 
 import { invalidOption, isLoopError, isRecord, type Journal, LoopError, type Step } from "../core/entry-kit.ts";
 
 /**
- * Replays a recorded run. The same call with this journal sends no request, runs no tool and writes nothing. It calls no hook
- * except the `prepare` of agent tools, and ends as recorded. A run that was suspended and never resumed ends suspended. Listeners
- * get all events with `replayed: true`.
+ * Makes a journal that replays a recorded run. Repeat the call with this journal: the run sends no request, runs no tool,
+ * writes nothing, and ends as recorded. It calls no hook except the `prepare` of agent tools. A run that was suspended and
+ * never resumed ends as suspended. Listeners get all events with `replayed: true`.
  *
- * If a step is not recorded, the run rejects with LoopError "journal-incomplete": the run had not ended, or its messages,
- * policies or limits were different. A journal file is opened read-only, even while another process writes it. Throws LoopError
+ * If a step is not recorded, the run rejects with LoopError "journal-incomplete": the recorded run had not ended, or had other
+ * messages, policies or limits. A journal file is opened read-only, so another process may write it meanwhile. Throws LoopError
  * "invalid-option" if the argument is not a journal.
  *
  * @example

@@ -1,4 +1,5 @@
-// The span of one stream. It covers the time of the stream, although its ending is only known when the iteration is over.
+// The span of one stream. The span ends at the time when the stream ended, although that ending is only known when the
+// iteration is over.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/entry-kit.ts";
@@ -8,7 +9,7 @@ import { common, errorFacts, finishNameOf, genAi, operations, own, settingsFacts
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";
 
-/** The end of a stream's iteration. */
+/** The event at the end of an iteration. */
 type IterationEnd = LoopEvents["iteration-end"];
 
 /** The error of a failed stream. */
@@ -18,7 +19,7 @@ export interface StreamError {
   readonly message?: string | undefined;
 }
 
-/** One stream. */
+/** Records one stream as a span. */
 export class ChatSpan implements StreamObserver {
   readonly span: LiveSpan;
   readonly #ports: TracePorts;
@@ -59,7 +60,10 @@ export class ChatSpan implements StreamObserver {
     return context.with(this.span.context, step);
   }
 
-  /** The first chunk determines the time to first chunk. Later chunks are only read if content is recorded. */
+  /**
+   * Measures the time to the first chunk. Returns true while more chunks are needed: until the first chunk has arrived, or for
+   * the whole stream if content is recorded.
+   */
   onChunk(chunk: ModelChunk): boolean {
     if (this.#firstChunkMs === undefined && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded") {
       this.#firstChunkMs = performance.now() - this.#startedAt;
@@ -68,7 +72,7 @@ export class ChatSpan implements StreamObserver {
     return this.#said !== undefined || this.#firstChunkMs === undefined;
   }
 
-  /** Ends the span at the time when the stream ended. */
+  /** Ends the span, with the time when the stream ended. */
   end(
     { status, finish, usage, costUSD, provider, model, calls, durationMs }: IterationEnd,
     error: StreamError | undefined,
@@ -80,7 +84,7 @@ export class ChatSpan implements StreamObserver {
     this.span.set({
       ...(usage && usageFacts(usage)),
       ...failure,
-      // For a wrapping provider: the provider that gave the answer.
+      // With a wrapping provider, this is the inner provider that gave the answer.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
       [genAi.responseFinishReasons]: this.#whyFinished(finish),
@@ -99,13 +103,13 @@ export class ChatSpan implements StreamObserver {
     if (usage !== undefined) instruments.tokens(usage, dimensions, failure);
   }
 
-  /** A stream without an answer has no finish reason. */
+  /** Returns the finish reason; undefined for a stream without any chunk. */
   #whyFinished(finish: FinishReason | undefined): string[] | undefined {
     if (finish !== undefined) return [finishNameOf(finish)];
     return this.#firstChunkMs === undefined ? undefined : [unfinished];
   }
 
-  /** Ends the span of a stream without an end event, because its run broke. */
+  /** Ends the span of a stream that has no end event because an error broke its run. */
   abandon(errorType: string): void {
     this.span.set(errorFacts(errorType));
     this.#writeSaid();
@@ -128,7 +132,7 @@ export class ChatSpan implements StreamObserver {
   }
 }
 
-/** The context of a stream's span. */
+/** The place of a stream's span in the trace. */
 export interface ChatPlace {
   readonly ports: TracePorts;
   readonly parent: Context;

@@ -1,5 +1,5 @@
-// Messages on spans, as JSON lists with parts. Omitted unless `captureContent` is set. Conventions:
-// github.com/open-telemetry/semantic-conventions-genai.
+// Converts messages to span attributes: JSON arrays of messages with parts. Messages are only recorded if `captureContent` is
+// true. Conventions: github.com/open-telemetry/semantic-conventions-genai.
 
 import {
   assertNever,
@@ -14,9 +14,9 @@ import {
 } from "../core/entry-kit.ts";
 import type { ContentKind, TracingOptions } from "./tracing-options.ts";
 
-/** Writes content. Content that cannot be written is omitted, so that the run is not affected. */
+/** Prepares content for spans. Omits content that causes an error, so that the run is not affected. */
 export class ContentWriter {
-  /** True if content is recorded. */
+  /** True if `captureContent` is set. */
   readonly isOn: boolean;
   readonly #redact: TracingOptions["redact"];
 
@@ -25,11 +25,11 @@ export class ContentWriter {
     this.#redact = redact;
   }
 
-  /** Returns the content to record; undefined for nothing. */
+  /** Returns the content to record; undefined if no content should be recorded. */
   keep(kind: ContentKind, content: () => Json): Json | undefined {
     if (!this.isOn) return undefined;
     try {
-      // A copy, because `redact` may change its argument, and the run uses the original.
+      // `redact` gets a copy, because it may change its argument and the run uses the original.
       const kept = this.#redact === undefined ? content() : this.#redact(structuredClone(content()), kind);
       dropPromise(kept);
       return kept;
@@ -38,7 +38,7 @@ export class ContentWriter {
     }
   }
 
-  /** Returns the attribute text for recorded content. */
+  /** Converts content to the text of an attribute. */
   write(kept: Json | undefined): string | undefined {
     try {
       return kept === undefined ? undefined : JSON.stringify(kept, cleanText);
@@ -47,18 +47,18 @@ export class ContentWriter {
     }
   }
 
-  /** Returns the status description for a recorded error. */
+  /** Converts an error message to the description of a span status. */
   describe(kept: Json | undefined): string | undefined {
     return typeof kept === "string" ? redactSecrets(kept) : undefined;
   }
 }
 
-/** Cleans each text separately, because replacing secrets in the JSON text could break it. */
+/** Redacts each string separately, because a replacement in the whole JSON text could make the JSON invalid. */
 function cleanText(_key: string, value: unknown): unknown {
   return typeof value === "string" ? redactSecrets(value) : value;
 }
 
-/** Converts a system text. */
+/** Converts a system prompt. */
 export function toInstructions(system: string): Json {
   return [{ type: "text", content: system }];
 }
@@ -98,7 +98,7 @@ function toUserPart(part: UserPart): Json {
   return isAddress.test(uri) ? { type: "uri", ...facts, uri } : { type: part.type, ...facts };
 }
 
-/** Returns the convention's word for a media type; "document" for all others. */
+/** Returns the modality name that the conventions define for a media type; "document" for other types. */
 function modalityOf(mediaType: string): string {
   return /^(?:image|video|audio)(?=\/)/.exec(mediaType)?.[0] ?? "document";
 }
@@ -108,7 +108,7 @@ function toAssistantPart(part: AssistantPart): Json {
   return { type: part.type, content: part.text };
 }
 
-/** Collects the content of a stream. Chunks may be malformed, so every field is checked. */
+/** Collects the content of a stream. Chunks may be malformed. */
 export class SaidContent {
   #text = "";
   #reasoning = "";
@@ -118,7 +118,7 @@ export class SaidContent {
     if (chunk.type === "text-delta" || chunk.type === "refusal-delta") this.#text += chunk.text;
     else if (chunk.type === "reasoning-delta") this.#reasoning += chunk.text;
     else if (chunk.type === "call-ready") this.#calls.push(toCall(chunk));
-    // The content of the attempt was discarded.
+    // A discarded attempt also discards its content.
     else if (chunk.type === "attempt-discarded") [this.#text, this.#reasoning, this.#calls] = ["", "", []];
   }
 

@@ -1,4 +1,4 @@
-// Names and values of all attributes: settings, usage, endings. Numbers and names, no texts.
+// The names and values of span attributes for settings, usage and endings. The values are numbers and names, never free text.
 
 import {
   type EndReason,
@@ -13,9 +13,10 @@ import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import { cutName, errorTypeOf } from "../core/observe-kit.ts";
 
 /**
- * Names from OpenTelemetry's conventions for generative AI, all with status "development":
- * github.com/open-telemetry/semantic-conventions-genai, docs/registry/attributes/gen-ai.md, docs/gen-ai/gen-ai-agent-spans.md and
- * client-inference.md, read in November 2026. `cache_write` was called `cache_creation` before.
+ * Attribute names from OpenTelemetry's conventions for generative AI, as of November 2026. All of them have the status
+ * "development". `cache_write` was formerly called `cache_creation`. Source:
+ * github.com/open-telemetry/semantic-conventions-genai, docs/registry/attributes/gen-ai.md, docs/gen-ai/gen-ai-agent-spans.md
+ * and client-inference.md.
  */
 export const genAi = {
   agentName: "gen_ai.agent.name",
@@ -49,22 +50,25 @@ export const genAi = {
   usageReasoning: "gen_ai.usage.reasoning.output_tokens",
 } as const;
 
-/** Stable names: github.com/open-telemetry/semantic-conventions, docs/registry/attributes/error.md and http.md. */
+/**
+ * Attribute names with the status "stable". Source: github.com/open-telemetry/semantic-conventions,
+ * docs/registry/attributes/error.md and http.md.
+ */
 export const common = { errorType: "error.type", httpStatus: "http.response.status_code" } as const;
 
-/** The name of an unknown error. */
+/** The value of `error.type` for an unknown error. */
 export const otherError = "_OTHER";
 
-/** The modality of tokens that are not reported by modality. */
+/** The modality of tokens. Providers do not report token counts by modality. */
 export const unknownModality = "unknown";
 
-/** The finish reason of a stream that began and has none, because it was stopped or cut off. */
+/** The finish reason of a stream that was stopped or cut off after its first chunk. */
 export const unfinished = "error";
 
-/** Values of `gen_ai.operation.name`. The name of a span begins with one. */
+/** The values of `gen_ai.operation.name`. Each span name begins with one of these values. */
 export const operations = { run: "invoke_agent", stream: "chat", call: "execute_tool" } as const;
 
-/** Names of this library. */
+/** Attribute names that turnwright defines. */
 export const own = {
   attempt: "turnwright.attempt",
   broken: "turnwright.run.broken",
@@ -93,18 +97,18 @@ export const own = {
   toolOutcome: "turnwright.tool.outcome",
 } as const;
 
-/** The convention's words for finish reasons. Other reasons keep their own names. */
+/** Finish reasons that have another name in the conventions. All other finish reasons keep their names. */
 const finishNames: { readonly [Reason in FinishReason]?: string } = {
   "tool-calls": "tool_call",
   "content-filter": "content_filter",
 };
 
-/** Returns a finish reason in the convention's words. */
+/** Converts a finish reason to its name in the conventions. */
 export function finishNameOf(finish: FinishReason): string {
   return finishNames[finish] ?? finish;
 }
 
-/** Returns the settings of a request. */
+/** Returns attributes for the model settings of a request. */
 export function settingsFacts(settings: ModelSettings = {}): Attributes {
   return definedIn({
     [genAi.requestMaxTokens]: settings.maxOutputTokens,
@@ -115,7 +119,10 @@ export function settingsFacts(settings: ModelSettings = {}): Attributes {
   });
 }
 
-/** Returns token counts. The conventions include cached tokens in the input and reasoning in the output, like `Usage`. */
+/**
+ * Returns attributes for token counts. Like `Usage`, the conventions count cached tokens as part of the input, and reasoning
+ * tokens as part of the output.
+ */
 export function usageFacts(usage: Usage): Attributes {
   return definedIn({
     [genAi.usageInput]: usage.inputTokens,
@@ -126,7 +133,10 @@ export function usageFacts(usage: Usage): Attributes {
   });
 }
 
-/** Returns the limits of a run, with names such as `turnwright.limit.max_iterations`. Omits `Infinity` and unknown names. */
+/**
+ * Returns attributes for the limits of a run, with names such as `turnwright.limit.max_iterations`. Omits infinite limits and
+ * unknown names.
+ */
 export function limitFacts(limits: LoopLimits = {}): Attributes {
   const known = Object.entries(limits).filter(([limit]) => limit === "onUnknownCost" || Object.hasOwn(limitRules, limit));
   const given = known.filter(([, value]) => value !== Number.POSITIVE_INFINITY);
@@ -140,7 +150,10 @@ function toSnakeCase(name: string): string {
 
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
-/** The recorded parts of a reason: numbers, and names from the program. Its texts, errors and messages are omitted. */
+/**
+ * Attribute names for the fields of a reason that are recorded: numbers, and names that the program defines. Texts, errors and
+ * messages are omitted.
+ */
 const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   attempts: "turnwright.reason.attempts",
   count: "turnwright.reason.count",
@@ -157,13 +170,13 @@ const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   toolName: "turnwright.reason.tool_name",
 };
 
-/** Omits the first tool of a loop, whose name the model may have invented. */
+/** Returns the attribute value for a field of a reason. Shortens strings. */
 function factOf(reason: EndReason, key: string): AttributeValue | undefined {
   const fact: AttributeValue | undefined = Reflect.get(reason, key);
   return typeof fact === "string" ? cutName(fact) : fact;
 }
 
-/** Returns the ending and the usage of a run. */
+/** Returns attributes for the ending and the usage of a run. */
 export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"]): Attributes {
   const facts = Object.entries(reasonNames).map(([key, name]) => [name, factOf(reason, key)] as const);
   return definedIn({
@@ -180,12 +193,12 @@ export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"])
   });
 }
 
-/** Returns `error.type`, if there is an error. */
+/** Returns the attribute `error.type` if there is an error. */
 export function errorFacts(errorType: string | undefined): Attributes {
   return errorType === undefined ? {} : { [common.errorType]: errorType };
 }
 
-/** Returns the name of a thrown value: its code, else its name. */
+/** Returns the code of a thrown value, or its name if there is no code. */
 export function thrownType(error: unknown): string {
   if (typeof error !== "object" || error === null) return otherError;
   const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
@@ -193,7 +206,7 @@ export function thrownType(error: unknown): string {
   return typeof type === "string" ? type : otherError;
 }
 
-/** Drops undefined values. */
+/** Removes attributes with the value undefined. */
 export function definedIn(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }

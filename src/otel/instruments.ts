@@ -1,4 +1,4 @@
-// The metrics of OpenTelemetry's conventions, and the objects that the spans of one run share. Source:
+// Creates the metrics that OpenTelemetry's conventions define, and the objects that all spans of one run share. Source:
 // github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/client-inference.md.
 
 import * as api from "@opentelemetry/api";
@@ -18,7 +18,7 @@ interface Instruments {
   readonly timeToFirstChunk: Measure;
   readonly runDuration: Measure;
   readonly toolDuration: Measure;
-  /** Records the usage of one stream: as totals, and as a distribution. Unknown counts are not recorded. */
+  /** Records the token usage of one stream, in counters and in histograms. Does not record unknown counts. */
   readonly tokens: (usage: Usage, attributes: Attributes, error: Attributes) => void;
 }
 
@@ -29,7 +29,7 @@ const upTo82Seconds = doubling(0.01, 14);
 const upTo410Seconds = doubling(0.1, 13);
 const tokenCounts = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-/** The counters of tokens, under their common name. */
+/** The last part of each token counter's name, and the field in `Usage` with its value. */
 const counters = {
   input_tokens: "inputTokens",
   output_tokens: "outputTokens",
@@ -38,7 +38,7 @@ const counters = {
   "reasoning.output_tokens": "reasoningTokens",
 } as const satisfies { readonly [name: string]: keyof Usage };
 
-/** The instruments of a meter, created once. */
+/** Returns the instruments of a meter. They are created once for each meter. */
 const instrumentsOf: (meter: Meter) => Instruments = memoize(createInstruments);
 
 function createInstruments(meter: Meter): Instruments {
@@ -83,24 +83,28 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
   };
 }
 
-// A namespace import, because a named import of an older version would fail with Node's own message.
+// This check needs the namespace import: with an older version, a named import would fail first, with a less helpful message
+// from Node.
 if (!("createNoopMeter" in api)) {
   throw new Error('"turnwright/otel" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@latest');
 }
 
-/** The instrumentation scope of spans and metrics. */
+/** The name of the instrumentation scope for spans and metrics. */
 const scope = "turnwright";
 
-/** The destination of spans, and the writer of their content. */
+/** The objects that all spans of one run share. */
 export interface TracePorts {
   readonly instruments: Instruments;
   readonly content: ContentWriter;
   readonly conversationId: string | undefined;
-  /** Begins a span. Omits undefined attributes. */
+  /** Starts a span. Omits undefined attributes. */
   start(name: string, options: api.SpanOptions, parent: api.Context): LiveSpan;
 }
 
-/** Called when a run begins, because a program may set its global providers after it has made its options. */
+/**
+ * Makes the shared objects for a run. Called when the run begins, because a program may set its global providers after it has
+ * made the options of the run.
+ */
 export function createTracePorts(options: TracingOptions, conversationId: string | undefined): TracePorts {
   const tracer = options.tracer ?? quietly(() => (options.tracerProvider ?? api.trace).getTracer(scope));
   const meter = options.meter ?? quietly(() => (options.meterProvider ?? api.metrics).getMeter(scope)) ?? api.createNoopMeter();

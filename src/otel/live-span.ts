@@ -1,11 +1,11 @@
-// One span. Errors of a tracer, a span or a processor go to OpenTelemetry's own log.
+// Wraps one OpenTelemetry span. Errors thrown by a tracer, a span or a processor are logged with OpenTelemetry's `diag`.
 
 import { type Attributes, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
 import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/entry-kit.ts";
 import { common, definedIn, genAi, own } from "./facts.ts";
 import { cutName } from "../core/observe-kit.ts";
 
-/** Calls a tracer or a meter. Its errors do not affect the run. */
+/** Calls `work`, which uses a tracer or a meter. Logs its errors, so that they do not affect the run. */
 export function quietly<Value>(work: () => Value): Value | undefined {
   try {
     const value = work();
@@ -17,9 +17,12 @@ export function quietly<Value>(work: () => Value): Value | undefined {
   }
 }
 
-/** One span. If it could not be begun, nothing is recorded, and its children become children of its parent. */
+/**
+ * A span that never throws. If the tracer fails to start the span, nothing is recorded, and spans inside it become children of
+ * the parent.
+ */
 export class LiveSpan {
-  /** The context for the work inside the span. */
+  /** The context for code that runs inside the span. */
   readonly context: Context;
   readonly #span: Span | undefined;
 
@@ -29,7 +32,7 @@ export class LiveSpan {
     this.context = span === undefined ? parent : trace.setSpan(parent, span);
   }
 
-  /** Omits undefined values. */
+  /** Sets attributes. Omits undefined values. */
   set(attributes: Attributes): void {
     quietly(() => this.#span?.setAttributes(definedIn(attributes)));
   }
@@ -44,13 +47,13 @@ export class LiveSpan {
     quietly(() => this.#span?.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }));
   }
 
-  /** `at` is a time in milliseconds; default now. */
+  /** Ends the span. `at` is the end time in milliseconds since 1970; default: now. */
   end(at?: number): void {
     quietly(() => this.#span?.end(at));
   }
 }
 
-/** Limits of texts from results. */
+/** Limits for text from tool results: characters per string, and strings per list. */
 const longestText = 128;
 const mostNames = 50;
 
@@ -61,7 +64,7 @@ const callFacts = ({ callId, name }: Call): Attributes => ({
   [genAi.toolCallId]: cutName(callId),
 });
 
-/** Loop events that become span events. */
+/** The loop events that are recorded as span events. */
 export interface Noted {
   readonly "attempt-discarded": LoopEvents["attempt-discarded"];
   readonly restart: LoopEvents["restart"];
@@ -71,10 +74,11 @@ export interface Noted {
   readonly "late-result": LoopEvents["late-result"];
 }
 
-/** The attributes of each span event. */
+/** Functions that return the attributes of each span event. */
 export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
   "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error.code }),
-  // Both come from the result of a tool, and may contain any text.
+  // `suffix` and `disableTools` come from the result of a tool and may contain any text. So both are only recorded if content
+  // is recorded.
   restart: ({ suffix, disableTools, ...call }, capturesContent) => ({
     ...callFacts(call),
     ...(capturesContent

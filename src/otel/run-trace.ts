@@ -1,4 +1,4 @@
-// The spans of one run: its own, and the spans of its streams and calls below it.
+// Records one run: the span of the run, and child spans for its streams and calls.
 
 import { type Attributes, type Context, context, SpanKind, trace } from "@opentelemetry/api";
 import {
@@ -43,19 +43,19 @@ const handlers: EventHandlers<RunTrace> = {
   "late-result": (run, event) => run.note("late-result", event),
 };
 
-/** The events that spans are made from. */
+/** The loop events that are needed to record spans. */
 export const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
-/** The parent span of a run, and the name of its agent. */
+/** The place of a run in a trace, and the name of its agent. */
 export interface RunPlace {
   readonly tracing: TracingOptions;
   parent(): Context;
   readonly agentName: string | undefined;
-  /** True if the run is inside a replayed call. It gets a span only when something in it is not replayed. */
+  /** True if the run is nested in a replayed call. Such a run has no span until something in the run is not replayed. */
   readonly isRecalled: boolean;
 }
 
-/** The spans of one run. */
+/** Records the spans of one run. */
 export class RunTrace implements RunObserver {
   readonly #run: ObservedRun;
   readonly #place: RunPlace;
@@ -65,7 +65,7 @@ export class RunTrace implements RunObserver {
   readonly #tools = new Map<string, ToolSpan>();
   #continuation = 0;
   #chat: ChatSpan | undefined;
-  /** A failed stream. The end of the run provides its error. */
+  /** A failed stream whose span is still open. The event at the end of the run provides the error. */
   #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
   #replayedIterations = 0;
   #resumed = false;
@@ -109,7 +109,7 @@ export class RunTrace implements RunObserver {
 
   startIteration({ continuation, replayed }: LoopEvents["iteration-start"]): void {
     this.#endFailed(undefined);
-    // A journal may have run the stream of the last iteration twice.
+    // If a stream is still open, a journal ran the step with the stream a second time.
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
     this.#continuation = continuation;
@@ -117,7 +117,10 @@ export class RunTrace implements RunObserver {
     else if (this.#begun === undefined) this.#begin();
   }
 
-  /** Undefined for a stream inside an observed one: a hook may return a provider that is observed already. */
+  /**
+   * Starts the span of a stream. Returns undefined if a stream is already being recorded: a hook may return a provider that is
+   * observed twice.
+   */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;
     this.#chat = new ChatSpan(request, provider, {
@@ -128,7 +131,9 @@ export class RunTrace implements RunObserver {
     return this.#chat;
   }
 
-  /** Ends the span of an iteration's stream. There is none if the iteration was replayed, or ended before its stream. */
+  /**
+   * Ends the span of the iteration's stream. There is no span if the iteration was replayed, or ended before its stream began.
+   */
   endIteration(end: LoopEvents["iteration-end"]): void {
     const chat = this.#chat;
     this.#chat = undefined;
@@ -137,7 +142,10 @@ export class RunTrace implements RunObserver {
     else chat.end(end, undefined);
   }
 
-  /** Ends the span of a failed stream. A hook that failed after a stream is not an error of the stream. */
+  /**
+   * Ends the span of a failed stream, if there is one. `ending` is the ending of the run, which provides the error if the
+   * stream caused the ending.
+   */
   #endFailed(ending: LoopEvents["run-end"] | undefined): void {
     const failed = this.#failed;
     this.#failed = undefined;
@@ -158,7 +166,7 @@ export class RunTrace implements RunObserver {
     return this.#known.byName.get(name);
   }
 
-  /** Ends the span of a call. A call with a live start also has a live end. */
+  /** Ends the span of a call. If a call has begun outside of a replay, its end is not replayed either. */
   endTool(event: LoopEvents["tool-end"]): void {
     this.#tools.get(event.callId)?.end(event);
     this.#tools.delete(event.callId);
@@ -169,7 +177,10 @@ export class RunTrace implements RunObserver {
     return inside === undefined ? execute() : context.with(inside, execute);
   }
 
-  /** Uses the active span in the call as the parent, if there is one, because the tool may have created spans. */
+  /**
+   * Observes a nested run. Its parent is the active span inside the call if there is one, because the tool may have created
+   * spans.
+   */
   nest({ callId, name }: ToolContext): StartObserving {
     const { tracing } = this.#place;
     const active = context.active();
@@ -188,7 +199,7 @@ export class RunTrace implements RunObserver {
   }
 
   end(event: LoopEvents["run-end"]): void {
-    // Everything was replayed.
+    // The run has no span if everything in it was replayed.
     if (this.#begun === undefined) return;
     this.#endFailed(event);
     const { status, reason } = event;
@@ -211,7 +222,7 @@ export class RunTrace implements RunObserver {
     this.#ports.instruments.runDuration((performance.now() - this.#startedAt) / 1_000, dimensions);
   }
 
-  /** Ends a run that broke, for example because its journal threw. It has no end event. */
+  /** Records the error of a run that broke, for example because its journal threw. Such a run has no end event. */
   #break(error: unknown): void {
     this.#errorType = thrownType(error);
     this.#span.set({ ...errorFacts(this.#errorType), [own.broken]: true });
@@ -223,7 +234,7 @@ export class RunTrace implements RunObserver {
     this.#span.fail(content.describe(content.keep("error", () => message)));
   }
 
-  /** Ends all remaining spans. */
+  /** Ends all open spans of streams and calls. */
   #endOpen(errorType: string): void {
     this.#endFailed(undefined);
     this.#chat?.abandon(errorType);
@@ -231,7 +242,7 @@ export class RunTrace implements RunObserver {
   }
 }
 
-/** Endings that belong to a stream. */
+/** The kinds of reasons that a stream causes. */
 const streamEndings: ReadonlySet<string> = new Set(["provider-error", "stream-idle", "first-chunk", "wall-clock"]);
 
 function toStreamError(end: LoopEvents["iteration-end"], ending: LoopEvents["run-end"] | undefined): StreamError | undefined {

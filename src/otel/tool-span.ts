@@ -1,4 +1,4 @@
-// The span of one call, from its first event to its last, for a call that ran or was refused.
+// The span of one call that ran or was refused, from its `tool-start` event to its `tool-end` event.
 
 import { type Context, SpanKind } from "@opentelemetry/api";
 import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../core/entry-kit.ts";
@@ -7,7 +7,7 @@ import { errorFacts, genAi, operations, own } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";
 
-/** The context of a call's span. */
+/** The place of a call's span in the trace. */
 export interface ToolPlace {
   readonly ports: TracePorts;
   readonly parent: Context;
@@ -16,12 +16,12 @@ export interface ToolPlace {
   readonly definition: ToolDefinition | undefined;
 }
 
-/** The span of one call. */
+/** Records one call as a span. */
 export class ToolSpan {
   readonly #span: LiveSpan;
   readonly #place: ToolPlace;
   readonly #startedAt = performance.now();
-  /** False for a refused call, and for one that took over the outcome of a discarded attempt's call. */
+  /** False for a refused call, and for a call that uses the outcome of a call from a discarded attempt. */
   #hasRun = false;
 
   constructor({ callId, name, index, args, iteration }: LoopEvents["tool-start"], place: ToolPlace) {
@@ -38,13 +38,13 @@ export class ToolSpan {
       [own.iteration]: iteration,
       [own.toolIndex]: index,
     };
-    // A name that the model invented must not become a span name.
+    // The span name must not contain a tool name that the model invented.
     const spanName = definition === undefined ? operations.call : `${operations.call} ${name}`;
     this.#span = ports.start(spanName, { kind: SpanKind.INTERNAL, attributes }, parent);
     this.#span.set({ [genAi.toolCallArguments]: content.write(content.keep("tool-arguments", () => args)) });
   }
 
-  /** The context in which the call runs. */
+  /** The context in which the tool runs. Reading the context marks the call as executed. */
   get context(): Context {
     this.#hasRun = true;
     return this.#span.context;
@@ -69,7 +69,7 @@ export class ToolSpan {
     ports.instruments.toolDuration(seconds, { ...dimensions, ...error });
   }
 
-  /** Ends the span of a call without an end event, because its run broke. */
+  /** Ends the span of a call that has no end event because an error broke its run. */
   abandon(errorType: string): void {
     this.#span.set({ ...errorFacts(errorType), [own.toolExecuted]: this.#hasRun });
     this.#span.fail(undefined);
@@ -77,7 +77,7 @@ export class ToolSpan {
   }
 }
 
-/** Returns the reason of a failed call, if it may be recorded. */
+/** Returns the reason in the recorded result of a failed call; undefined if the result is not recorded. */
 function reasonOf(kept: Json | undefined): Json | undefined {
   return isRecord(kept) ? kept["reason"] : undefined;
 }

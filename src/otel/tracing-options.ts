@@ -1,29 +1,38 @@
-// The options of `withTracing`, checked before a run begins.
+// The options of `withTracing`, and their checks.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import { checkFields, type Checks, is, isRecord, type Json } from "../core/entry-kit.ts";
 
 /**
- * The kinds of content: texts of models and users, arguments and results of tools, and messages of stream and run errors (a
- * string). The error of a failed call is in its result.
+ * The kinds of content: text from models and users, arguments and results of tools, and the messages of errors in streams and
+ * runs. The content of kind "error" is a string. The error of a failed call is part of its "tool-result".
  */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
 
 /** The options of `withTracing`. */
 export interface TracingOptions {
-  /** Creates the spans. Default: the tracer of `tracerProvider`, else of the global provider when the run begins. */
+  /**
+   * Creates the spans. Default: the tracer from `tracerProvider`; without `tracerProvider`, the tracer from the global provider
+   * when the run begins.
+   */
   readonly tracer?: Tracer | undefined;
   readonly tracerProvider?: TracerProvider | undefined;
-  /** Creates the metrics. Default: the meter of `meterProvider`, else of the global provider when the run begins. */
+  /**
+   * Creates the metrics. Default: the meter from `meterProvider`; without `meterProvider`, the meter from the global provider
+   * when the run begins.
+   */
   readonly meter?: Meter | undefined;
   readonly meterProvider?: MeterProvider | undefined;
-  /** The name of the agent. It is part of the span's name and a dimension of metrics, so use few different names. Default none. */
+  /**
+   * The name of the agent. Used in span names and as an attribute of metrics, so keep the number of different names small.
+   * Default: no name.
+   */
   readonly agentName?: string | undefined;
-  /** Records messages, system text, arguments, results, and error messages. Default false. */
+  /** Records messages, system prompts, arguments, results and error messages. Default false. */
   readonly captureContent?: boolean | undefined;
   /**
-   * Changes content before it is recorded. Gets a copy. Content is omitted if it returns undefined or throws. Credentials are
-   * then removed from all texts. Default: content is not changed.
+   * Changes content before it is recorded. Gets a copy of the content. If `redact` returns undefined or throws, the content is
+   * omitted. Credentials are removed afterwards, with or without `redact`. Default: content is not changed.
    */
   readonly redact?: ((content: Json, kind: ContentKind) => Json | undefined) | undefined;
 }

@@ -1,4 +1,4 @@
-// Spans and metrics of a run, according to OpenTelemetry's conventions for generative AI.
+// Records runs as spans and metrics that follow OpenTelemetry's conventions for generative AI.
 
 import { context } from "@opentelemetry/api";
 import type { LoopOptions } from "../core/entry-kit.ts";
@@ -7,17 +7,18 @@ import { heardEvents, RunTrace } from "./run-trace.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
 /**
- * Returns options whose run is traced. The run has the span `invoke_agent {agentName}`. Below it are `chat {model}` for each
- * stream and `execute_tool {tool}` for each call, and below a call the runs inside it. The parent of the run's span is the active
- * span when the run begins. Streams and tools run inside their spans, so that spans of HTTP clients and of your own code become
- * children. Replayed steps have no spans. Without a tracer provider nothing is recorded.
+ * Returns loop options that record the run with OpenTelemetry. The run has the span `invoke_agent {agentName}`. Its child spans
+ * are `chat {model}` for each stream and `execute_tool {tool}` for each call. The span of a nested run is a child of its call's
+ * span. The parent of the run's span is the span that is active when the run begins. Streams and tools run inside their spans,
+ * so spans from HTTP clients and from your code become child spans. Replayed steps have no spans. Without a tracer provider,
+ * nothing is recorded.
  *
- * No text of messages, arguments, results or errors is recorded unless `captureContent` is true.
+ * Text in messages, arguments, results and errors is only recorded if `captureContent` is true.
  *
- * Listeners and results do not change, and invalid options are still rejected by the run itself. Throws LoopError
- * "invalid-option" or "unknown-option" for `tracing`.
+ * Tracing does not change the events and the result of the run. `withTracing` does not check `options`: invalid ones are
+ * rejected by the run. Throws LoopError "invalid-option" or "unknown-option" for `tracing`.
  *
- * Names: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai.
+ * Source of the names: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai.
  *
  * @example
  * const result = await runToolLoop(withTracing({ provider, tools, messages }, { agentName: "support" }));

@@ -1,4 +1,4 @@
-// Prices from the catalogue of @pydantic/genai-prices.
+// Calculates costs with the price catalogue in @pydantic/genai-prices.
 
 import {
   checkFields,
@@ -14,39 +14,41 @@ import { calcPrice, findProvider } from "@pydantic/genai-prices";
 /** The options of `genaiPrices`. */
 export interface GenaiPricesOptions {
   /**
-   * The provider to price by, for any provider of an iteration: a `gen_ai.provider.name`, or an id in the catalogue. Useful for
-   * proxies. Default: the iteration's own.
+   * The provider whose prices are used for all iterations: a value of `gen_ai.provider.name`, or a provider id in the
+   * catalogue. Useful for proxies. Default: the provider of each iteration.
    */
   readonly provider?: string | undefined;
   /**
-   * The model to price by, for any model of an iteration. Useful for deployments with a name of their own. Default: the
-   * iteration's own.
+   * The model whose prices are used for all iterations. Useful for deployments with custom names. Default: the model of each
+   * iteration.
    */
   readonly model?: string | undefined;
-  /** The date of the prices. Default: the time of the iteration. */
+  /** The date for which prices are looked up. Default: the time of each iteration. */
   readonly date?: Date | undefined;
 }
 
 const checks: Checks<GenaiPricesOptions> = {
-  provider: ["a provider that the catalogue of @pydantic/genai-prices has", isFilled],
+  provider: ["a provider in the catalogue of @pydantic/genai-prices", isFilled],
   model: ["the name of a model", isFilled],
   date: ["a valid Date", (value) => value instanceof Date && !Number.isNaN(value.getTime())],
 };
 
-/** Throws LoopError `invalid-option` or `unknown-option`. A misspelt provider is rejected, because it would have no prices. */
+/**
+ * Throws LoopError "invalid-option" or "unknown-option". Rejects an unknown provider, because no prices would be found for it.
+ */
 function checkPriceOptions(options: GenaiPricesOptions): GenaiPricesOptions {
   checkFields("options", options, checks);
   const { provider, model, date } = options;
   if (provider !== undefined && !hasProvider(toCatalogueId(provider))) {
     throw invalidOption("provider", checks.provider[0], provider);
   }
-  // A copy, so that later changes of the date by the caller have no effect.
+  // Copies the date, so that later changes to the caller's Date object have no effect.
   return { provider, model, date: date === undefined ? undefined : new Date(date) };
 }
 
 /**
- * Catalogue ids for well-known values of `gen_ai.provider.name` that differ from them (OpenTelemetry's conventions for generative
- * AI). The catalogue would treat "azure.ai.openai" as OpenAI itself, and does not know "x_ai".
+ * Catalogue ids for well-known values of `gen_ai.provider.name` (OpenTelemetry's conventions for generative AI), where the two
+ * differ. Without this map, the catalogue would treat "azure.ai.openai" as OpenAI, and would not find "x_ai".
  */
 const idByName: ReadonlyMap<string, string> = new Map([
   ["aws.bedrock", "aws"],
@@ -60,18 +62,20 @@ const idByName: ReadonlyMap<string, string> = new Map([
   ["x_ai", "x-ai"],
 ]);
 
-/** Returns the catalogue's id of a provider, if it has one. */
+/** Converts the name of a provider to its id in the catalogue. Returns an unknown name in lower case. */
 function toCatalogueId(name: string): string {
   const id = name.trim().toLowerCase();
   return idByName.get(id) ?? id;
 }
 
-/** True if the catalogue has a provider with exactly this id. The catalogue itself also accepts similar ids. */
+/**
+ * True if the catalogue has a provider with exactly this id. Compares the id, because `findProvider` also accepts similar ids.
+ */
 function hasProvider(id: string): boolean {
   return findProvider({ providerId: id })?.id === id;
 }
 
-/** The price to look up. */
+/** The prices to look up. */
 interface PriceQuestion {
   /** The provider's id in the catalogue. */
   readonly providerId: string;
@@ -79,19 +83,23 @@ interface PriceQuestion {
   readonly date: Date;
 }
 
-/** Returns USD for one iteration; undefined if the catalogue lacks the provider, the model, or the price of tokens that were used. */
+/**
+ * Returns the cost of one iteration in USD. Returns undefined if the catalogue lacks the provider, the model, or the price of
+ * tokens that were used.
+ */
 function priceOf(usage: Usage, { providerId, model, date }: PriceQuestion): number | undefined {
   const found = calcPrice(toCounts(usage), model, { providerId, timestamp: date });
   if (found === null || found.provider.id !== providerId) return undefined;
   const { input_mtok: input, output_mtok: output } = found.model_price;
-  // The catalogue counts a missing price as 0.
+  // `calcPrice` treats a missing price as 0.
   if ((usage.inputTokens > 0 && input === undefined) || (usage.outputTokens > 0 && output === undefined)) return undefined;
   return found.total_price;
 }
 
 /**
- * Converts the counts. Both formats include cached tokens in the input and reasoning in the output. The catalogue throws for a
- * part larger than its whole.
+ * Converts token counts to the catalogue's format. Both formats include cached tokens in the input, and reasoning tokens in the
+ * output. Counts are reconciled first, because `calcPrice` throws if a part is larger than its total, such as cached input
+ * larger than input.
  */
 function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
   const usage = reconcileUsage(said);
@@ -105,14 +113,15 @@ function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
 }
 
 /**
- * Makes a `pricing` from the catalogue in `@pydantic/genai-prices`: list prices of many providers' models, with cache reads and
- * writes, tiers for long prompts, and prices that change with the date. Nothing is fetched, unless you call `updatePrices` of
- * that package.
+ * Makes the option `pricing` from the catalogue in `@pydantic/genai-prices`. The catalogue has list prices for models of many
+ * providers. It includes prices for cache reads and writes, tiers for long prompts, and prices that change with the date. No
+ * prices are fetched unless you call `updatePrices` from that package.
  *
- * A model that is not in the catalogue costs `undefined`, never 0. So does a model without a price for tokens that were used. A
- * provider is looked up by its exact id, so that a compatible server is not priced like the service it imitates; set `provider`
- * to change that. A part that is larger than its whole, such as more cached tokens than input, is added to it. Invalid counts
- * throw. Within a run, listeners then get a `listener-error`, and the cost is unknown.
+ * The cost is `undefined`, never 0, if the model is not in the catalogue or has no price for tokens that were used. A provider
+ * is looked up by its exact id. A server with a compatible API is therefore not priced like the original service, unless you
+ * set `provider`. A part that is larger than its total, such as more cached tokens than input tokens, is added to the total.
+ * The function throws for invalid counts. In a run, such an error is reported to listeners as a `listener-error`, and the cost
+ * is unknown.
  *
  * Throws LoopError "invalid-option" or "unknown-option".
  *

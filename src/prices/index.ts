@@ -1,4 +1,4 @@
-// The entry `turnwright/prices`.
+// The entry `turnwright/prices`: calculates costs with a price catalogue.
 
 export { genaiPrices } from "./genai-prices.ts";
 export type { GenaiPricesOptions } from "./genai-prices.ts";

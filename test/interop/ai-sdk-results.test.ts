@@ -169,7 +169,10 @@ describe("importTool: result of an AI SDK tool", () => {
 
   it("is a failure if toModelOutput returns an invalid output", async () => {
     const made = { inputSchema: city, execute: () => 1, toModelOutput: () => "seven" };
-    expect(await dataOf(made)).toMatchObject({ kind: "failed", error: { message: /is no output of the AI SDK/ } });
+    expect(await dataOf(made)).toMatchObject({
+      kind: "failed",
+      error: { message: /returned a value that is not a ToolResultOutput of the AI SDK/ },
+    });
   });
 });
 

@@ -29,22 +29,30 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   ["a string", "get", /must be an object, but is "get"/],
   ["a function", execute, /must be an object, but is a function/],
   ["an array", [whole], /must be an object, but is an array of 1 item/],
-  ["an empty object", {}, /is of no known kind: it has none of "inputSchema" and "execute" \(AI SDK\), "parameters"/],
-  ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like one of the AI SDK, but has no "inputSchema"/],
+  [
+    "an empty object",
+    {},
+    /is not from a supported library: a tool to import needs "inputSchema" and "execute" \(AI SDK\), "parameters"/,
+  ],
+  ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like a tool from the AI SDK, but has no "inputSchema"/],
   // halves of tools
-  ["an AI SDK tool that the client runs", aiTool({ inputSchema }), /looks like one of the AI SDK, but has no "execute": nothing/],
+  [
+    "an AI SDK tool that the client runs",
+    aiTool({ inputSchema }),
+    /looks like a tool from the AI SDK, but has no "execute": turnwright calls this function/,
+  ],
   ["a definition for OpenAI's API", { type: "function", function: { name: "get" } }, /OpenAI Agents, but has no "parameters"/],
   [
     "a definition for Responses",
     { type: "function", name: "get", parameters: {} },
-    /OpenAI Agents, but has no "invoke": nothing/,
+    /OpenAI Agents, but has no "invoke": turnwright calls this function/,
   ],
   ["a definition for Anthropic's API", { name: "get", input_schema: { type: "object" } }, /Anthropic SDK, but has no "run"/],
   ["a LangChain tool without invoke", { lc_namespace: [], name: "get", schema: inputSchema }, /LangChain, but has no "invoke"/],
   [
     "a LangChain tool without a schema",
     { lc_namespace: [], name: "get", invoke: execute },
-    /LangChain, but has no "schema": no arguments/,
+    /LangChain, but has no "schema": the model needs this schema/,
   ],
   // run elsewhere
   ["a search at OpenAI through the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
@@ -52,10 +60,10 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   [
     "a search at Anthropic",
     { type: "web_search_20250305", name: "get" },
-    /is of type "web_search_20250305", which is run elsewhere/,
+    /has the type "web_search_20250305", which is run elsewhere/,
   ],
-  ["a hosted MCP server", hostedMcpTool({ serverLabel: "x", serverUrl: "https://example.com" }), /is of type "hosted_tool"/],
-  ["a shell", shellTool({ shell: { run: async () => ({ output: [] }) } }), /is of type "shell", which is run elsewhere/],
+  ["a hosted MCP server", hostedMcpTool({ serverLabel: "x", serverUrl: "https://example.com" }), /has the type "hosted_tool"/],
+  ["a shell", shellTool({ shell: { run: async () => ({ output: [] }) } }), /has the type "shell", which is run elsewhere/],
   [
     "a tool with guardrails",
     agentsTool({
@@ -65,7 +73,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
       execute,
       inputGuardrails: [{ type: "tool_input", name: "g", run: async () => ({ behavior: { type: "allow" } }) }],
     }),
-    /has "inputGuardrails", which only the runner of OpenAI Agents asks: import \{ \.\.\.tool, inputGuardrails: \[\] \}/,
+    /has "inputGuardrails", which only the runner of OpenAI Agents applies: import \{ \.\.\.tool, inputGuardrails: \[\] \}/,
   ],
   // schemas
   ["a schema without its JSON Schema", { inputSchema: { jsonSchema: 5 }, execute }, /has an "inputSchema" without a JSON Schema/],
@@ -83,7 +91,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   [
     "an input_schema that is not an object",
     { name: "get", input_schema: 5, run: execute },
-    /has an "input_schema" that is no JSON Schema/,
+    /has an "input_schema" that is not a JSON Schema/,
   ],
 ];
 
@@ -93,7 +101,7 @@ it.for(rows)("importTool: refuses %s", ([, tool, message]) => {
 
 it("importTool: refuses a tool without a name", () => {
   expect(complaintOf(() => importTool(whole))).toBe(
-    'invalid-tool: Tool "" has no name: import it as importTool(tool, { name }), or as importTools({ name: tool }).',
+    'invalid-tool: Tool "" has no name: pass a name, as in importTool(tool, { name }) or importTools({ name: tool }).',
   );
 });
 

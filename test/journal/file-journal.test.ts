@@ -230,7 +230,7 @@ describe("fileJournal: options.redact", () => {
     [
       "returns nothing",
       () => undefined as never,
-      'Option "redact" must be a function that gives plain data, at once, but is undefined.',
+      'Option "redact" must be a function that returns plain data, not a promise, but is undefined.',
     ],
     ["returns a promise", () => Promise.resolve(1) as never, "but is a promise"],
   ])("rejects the step and records nothing if the function %s", async ([, atTool, message]) => {

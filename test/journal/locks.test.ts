@@ -97,9 +97,7 @@ describe("fileJournal: exclusive access", () => {
     for (const name of names) {
       await expect(runToolLoop(runOver(name).options)).rejects.toMatchObject({
         code: "journal-refused",
-        message: expect.stringContaining(
-          "names (hard links) in other folders, and its lock is not seen there: remove these names",
-        ),
+        message: expect.stringContaining("hard links in other folders, where its lock file is not visible: remove these links"),
       });
     }
     expect([readFileSync(names[0], "utf8"), existsSync(`${names[0]}.lock`)]).toEqual(["", false]);
@@ -121,7 +119,7 @@ describe("fileJournal: exclusive access", () => {
     });
     await expect(runToolLoop({ ...options, tools: [save] })).rejects.toMatchObject({
       code: "journal-refused",
-      message: expect.stringContaining("was moved or removed while its run was writing it"),
+      message: expect.stringContaining("was moved or removed while the run was writing it"),
     });
     const kept = existsSync(other) ? readRecords(other).length : undefined;
     expect([kept, existsSync(`${path}.lock`)]).toEqual([move === renameSync ? records[0] : undefined, false]);

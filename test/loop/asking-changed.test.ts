@@ -17,7 +17,7 @@ interface Stage {
   start(more: Partial<LoopOptions> & { readonly change?: Partial<Tool> }): Playing;
 }
 
-/** Sets up a run with one payment over one store. Each process may define the tool differently. */
+/** Sets up a run with one payment and one store. Each process may define the tool differently. */
 function setUp(traits: Partial<Tool> = {}): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -56,7 +56,7 @@ describe("decisions", () => {
     const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
     expect((await pendingOf(again)).map((changes) => changes?.map(({ kind }) => kind))).toEqual([kinds]);
     expect([ran, again.recording.of("approval-asked").length]).toEqual([[], 1]);
-    // Another resume reports the same changes, and a decision about the changed tool runs it.
+    // A second resume reports the same changes, and a decision about the changed tool runs the tool.
     expect((await pendingOf(start({ policies: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
     const done = await start({ policies: ask, change, decisions: { "call_i0_0#2": approved } }).result;
     expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_i0_0: completed"], 1]);

@@ -1,4 +1,4 @@
-// Calls that ran while an earlier call awaited approval, which then fails with FatalToolError.
+// Calls that ran while an earlier call awaited approval. The earlier call then fails with FatalToolError.
 
 import { describe, expect, it } from "vitest";
 import { type ApprovalDecision, type Approve, defineAgentTool, FatalToolError, type LoopOptions } from "turnwright";
@@ -16,7 +16,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** Sets up a run of one batch, one call at a time. */
+/** Sets up a run with one batch, whose calls run one at a time. */
 function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Stage {
   const ran: string[] = [];
   const note = (name: string): void => void ran.push(name);
@@ -37,7 +37,7 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
 
 const approved = { kind: "approve" } as const;
 
-/** Resolves to the reason and the outcome of each call. Checks that a replay gives the same. */
+/** Resolves to the reason of the run and the outcome of each call. Checks that a replay gives the same result. */
 async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
   const result = await start({ decisions }).result;
   for (const journal of [store.open(), replayJournal(store.open())]) {

@@ -1,11 +1,11 @@
-// The run that asks: what its tests have in common.
+// Shared setup for tests of runs that ask for approval.
 
 import { z } from "zod";
 import { type Approve, defineTool, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
-/** Sets up a run of one batch: a payment that needs a decision, a lookup that needs none, and another payment. */
+/** Sets up a run with one batch: a payment that needs a decision, a lookup that needs none, and another payment. */
 export function setUp(more: Partial<LoopOptions> = {}): {
   readonly ran: string[];
   readonly asked: string[];
@@ -38,5 +38,5 @@ export function setUp(more: Partial<LoopOptions> = {}): {
 export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
 
-/** The same decision about both payments. */
+/** Returns the same decision for both payments. */
 export const both = (kind: "approve" | "deny"): LoopOptions["decisions"] => ({ call_i0_0: { kind }, call_i0_2: { kind } });

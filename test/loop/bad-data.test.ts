@@ -1,4 +1,5 @@
-// Data that JSON cannot represent, at every place that takes data. The run reports it there, and not when the result is serialized.
+// Data that JSON cannot represent, in every place that accepts data. The run reports such data immediately, and not when the
+// result is serialized.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, isLoopError, type LoopOptions, type Message, processResults, toolResult } from "turnwright";

@@ -3,7 +3,7 @@ import { type Clock, createLoopEvents, FatalToolError, type Journal, memoryJourn
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
 
-/** Tools that take as long as their arguments say, and a log of their starts and ends. */
+/** Makes tools that take as long as their arguments say, and a log of their starts and ends. */
 function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log: string[]; peak(): number } {
   const log: string[] = [];
   let running = 0;
@@ -23,7 +23,7 @@ function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log
 
 const call = (name: string, id: string, ms: number) => toolCall(name, { id, ms });
 
-/** Runs one batch to the end of the run. */
+/** Runs one batch until the run ends. */
 async function run(
   batch: readonly ReturnType<typeof call>[],
   toolConcurrency?: number,

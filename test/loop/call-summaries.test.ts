@@ -1,4 +1,5 @@
-// `iteration-end` lists the outcomes of the calls of its iteration. It is marked as replayed if `iteration-start` is.
+// `iteration-end` lists the outcomes of the calls in its iteration. `iteration-end` is marked as replayed if `iteration-start`
+// is.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
@@ -15,7 +16,7 @@ interface Row {
   readonly script: readonly MockMessage[];
   readonly more?: Partial<LoopOptions>;
   readonly act?: (playing: Playing) => void;
-  /** The outcomes in each `iteration-end`. */
+  /** The outcomes in each `iteration-end` event. */
   readonly ends: readonly (readonly string[])[];
 }
 

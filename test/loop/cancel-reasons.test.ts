@@ -3,7 +3,7 @@ import type { LoopOptions, ModelChunk, Provider } from "turnwright";
 import { type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 
-/** Matches the reason of a signal: errors, strings and arrays as they are, others by the given fields. */
+/** Matches the reason of a signal: errors, strings and arrays exactly, other objects by the given fields. */
 const like = (said: unknown): unknown =>
   said instanceof Error || typeof said === "string" || Array.isArray(said) ? said : expect.objectContaining(Object(said));
 
@@ -11,7 +11,7 @@ const disconnect = new Error("socket closed", { cause: "tab closed" });
 const cyclic: unknown[] = [];
 cyclic.push(cyclic);
 
-/** Actions that end a run after 500 ms, the reason of its signals and the reason in its result. */
+/** Actions that end a run after 500 ms, with the reason of the abort signals and the reason in the result. */
 const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknown, signal: unknown, reason: unknown])[] = [
   [
     "control.stop()",

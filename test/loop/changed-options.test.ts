@@ -1,4 +1,4 @@
-// A run reads its options when it starts. Later changes by the caller neither break the run nor affect it.
+// A run reads its options when it starts. Later changes by the caller do not affect the run.
 
 import { describe, expect, it } from "vitest";
 import { detectLoops, type LoopOptions, maskResults, processResults, runToolLoop } from "turnwright";
@@ -7,7 +7,7 @@ import { tool } from "./play.ts";
 
 type Fields = { [field: string]: unknown };
 
-/** Returns every option that holds data or a group of options. The run uses the functions among them as they are. */
+/** Returns every option that holds data or a group of options. The run does not copy functions. */
 function createOptions(): Fields {
   return {
     system: "Be brief.",

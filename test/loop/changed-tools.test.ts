@@ -1,4 +1,4 @@
-// Tools that change during a run: a call runs the tool that the model saw, or it does not run.
+// Tools that change during a run. A call runs the tool that the model saw, or does not run.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -19,7 +19,7 @@ import { answersOf, outcomesOf, play, type Playing, tool } from "./play.ts";
 interface Shop {
   readonly ran: string[];
   readonly registry: ToolRegistry;
-  /** Puts the second tool in the place of the first. */
+  /** Replaces the first tool with the second tool. */
   swap(): void;
 }
 
@@ -145,7 +145,7 @@ describe("an approved call whose tool changes before it runs", () => {
     play(options?: Partial<LoopOptions>): Playing;
   }
 
-  /** The tool changes during the first call of `approve` about it. */
+  /** Makes a policy that changes the tool while `approve` decides about its first call. */
   function approving(change: Partial<Tool>, decide: (description: string) => "approve" | "deny" | "ask"): Approved {
     const { ran, registry, swap } = setUp(change);
     const asked: string[] = [];

@@ -1,4 +1,4 @@
-// Rules for the events of every execution of a run: each names its call, and readers can rely on their order.
+// Checks the events of an execution of a run: each event identifies its call, and the events are in the documented order.
 
 import { expect } from "vitest";
 import type { LoopEvent, LoopEvents } from "turnwright";
@@ -9,12 +9,12 @@ type CallEventOf = Extract<LoopEvent, { readonly callId: string }>;
 interface Told {
   readonly callId: string;
   readonly index: number;
-  /** The types of its events, in order. */
+  /** The types of the call's events, in order. */
   readonly types: string[];
   outcome: string | undefined;
 }
 
-/** The event that must come before each event of a call. Other events have no such rule. */
+/** For each event of a call: the event that must precede it. */
 const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "approval-asked": "tool-args-end",
   "approval-decided": "tool-args-end",
@@ -29,7 +29,7 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "result-cached": "tool-end",
 };
 
-/** The event after which each event of a call must not come. */
+/** For each event of a call: the event that must not precede it. */
 const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
   "tool-args-delta": "tool-args-end",
   "tool-args-end": "tool-args-end",
@@ -45,21 +45,21 @@ const including = (one: string): unknown => expect.arrayContaining([one]);
 const excluding = (one: string): unknown => expect.not.arrayContaining([one]);
 const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
-/** Reads the events of one run, in order. */
+/** Checks the events of one run, in order. */
 class Reader {
   readonly #calls = new Map<string, Told>();
   /** The calls of the current iteration, and the index of the first call of its current stream. */
   #ofIteration: Told[] = [];
   #firstOfStream = 0;
   #open: LoopEvents["iteration-start"] | undefined;
-  /** The last end, and whether calls wait for another execution. */
+  /** The last `iteration-end`. It shows if calls wait for another execution. */
   #last: LoopEvents["iteration-end"] | undefined;
 
   take(event: LoopEvent): void {
     if (event.type === "iteration-start") this.#start(event);
     else if (event.type === "iteration-end") this.#end(event);
     else if (event.type === "run-end") this.#close(event);
-    // Taken back with their attempt: only those that had started may be told of again.
+    // The calls of a discarded attempt are discarded too. Only calls that had started may appear again.
     else if (event.type === "attempt-discarded") this.#ofIteration.length = this.#firstOfStream;
     else if ("callId" in event) this.#call(event);
   }
@@ -75,7 +75,7 @@ class Reader {
 
   #end(event: LoopEvents["iteration-end"]): void {
     const { iteration, continuation, replayed } = event;
-    // Both ends are marked, or neither.
+    // Either both events are marked as replayed, or neither.
     check([this.#open?.iteration, this.#open?.continuation, this.#open?.replayed], [iteration, continuation, replayed]);
     for (const { callId, types } of this.#ofIteration) check([callId, types], [callId, including("tool-args-end")]);
     this.#open = undefined;
@@ -100,11 +100,11 @@ class Reader {
     this.#firstOfStream = 0;
   }
 
-  /** Every call was listed by the end of its iteration. */
+  /** Every call must be listed in the `iteration-end` of its iteration. */
   #close({ status }: LoopEvents["run-end"]): void {
     check([this.#open, this.#ofIteration], [undefined, []]);
     const waits = this.#last?.calls.some(({ outcome }) => outcome === "waiting") === true;
-    // A run that is ended while its calls wait leaves them waiting, because they can still be decided.
+    // If a run is ended while its calls wait, the calls keep waiting, because they can still get decisions.
     if (waits) check(["suspended", "stopped-by-user", "timeout"], including(status));
   }
 
@@ -124,7 +124,7 @@ class Reader {
     const { callId, index } = event;
     const known = this.#calls.get(callId);
     if (known !== undefined) return known;
-    // A call is first heard of as the model writes it.
+    // The first event of a call is about its arguments.
     check(event.type, like(/^tool-args-/));
     const told: Told = { callId, index, types: [], outcome: undefined };
     this.#calls.set(callId, told);
@@ -133,13 +133,13 @@ class Reader {
   }
 }
 
-/** Checks the events of an execution, and of all runs inside it. */
+/** Checks the events of an execution, including all nested runs. */
 export function checkCallEvents(events: readonly LoopEvent[]): void {
   const keyOfRun = ({ runId, path = [] }: LoopEvent): string => JSON.stringify([runId, path]);
   for (const run of new Set(events.map(keyOfRun))) {
     const told = events.filter((event) => keyOfRun(event) === run);
     readAll(told);
-    // A reader of only the new or only the replayed events never sees an end without its start.
+    // A reader of only the new events, or only the replayed events, must never see an end without its start.
     for (const replayed of [undefined, true]) readIterations(told.filter((event) => event.replayed === replayed));
   }
 }
@@ -156,7 +156,7 @@ function readIterations(events: readonly LoopEvent[]): void {
   );
 }
 
-/** Types that a replay tells again, each as often as they happened. */
+/** The types of events that a replay emits again, as often as they happened. */
 const retold: ReadonlySet<string> = new Set([
   "iteration-start",
   "iteration-end",
@@ -171,7 +171,7 @@ const retold: ReadonlySet<string> = new Set([
   "result-cached",
 ]);
 
-/** Returns the events that a replay must tell of an execution, sorted. Leaves out attempts that were taken back. */
+/** Returns the events that a replay of an execution must emit, sorted. Omits discarded attempts. */
 export function retellable(events: readonly LoopEvent[]): readonly string[] {
   const listed = new Set(
     events.flatMap((event) => (event.type === "iteration-end" ? event.calls.map((call) => keyOf(event, call)) : [])),
@@ -184,7 +184,7 @@ function keyOf({ path }: Pick<LoopEvent, "path">, { callId }: { readonly callId:
   return JSON.stringify([path, callId]);
 }
 
-/** A finish that cuts all calls off comes after their arguments: only a replay can know of it there. */
+/** If the finish reason cuts off all calls, it arrives after their arguments. Only a replay knows it before that. */
 function toLine(event: LoopEvent): string {
   const { replayed: _, ...told } = event;
   return JSON.stringify({ ...told, metadata: undefined, problem: undefined });

@@ -1,4 +1,4 @@
-// The spending of a run: it adds up, and no stream started that could exceed the limit.
+// Checks the spending of a run: the sums are right, and no stream was started that could exceed the limit.
 
 import { expect } from "vitest";
 import type { LoopResult, Usage } from "turnwright";
@@ -10,7 +10,7 @@ interface Spending {
   readonly costUSD?: number | undefined;
 }
 
-/** Returns the spending of the stages of `policies.results`, as recorded in the journal. */
+/** Returns the spending of the stages in `policies.results`, as recorded in the journal. */
 function extractionsOf(result: LoopResult): readonly Spending[] {
   return Object.entries(savedOf(result).steps).flatMap(([key, answer]) => {
     if (!key.endsWith("/results")) return [];
@@ -29,7 +29,7 @@ export function checkSpending(result: LoopResult, { prices, limits }: Plan): voi
   checkCap(result, limits);
 }
 
-/** Checks that each stream after the first started only if another one at the last known cost stayed within the limit. */
+/** Checks that each later stream was started only if its cost, estimated as the last known cost, stayed within the limit. */
 function checkCap({ streamResults, budgetExceeded }: LoopResult, { maxCostUSD, onUnknownCost }: Plan["limits"]): void {
   if (maxCostUSD === undefined) return expect(budgetExceeded).toBe(false);
   let spent = 0;

@@ -6,7 +6,7 @@ import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
-/** Returns the places where a message ended up. Every message must end up in exactly one. */
+/** Returns the places where a message ended up. Every message must be in exactly one place. */
 function placesOf(said: string, { messages, undelivered, reason }: LoopResult): string {
   const places = [
     ...messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : [])).map((sent) => [sent, "sent"]),
@@ -16,12 +16,12 @@ function placesOf(said: string, { messages, undelivered, reason }: LoopResult): 
   return places.flatMap(([content, place]) => (content === said ? [place] : [])).join(" and ");
 }
 
-/** Lets the scheduler decide when chunks, tool results and journal answers arrive. */
+/** Lets a scheduler decide when chunks, tool results and answers from the journal arrive. */
 interface Odds {
   readonly s: Scheduler;
-  /** Resolves at its turn. */
+  /** Resolves when the scheduler chooses this turn. */
   turn(what: string): Promise<void>;
-  /** Timers of up to 100 ms fire at their turn, others never. */
+  /** Makes a clock whose timers of up to 100 ms fire when the scheduler chooses them. Longer timers never fire. */
   clock(): Clock;
   journal(store?: DurableStore): Journal;
 }
@@ -57,7 +57,7 @@ function createOdds(s: Scheduler): Odds {
   return { s, turn, clock, journal };
 }
 
-/** A provider whose chunks come at their turn. */
+/** Makes a provider whose chunks arrive when the scheduler chooses them. */
 function atOdds(odds: Odds, script: readonly MockMessage[]): Provider {
   const mock = createMockProvider(script);
   return {
@@ -77,12 +77,12 @@ type Answer = string | undefined | void;
 interface Race {
   readonly script: readonly MockMessage[];
   readonly options?: (odds: Odds) => Partial<LoopOptions>;
-  /** Actions that the scheduler runs at its own time. Their answers are part of the leg. */
+  /** Actions whose time the scheduler chooses. Their return values are part of the leg. */
   readonly acts: readonly ((playing: Playing) => Answer | Promise<Answer>)[];
   readonly leg: (result: LoopResult) => string;
 }
 
-/** Runs a race in many orders that the scheduler chooses. Returns the distinct legs. */
+/** Runs a race in many orders that the scheduler chooses. Returns the distinct results ("legs"). */
 async function legsOf({ script, options, acts, leg }: Race): Promise<readonly string[]> {
   const legs = new Set<string>();
   const once = async (s: Scheduler, patience: readonly number[]): Promise<void> => {

@@ -24,7 +24,7 @@ const verbs: { readonly [name: string]: (control: LoopControl) => readonly strin
 
 const endings: { readonly [verb: string]: string } = { "interrupt and stop": "stopped", "steer and kill": "killed" };
 
-/** Plays the message of each iteration, and an answer after the last message. */
+/** Runs the loop with one scripted message per iteration, and an answer after the last message. */
 const playOn = (script: readonly MockMessage[], more: Partial<LoopOptions>, ran: string[]): ReturnType<typeof play> => {
   const note = (_: unknown, { callId }: { readonly callId: string }): number => ran.push(callId);
   const tools = [
@@ -43,7 +43,7 @@ const rows = Object.entries(scripts).flatMap(([name, script]) =>
   ),
 );
 
-/** Returns a journal, and a function that opens another one over its records. */
+/** Returns a journal, and a function that opens another journal with the same records. */
 function openJournals(
   kind: "memory" | "a store",
 ): readonly [LoopOptions["journal"], (result: LoopResult) => LoopOptions["journal"]] {
@@ -52,7 +52,10 @@ function openJournals(
   return [undefined, ({ journal }) => memoryJournal(JSON.parse(JSON.stringify(journal)))];
 }
 
-/** Runs the script, calls the verb after the given ticks and checks the result. Resolves to true if the run was over by then. */
+/**
+ * Runs the script, calls the verb after the given number of ticks, and checks the result. Resolves to true if the run was over
+ * before the call.
+ */
 async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tick: number): Promise<boolean> {
   const ran: string[] = [];
   const [journal, reopen] = openJournals(kind);
@@ -69,15 +72,15 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
 
   const again = await playOn(script, { journal: reopen(result) }, ran).result;
   expect([tick, ...ran]).toEqual([tick, ...new Set(ran)]);
-  // Messages that came back with a suspension are not sent, so the run ends as if there had been none.
+  // Messages that a suspension returned are not sent again, so the run ends as if there had been no messages.
   const first = result.status === "suspended" ? await playOn(script, {}, []).result : result;
-  // A message that came while a store wrote the last inbox step is not in that step.
+  // A message that arrived while the store wrote the last inbox step is not in that step.
   const differs = kind === "memory" ? {} : { undelivered: [] };
   expect([tick, { ...plain(again), ...differs }]).toEqual([tick, { ...plain(first), ...differs }]);
   return isOver;
 }
 
-/** Returns all messages of the user, from the transcript, `undelivered` and the reason. */
+/** Returns all user messages in the transcript, in `undelivered` and in the reason. */
 function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[] {
   const sent = messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : []));
   return [...sent, ...textsOf(undelivered), ...(reason.kind === "interrupted" ? textsOf([reason.message]) : [])];

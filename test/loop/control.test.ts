@@ -21,7 +21,7 @@ describe("createLoopControl()", () => {
     const first = play([], { control });
     expect((await first.result).reason).toMatchObject({ kind: "stopped", note: "early" });
     expect([control.stop(), control.kill(), control.hasStopRequest()]).toEqual(["finished", "finished", false]);
-    // The stop of the first run does not leak into the next run.
+    // Stopping the first run does not affect the next run.
     const second = play([text("Hi.")], { control });
     expect((await second.result).text).toBe("Hi.");
   });

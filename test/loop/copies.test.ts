@@ -1,4 +1,5 @@
-// Two copies of the package in one process, such as the ES module and the CommonJS module, accept the objects of each other.
+// Two copies of the package in one process, such as the ES module and the CommonJS module. Each accepts objects that the other
+// has created.
 
 import { expect, it, vi } from "vitest";
 import * as first from "turnwright";

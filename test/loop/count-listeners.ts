@@ -1,6 +1,6 @@
-// Counts the listeners on abort signals, by watching how they come and go.
+// Counts the listeners on abort signals, by observing addEventListener and removeEventListener.
 
-/** Counts from now on, until stopped. */
+/** Starts counting. Counts until `stop` is called. */
 export function countListeners(): { on(signal: AbortSignal): number; total(): number; stop(): void } {
   const { addEventListener, removeEventListener } = AbortSignal.prototype;
   const listeners = new Map<AbortSignal, Set<unknown>>();

@@ -1,4 +1,5 @@
-// Decisions passed together with something that ends the run. If it ends before they are read, they apply when passed again.
+// Decisions that are passed together with something that ends the run. If the run ends before it reads the decisions, they can
+// be passed again.
 
 import { describe, expect, it } from "vitest";
 import { type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
@@ -9,7 +10,7 @@ import { outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const kinds = ["approve", "deny", "modify"] as const;
 
-/** Something that ends the run and comes together with the decisions, before the run begins. */
+/** Sets up something that ends the run, before the run begins with the decisions. */
 type Ends = (playing: { readonly control: Playing["control"]; readonly abort: AbortController }) => Partial<LoopOptions>;
 
 const nothing = {};
@@ -67,7 +68,7 @@ function durable(): () => Journal {
   return () => store.open();
 }
 
-/** Each run continues from the steps that the one before has saved. */
+/** Returns a function that opens a journal with the steps that the previous run has saved. */
 function inMemory(): () => Journal {
   const steps: { [key: string]: SavedJournal["steps"][string] } = {};
   return () => {

@@ -16,13 +16,13 @@ const search: Circumstances = { call: toolCall("search") };
 const broken: Circumstances = { call: toolCall("broken") };
 const triggers = { set_reminder: ["remind me", "reminder*"], search: "/look \\w+ up/i", broken: "break" };
 
-/** The call that the model makes in a turn, whatever the user says, and the recent messages. */
+/** The call that the model makes in a turn, whatever the user says, and the user's recent messages. */
 interface Circumstances {
   readonly call?: ReturnType<typeof toolCall>;
   readonly recent?: readonly string[];
 }
 
-/** Plays one turn: the mode gets the user's text, and the model calls a tool. */
+/** Runs one turn: the mode gets the user's text, and the model calls a tool. */
 function say(mode: DeliberateMode, said: string, { call = toolCall("set_reminder"), recent = [] }: Circumstances = {}): Playing {
   const gate = mode.forTurn({ conversationId: "room", text: said, recent });
   const messages = [{ role: "user", content: said }] as const;
@@ -37,7 +37,7 @@ describe("createDeliberateMode()", () => {
   it("lets a tool run when triggered, and for four turns after it succeeded", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
-    // A blocked call and a call that is not made do not count as successes. A successful call would start the four turns again.
+    // A blocked call, or no call, is not a success. A success would start the four turns again.
     for (let turn = 0; turn < 3; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
     outcomes.push(await outcome(say(mode, "and?")));
     for (let turn = 0; turn < 4; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));

@@ -8,7 +8,7 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
 const plain = ({ journal: _, ...rest }: LoopResult): object => JSON.parse(JSON.stringify(rest));
 
-/** A store that keeps a run between two processes. */
+/** A way to keep a run between two processes. */
 interface Keeping {
   open(): Journal;
   keep(result: LoopResult): void;
@@ -45,7 +45,7 @@ interface Life {
   readonly result: LoopResult;
 }
 
-/** Returns a function that continues the kept run in another process, which its callback may drain. */
+/** Returns a function that continues the kept run, like another process. The callback may drain the run. */
 function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
   return async (drains: (playing: Playing) => void): Promise<Life> => {
     const work =

@@ -1,31 +1,31 @@
-// The store of a durable engine, in memory: records as text, answers that take their time, and processes that crash.
+// A simulated store of a durable engine, in memory. Records are text, writes are asynchronous, and processes can crash.
 
 import type { Journal, Step } from "turnwright";
 
-/** The error that a crashed process ends with. */
+/** The error with which a crashed process ends. */
 export class Crash extends Error {
   override readonly name = "Crash";
 }
 
-/** When a process dies. */
+/** The moment at which a process crashes. */
 export interface Fate {
-  /** Right after this many records of its own were written. */
+  /** The process crashes right after it has written this many records. */
   readonly afterRecords?: number | undefined;
-  /** Right after the answer of this step was written. */
+  /** The process crashes right after it has written the result of this step. */
   readonly after?: string | undefined;
-  /** After the body of this step has run, before its answer is written. */
+  /** The process crashes after the body of this step has run, before the result is written. */
   readonly within?: string | undefined;
-  /** Goes with each body, as an engine's own cancellation. */
+  /** The engine's cancellation signal, which each body gets. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Records that outlive the processes that write them. */
 export interface DurableStore {
-  /** Key to answer, as JSON text, in the order of writing. */
+  /** Results as JSON text by key, in the order in which they were written. */
   readonly records: Map<string, string>;
-  /** Every step that was asked for, in order: key, and what its input said. */
+  /** Every requested step in order: its key and its input. */
   readonly asked: { readonly key: string; readonly input: unknown }[];
-  /** The journal of a new process. */
+  /** Opens the journal in a new process. */
   open(fate?: Fate): Journal;
 }
 
@@ -42,7 +42,7 @@ export function createDurableStore(): DurableStore {
     };
     const step = async <T>({ key, input, run }: Step<T>): Promise<T> => {
       asked.push({ key, input });
-      // An engine answers when it comes to it.
+      // A real engine is asynchronous.
       await Promise.resolve();
       if (dead) return die();
       const recorded = records.get(key);

@@ -1,4 +1,4 @@
-// A tool that starts early, and how its tests end.
+// Shared setup for tests of eager tools.
 
 import { expect } from "vitest";
 import { type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, type ModelChunk, type Tool } from "turnwright";
@@ -12,7 +12,7 @@ export interface Stage {
   readonly start: (script: readonly MockMessage[], more?: Partial<LoopOptions>) => Playing;
 }
 
-/** A tool that looks early, and one that waits for its batch; both take 10 ms. */
+/** Sets up an eager tool and a tool that waits for its batch. Both take 10 ms. */
 export function setUp(): Stage {
   const ran: string[] = [];
   const work = (clock: TestClock, name: string, traits: Partial<Tool>): Tool => {
@@ -35,7 +35,7 @@ export async function finished(playing: Playing): Promise<LoopResult> {
   return result;
 }
 
-/** The run over what it has recorded: it must say the same, and touch nothing. */
+/** Replays a run from its records. Checks that the result is the same and that nothing runs. */
 export async function replayed({ options }: Playing, result: LoopResult): Promise<Playing> {
   const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)) as SavedJournal);
   const again = play([], { ...options, provider: createMockProvider([]), journal, events: undefined });

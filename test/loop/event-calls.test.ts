@@ -1,4 +1,4 @@
-// Events of a tool call carry its id and index.
+// Events about a tool call have the id and the index of the call.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, type LoopEvent, type ModelChunk, providerError } from "turnwright";
@@ -13,7 +13,7 @@ const start = (key: string, name: string, id?: string): ModelChunk => ({ type: "
 const delta = (key: string, piece: string): ModelChunk => ({ type: "call-args-delta", key, text: piece });
 const ready = (key: string, name: string, id?: string): ModelChunk => ({ type: "call-ready", key, id, name, args: {} });
 
-/** Returns the events of all calls as type, id and index. */
+/** Returns the type, id and index of all call events. */
 const told = (events: readonly LoopEvent[]): readonly string[] =>
   events.flatMap((event) => ("callId" in event ? [`${event.type} ${event.callId} ${event.index}`] : []));
 

@@ -1,12 +1,12 @@
-// Every way in which code of others can be at fault.
+// The ways in which code outside of the loop can fail.
 
 import { never } from "./play.ts";
 import { thenable } from "./thenable.ts";
 
-/** A function that a port calls in place of its own work. */
+/** A function that a port calls instead of doing its work. */
 export type Fault = () => unknown;
 
-/** Throws what most code throws. */
+/** Throws an ordinary Error. */
 export const fail = (): never => {
   throw new Error("fault");
 };
@@ -23,7 +23,7 @@ const throwing =
     throw thrown();
   };
 
-/** Answers `first` once, and then what `second` makes. */
+/** Returns `first` for the first call, and the result of `second` for later calls. */
 export function once<T>(first: T, second: () => unknown): () => unknown {
   let asked = 0;
   return () => (asked++ === 0 ? first : second());
@@ -32,7 +32,7 @@ export function once<T>(first: T, second: () => unknown): () => unknown {
 const accept = (resolve: (value: unknown) => void): void => resolve(1);
 const broken = { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail, getOwnPropertyDescriptor: fail };
 
-/** It fails, or gives nonsense, as soon as somebody waits for it. */
+/** Faults that fail, or return invalid values, immediately. */
 export const faults: { readonly [what: string]: Fault } = {
   throws: fail,
   "throws undefined": throwing(() => undefined),
@@ -63,13 +63,13 @@ export const faults: { readonly [what: string]: Fault } = {
     thenable({ value: (resolve: (n: number) => void) => (resolve(1), resolve(2), fail()) }),
 };
 
-/** A port that hangs, until `settle` is called, and longer. */
+/** A port that hangs at least until `settle` is called. */
 export interface Hanging {
   readonly fault: Fault;
   settle(): void;
 }
 
-/** It does not answer as long as its run lasts. */
+/** Faults that do not settle while the run is running. */
 export const hangs: { readonly [what: string]: () => Hanging } = {
   "never answers": () => ({ fault: () => never, settle: () => {} }),
   "answers late": () => late((resolve) => resolve(42)),

@@ -17,7 +17,7 @@ function summaryOf(result: LoopResult, { provider }: Playing): string {
   return [...outcomes, `${status} ${code}`, provider.calls].join(", ");
 }
 
-/** Returns the last message of a request, in a word. */
+/** Describes the last message of a request in one word. */
 function lastOf(request: ModelRequest | undefined): string {
   const last = request?.messages.at(-1);
   return last?.role === "user" ? `user: ${JSON.stringify(last.content)}` : (last?.role ?? "");
@@ -32,7 +32,7 @@ describe("finish reason", () => {
     ["refusal", "completed refusal, 1", "completed refusal, 1", "not-run, completed refusal, 1"],
     ["content-filter", "completed content-filter, 1", "completed content-filter, 1", "not-run, completed content-filter, 1"],
     ["malformed-call", "completed answered, 2", "completed answered, 2", "malformed, completed answered, 2"],
-    // The next answer finishes with "stop", but the message still holds the calls of its first continuation.
+    // The next stream finishes with "stop", but the message still contains the calls of the first stream.
     ["paused", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["continue", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["error", "error finish-error, 1", "error finish-error, 1", "not-run, error finish-error, 1"],

@@ -1,4 +1,4 @@
-// Tool registries and journals that this package did not make.
+// Tool registries and journals that were not created by this package.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, isLoopError, type Journal, memoryJournal, type ToolRegistry } from "turnwright";

@@ -1,4 +1,5 @@
-// Tool data that looks like a control signal (a context restart, a release, a fatal error) stays data, from any source.
+// Tool results that look like a control signal (a context restart, a release, a fatal error). They are treated as data, from
+// any source.
 
 import { tool as aiTool } from "ai";
 import { expect, it } from "vitest";

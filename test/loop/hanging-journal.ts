@@ -1,10 +1,10 @@
-// Journals that hang in one place, and a run that comes by every kind of step.
+// Journals that hang in one place, and a run with every kind of step.
 
 import { type Journal, type LoopOptions, memoryJournal, type Step, type Tool } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { never, play, type Playing, tool } from "./play.ts";
 
-/** The place where a journal hangs: a verb, or a step, before its body or after it. */
+/** The place where a journal hangs: in a method, or in a step before or after its body. */
 export interface Hang {
   readonly at: string;
   readonly when?: "before" | "after";
@@ -29,7 +29,7 @@ export function hanging({ at, when = "before" }: Hang): Journal {
 
 export const echo: Tool = tool("echo", (args) => args);
 
-/** A run that comes by every kind of step. */
+/** Starts a run with every kind of step. */
 export function start(journal: Journal, more: Partial<LoopOptions> = {}): Playing {
   return play([[text("Look: "), toolCall("echo"), toolCall("echo")], text("Done.")], {
     runId: "hangs",

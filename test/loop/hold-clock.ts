@@ -1,10 +1,10 @@
-// A test clock whose thread can be held, as a computation holds it: time passes, and no timer fires meanwhile.
+// A test clock that can simulate a long computation: time passes, but no timer fires.
 
 import { createTestClock, type TestClock } from "turnwright/testing";
 
-/** A test clock, and what holds its thread. */
+/** A test clock that can simulate a blocked thread. */
 export interface HoldClock extends TestClock {
-  /** Lets `ms` milliseconds pass at once. Timers that fall due meanwhile fire when time next moves. */
+  /** Advances the time by `ms` milliseconds without firing timers. Timers that become due fire when the time advances next. */
   hold(ms: number): void;
 }
 
@@ -14,7 +14,7 @@ interface Timer {
   handle: unknown;
 }
 
-/** Makes a clock that can be held. */
+/** Makes a clock with `hold`. */
 export function createHoldClock(): HoldClock {
   const clock = createTestClock();
   const timers = new Set<Timer>();

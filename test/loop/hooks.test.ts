@@ -68,7 +68,7 @@ describe("prepareIteration", () => {
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
       [view(0), "user", 3, false],
-      // The resent message comes last; the context goes before it.
+      // The resent message is last; the context precedes it.
       [view(0), "assistant", 3, true],
       [view(1), "user", 3, true],
     ]);

@@ -1,4 +1,4 @@
-// A model that sends huge, deeply nested or malicious arguments. They stay data, and what is stored of them stays within bounds.
+// A model that sends huge, deeply nested or malicious arguments. They are treated as data, and the stored size is limited.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -21,7 +21,7 @@ const pay = defineTool({
 interface Row {
   readonly call: MockPart;
   readonly outcome: string;
-  /** The most bytes that the model reads of its result. */
+  /** The maximum number of bytes in the result that the model reads. */
   readonly reads: number;
 }
 
@@ -73,8 +73,8 @@ it.for(Object.entries(rows))(
       0,
     ]);
     expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
-    // Messages hold the call, its answer, and its id once more. Events hold the call four times: when its arguments end, when it
-    // begins, when it ends, and in iteration-end. The result holds all of these, and the journal.
+    // Messages contain the call, its result, and the id again. Events contain the call four times: after its arguments, at its
+    // start, at its end, and in iteration-end. The result contains the messages, the events and the journal.
     const most = 11 * megabytes;
     expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);
     expect(bytesOf(playing.recording.events.filter(({ type }) => type !== "tool-args-delta"))).toBeLessThanOrEqual(4 * most);

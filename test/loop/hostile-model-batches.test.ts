@@ -1,4 +1,5 @@
-// A model that makes thousands of calls at once. Each call is answered once, and the costs grow only with the number of calls.
+// A model that makes thousands of calls in one message. Each call gets one result, and the cost is linear in the number of
+// calls.
 
 import { expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, type Tool, toolResult, type ToolResultPart } from "turnwright";
@@ -17,7 +18,7 @@ interface Row {
   /** The kind of the reason that ends the run. */
   readonly ends: string;
   readonly streams: number;
-  /** The most calls that run at once. */
+  /** The maximum number of calls that run at the same time. */
   readonly peak: number;
 }
 
@@ -77,7 +78,7 @@ const sizes: readonly (readonly [count: number, what: string])[] = [
   ...large.map((what) => [20_000, what] as const),
 ];
 
-/** The calls that ran, those that are running, and the most that ran at once. */
+/** The number of calls that ran, that are running, and that ran at the same time at most. */
 interface Tally {
   ran: number;
   running: number;
@@ -133,12 +134,12 @@ it.for(sizes)("hostile model: %i calls %s are answered once each, at linear cost
   const { ran, peak } = tally;
   expect({ ...row, streams: playing.provider.calls, ends: result.reason.kind, peak }).toEqual(row);
   expect([countOutcomes(result), ran, playing.endedAt()]).toEqual([outcomes, outcomes.completed ?? 0, 0]);
-  // Only the first few results quote the parser, because its message has to be cleaned of credentials.
+  // Only the first few results quote the parser's message, because removing credentials from it is expensive.
   const explained = answersOf(result).filter(
     (answer) => answer.outcome === "malformed" && !JSON.stringify(answer.result).includes("the arguments are not valid JSON"),
   );
   expect(explained.length).toBe(what === "with broken arguments" ? 16 : 0);
-  // Only the first few results suggest a name, because names have to be compared for it.
+  // Only the first few results suggest a name, because comparing names is expensive.
   const hints = answersOf(result).filter((answer) => JSON.stringify(answer.result).includes("Did you mean"));
   expect(hints.length).toBe(what === "of names that are nearly right" ? 16 : 0);
 });

@@ -1,4 +1,4 @@
-// A model that repeats itself for ever. The run ends after a known number of requests and calls, and no time passes.
+// A model that repeats itself forever. The run ends after a known number of requests and calls, without waiting.
 
 import { expect, it } from "vitest";
 import { z } from "zod";

@@ -13,7 +13,7 @@ import { type Plan, plans, type Verb } from "./random-run.ts";
 import { calmly, checkMessages, checkTranscript, comparable, type Ended, runPlan, savedOf, untouchable } from "./run-plan.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-/** Returns the latest time at which the plan may end, given its verbs and limits. */
+/** Returns the latest time at which a run of the plan may end, given its verbs and limits. */
 function latestEnd({ verbs, limits, settleMs }: Plan): number {
   const ends = verbs.flatMap(({ atMs, verb }) => {
     if (verb === "stop") return [Math.max(0, atMs) + settleMs];
@@ -22,7 +22,7 @@ function latestEnd({ verbs, limits, settleMs }: Plan): number {
   return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
 }
 
-/** True if calls may have run that the transcript does not have, or has as other calls, because an attempt was discarded. */
+/** True if calls may have run that are not in the transcript, or have other ids there, because an attempt was discarded. */
 const movesCalls = ({ eager, wrapping }: Plan): boolean => eager && wrapping === "fallback";
 
 /** Checks that each call ran once if its outcome says that it ran, and that no other call ran. */
@@ -62,7 +62,7 @@ async function checkPlan(plan: Plan): Promise<void> {
   });
   expect(next.text).toBe("Next.");
 
-  // With its own records, the run ends the same way and runs nothing. A suspended run is resumed below.
+  // Repeated with all of its records, the run ends in the same way and runs nothing. Suspended runs are resumed below.
   await checkReplay(plan, result, memoryJournal(savedOf(result)));
   if (result.status !== "suspended") {
     const again = await runPlan(calmly(plan), {
@@ -74,7 +74,8 @@ async function checkPlan(plan: Plan): Promise<void> {
     expect(again.workshop.ran).toEqual([]);
   }
 
-  // With some of its records the run goes on; with all of them it can be retried. Recorded tools do not run again.
+  // Repeated with some of its records, the run continues. With all records, the run can be retried. Recorded tools do not run
+  // again.
   const entries = Object.entries(savedOf(result).steps);
   await checkResumed(plan, Object.fromEntries(entries.slice(0, Math.floor(plan.cutAt * entries.length))));
   await checkResumed(plan, Object.fromEntries(entries), "retry-last");
@@ -84,7 +85,7 @@ const folder = mkdtempSync(join(tmpdir(), "turnwright-random-"));
 let files = 0;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A journal file with these records. */
+/** Writes the records to a journal file. */
 async function writeFile({ records }: DurableStore): Promise<Journal> {
   const path = join(folder, `${(files += 1)}.jsonl`);
   const journal = fileJournal(path, { fsync: false });
@@ -115,7 +116,7 @@ async function checkResumed(plan: Plan, steps: SavedJournal["steps"], resume?: "
   expect(comparable(again.result)).toEqual(comparable(result));
 }
 
-/** Runs a plan over a durable store, in processes that crash at the given points. */
+/** Runs a plan with a durable store, in processes that crash at the given points. */
 async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -133,11 +134,12 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   checkTranscript(result);
   const again = answersOf(result).flatMap(({ name, callId }) => (name === "flaky" || name === "context_release" ? [callId] : []));
   const once = ran.filter((id) => !again.includes(id));
-  // Tools that start early only read: a crash runs them again.
+  // Eager tools only read data, so they may run again after a crash.
   if (!plan.eager) expect(once).toEqual([...new Set(once)]);
   for (const { callId, outcome } of answersOf(result)) {
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // A call that a crash interrupted may have run or not. A repeated request may give other calls than those that started early.
+    // A call that a crash interrupted may or may not have run. A repeated request may return other calls than those that
+    // started early.
     const isKnown = outcome !== "interrupted" && !movesCalls(plan) && (isRun || !plan.eager);
     if (isKnown) expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
   }
@@ -146,7 +148,7 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (plan.cutAt > 0.8) await checkReplay(calmly(plan), told.result, await writeFile(store));
 }
 
-/** Runs a plan over a durable store, and drains each process after the given number of milliseconds. */
+/** Runs a plan with a durable store, and drains each process after the given number of milliseconds. */
 async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
@@ -164,7 +166,7 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
   if (ended === undefined) return;
   const { result } = ended;
   checkTranscript(result);
-  // Messages that came back with a suspension come back only once and are not sent. All other messages are sent.
+  // A suspension returns each message only once, and returned messages are not sent. All other messages are sent.
   expect(back.filter((said, index) => back.indexOf(said) < index)).toEqual([]);
   checkMessages({ ...ended, result: { ...result, undelivered: [] }, accepted: given.filter((said) => !back.includes(said)) });
   const answers = movesCalls(plan) ? [] : answersOf(result);

@@ -42,7 +42,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect(playing.control.interrupt("Wait.")).toBe("accepted");
     const result = await playing.result;
     expect([result.status, result.reason, playing.endedAt()]).toEqual(["follow-up-interrupt", interrupted("Wait."), 50]);
-    // The partial answer is only in the result of its stream, because the next run answers anew.
+    // The partial answer is only in the result of its stream, because the next run writes a new answer.
     expect([result.text, linesOf(result.messages), result.undelivered, result.functionHistory]).toEqual([
       "",
       ["user: Go."],

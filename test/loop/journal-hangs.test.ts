@@ -6,7 +6,7 @@ import { never, play, type Playing, tool } from "./play.ts";
 
 import { type Hang, hanging, places, start } from "./hanging-journal.ts";
 
-/** The ways to end a run over such a journal, and what its error reports. */
+/** The ways to end a run with a journal that hangs, and the details of the error. */
 const endings: readonly (readonly [how: string, end: (playing: Playing) => void, ended: string | undefined, ms: number])[] = [
   ["nobody ends the run", () => {}, undefined, 60_000],
   ["the run is killed", ({ control }) => control.kill(), "kill", 500],
@@ -54,7 +54,7 @@ describe("a journal that hangs", () => {
   });
 });
 
-/** A journal whose step with this key is answered by the test. */
+/** Makes a journal in which the test resolves the step with this key. */
 function held(at: string): {
   readonly journal: Journal;
   readonly run: () => unknown;

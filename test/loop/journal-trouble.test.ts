@@ -102,7 +102,10 @@ describe("journal check at the start of a run", () => {
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /** Fails at a key: rejects before or after the step's body, or throws without running it or right after starting it. */
+  /**
+   * Makes a journal that fails at a key. It rejects before or after the step's body, or throws without running the body or
+   * right after starting it.
+   */
   const failing = (key: string, how: "before" | "after" | "at once" | "late at once"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
@@ -214,7 +217,7 @@ describe("a journal engine that cancels a step", () => {
 });
 
 describe("a journal engine that retries a step", () => {
-  /** Runs the body of each tool step twice, and keeps the second answer. */
+  /** Makes a journal that runs the body of each tool step twice, and keeps the second result. */
   function stubborn(): Journal {
     const inner = createDurableStore().open();
     const again = <T>(one: Step<T>): Step<T> => ({

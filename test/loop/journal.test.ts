@@ -24,7 +24,7 @@ import { answersOf, tool } from "./play.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "Go." }];
 
-/** Two iterations with tools, the first with parallel and sequential ones, and an answer. */
+/** Two iterations with tools, and an answer. The first iteration has parallel and sequential tools. */
 const turns: readonly MockMessage[] = [
   [
     reasoning("Hm."),
@@ -39,12 +39,12 @@ const turns: readonly MockMessage[] = [
   [text("Done."), usage({ inputTokens: 8, outputTokens: 1 })],
 ];
 
-/** Plays the message of the requested iteration, in any process. */
+/** Makes a provider that sends the message of the requested iteration, in any process. */
 const provider = (): MockProvider => createMockProvider(({ iteration }) => turns[iteration]);
 
 interface Process {
   readonly result: LoopResult | Crash;
-  /** The tools that ran in this process, and the keys that they were given. */
+  /** The tools that ran in this process, and their idempotency keys. */
   readonly ran: readonly string[];
 }
 
@@ -169,7 +169,7 @@ describe("a crashed run", () => {
     const twice = first.ran.filter((step) => second.ran.includes(step));
     expect(twice.filter((step) => isRecorded.has(step.slice("r/".length)))).toEqual([]);
     expect([...new Set([...first.ran, ...second.ran])].sort()).toEqual([...whole.ran].sort());
-    // A third process finds everything recorded.
+    // In a third process, everything is recorded.
     expect(said(await live(broken, {}, {}))).toEqual(said(whole));
   });
 

@@ -9,7 +9,7 @@ const spent = { inputTokens: 5, outputTokens: 2, totalTokens: 7 };
 const week = 7 * 24 * 3_600_000;
 const repeat = (times: number, parts: readonly MockPart[]): readonly MockPart[] =>
   Array.from({ length: times }, () => parts).flat();
-/** For longer than any limit of a test. */
+/** Sends a part repeatedly, for longer than any limit in these tests. */
 const forever = (everyMs: number, part: MockPart): readonly MockPart[] => repeat(3_000, [wait(everyMs), part]);
 const sleep = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
 const providerOf = (stream: (call: ModelCall) => AsyncIterable<ModelChunk>): Provider => ({

@@ -10,7 +10,7 @@ const echo = tool("echo", (args) => args);
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
-/** Calls of `echo` one after the other, then an answer. */
+/** Makes a script that calls `echo` in each iteration, and then answers. */
 function calling(letters: string): MockScript {
   return [...Array.from(letters, (letter) => toolCall("echo", { letter })), text("Done.")];
 }
@@ -23,7 +23,7 @@ it('detectLoops: a run retried with "retry-last" counts from 0 again', async () 
   const first = await run(calling("aa"));
   expect(first.reason.kind).toBe("loop-detected");
   const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
-  // The message that ended the run is discarded. When it is requested again, its calls are the first of their kind.
+  // The retry discards the message that ended the run. The calls of the new message are then counted from the beginning.
   const second = await run(calling("aaa"), { journal: saved, resume: "retry-last" });
   expect([second.reason, second.iterations, second.toolCallsExecuted]).toEqual([
     { kind: "loop-detected", toolName: "echo", count: 2 },

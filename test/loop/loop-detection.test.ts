@@ -14,7 +14,10 @@ const watching = (options: LoopDetectionOptions): Partial<LoopOptions> => ({
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
-/** Calls one after the other, then an answer: a lower-case letter is a call of `echo`, an upper-case one of `look`. */
+/**
+ * Makes a script with one call per iteration, and then an answer. A lower-case letter is a call of `echo`, an upper-case letter
+ * is a call of `look`.
+ */
 function calling(letters: string): MockScript {
   const turns = Array.from(letters, (letter) => toolCall(letter < "a" ? "look" : "echo", { letter }));
   return [...turns, text("Done.")];
@@ -157,7 +160,7 @@ describe("detectLoops: compareResults", () => {
     [["1", "2", "3", "4"], true, []],
     [["1", "1", "1", "1"], true, ["2: echo 3x1"]],
     [["1", "2", "2", "2"], true, ["3: echo 3x1"]],
-    // Reported before the third call returns another result.
+    // The loop is reported before the third call returns a different result.
     [["1", "1", "2", "2"], true, ["2: echo 3x1"]],
   ])("for the results %j with compareResults: %s reports %j", async ([values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {

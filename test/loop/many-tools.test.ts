@@ -1,5 +1,5 @@
-// The tool names that a rejected call lists if there are many tools. Without a limit, a thousand results would name a thousand
-// tools each.
+// The tool names in the result of a rejected call if there are many tools. Without a limit, a thousand results would list a
+// thousand tools each.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal } from "turnwright";

@@ -14,7 +14,7 @@ import {
 } from "turnwright/testing";
 import { tool } from "./play.ts";
 
-/** A call whose arguments come in one piece, because a replay does not emit argument fragments. */
+/** Makes a call whose arguments arrive in one piece, because a replay does not emit argument fragments. */
 const call = (name: string, n: number): MockPart => toolCall(name, { n }, { fragments: 0 });
 
 const turns: readonly MockMessage[] = [

@@ -1,4 +1,4 @@
-// Mistakes of users who come from other libraries. Each error says what to write instead.
+// Mistakes that users of other libraries make. Each error says what to write instead.
 
 import { expect, it } from "vitest";
 import { isLoopError, iterationCountIs, runToolLoop, unwrap, withRetry } from "turnwright";
@@ -17,7 +17,7 @@ const call = { type: "tool-call", toolCallId: "a", toolName: "f", input: {} };
 const answer = { type: "tool-result", toolCallId: "a", toolName: "f", output: { type: "text", value: "x" } };
 const adapters = { openaiChat, openaiResponses, anthropicMessages, googleGenerateContent };
 
-/** Writes what the types do not allow. */
+/** Calls a function with arguments that its types do not allow. */
 const write = (make: unknown, ...given: readonly unknown[]): unknown => Reflect.apply(make as () => unknown, undefined, given);
 
 it.for<Mistake>([

@@ -75,7 +75,7 @@ describe("needsApproval as a function", () => {
   });
 });
 
-/** A tool in euros that can be replaced by one that counts in cents. */
+/** Makes a tool that takes euros, and can be replaced with a tool that takes cents. */
 function changingTools(needsApproval: NeedsApproval<{ amount: number }>): {
   readonly registry: ReturnType<typeof createToolRegistry>;
   readonly swap: () => void;

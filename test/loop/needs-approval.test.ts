@@ -8,7 +8,7 @@ import { answersOf, never, outcomesOf, play, type Playing, tool } from "./play.t
 
 const amountOf = (args: Json): number => Number((args as { readonly amount?: number }).amount);
 
-/** Two calls of a tool that may need approval, with a large and a small amount, and a call of another tool. */
+/** Sets up two calls of a tool that may need approval, with a large and a small amount, and one call of another tool. */
 function setUp(needsApproval: Tool["needsApproval"]): {
   readonly ran: string[];
   readonly start: (more?: Partial<LoopOptions>) => Playing;

@@ -1,4 +1,4 @@
-// One signal for many runs, such as the shutdown signal of a server.
+// One abort signal for many runs, such as the shutdown signal of a server.
 
 import { expect, it, onTestFinished } from "vitest";
 import { type LoopResult, runToolLoop } from "turnwright";

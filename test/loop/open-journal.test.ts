@@ -21,7 +21,7 @@ interface Faults {
   readonly at?: string;
 }
 
-/** A journal with `open`, and a log of its calls. */
+/** Makes a journal with `open`, and a log of its calls. */
 function openable(faults: Faults = {}): { readonly journal: Journal; readonly log: string[] } {
   const log: string[] = [];
   const inner = memoryJournal();

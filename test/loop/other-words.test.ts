@@ -1,4 +1,4 @@
-// Options, fields and parts named as in other libraries: the error names the one to use here.
+// Options, fields and parts that are named as in other libraries. The error contains the name to use in turnwright.
 
 import { expect, it } from "vitest";
 import { stepCountIs, hasToolCall as aiHasToolCall } from "ai";

@@ -1,4 +1,4 @@
-// Every kind of outcome of a call, the options that lead to it, and the result that the model reads.
+// Every kind of outcome of a call, with the options that lead to the outcome, and the result that the model reads.
 
 import { expect } from "vitest";
 import { z } from "zod";
@@ -15,7 +15,7 @@ import {
 import { finish, type MockPart, toolCall } from "turnwright/testing";
 import { never, tool } from "./play.ts";
 
-/** One kind of outcome, and the options that lead to it. */
+/** One kind of outcome, with the options that lead to the outcome. */
 export interface OutcomeRow {
   readonly kind: ToolOutcome["kind"] | "restarted";
   /** The result that the model reads. */

@@ -74,7 +74,7 @@ describe("createToolRegistry", () => {
     expect(answersOf(result).map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       "work completed",
       "remove completed",
-      // Visible to the model, but unregistered before the call ran.
+      // The tool was visible to the model, but unregistered before the call ran.
       "work failed",
       "work unknown-tool",
       "add completed",

@@ -30,7 +30,7 @@ const bounds: Bounds = {
 const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: 1_000, settleMs: 100, approvalMs: none, hookMs: 1_000 };
 const messages = [{ role: "user" as const, content: "Go." }];
 
-/** A hand-written loop over the exported parts. Runs calls one after the other, without a journal, control or events. */
+/** A hand-written loop with the exported parts. It runs calls one after the other, without a journal, control or events. */
 async function runOwnLoop(script: MockScript, tools: readonly Tool[]): Promise<LoopResult> {
   const clock = createTestClock();
   const scope = new CancelScope();

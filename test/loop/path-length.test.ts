@@ -1,10 +1,10 @@
-// The way from runToolLoop to the model and to a tool: each function on it has to be read by whoever follows a call.
+// The call path from runToolLoop to the model and to a tool. A reader who follows a call must read each function on the path.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type Provider, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
-/** Returns the functions of the core on the stack, the innermost first. */
+/** Returns the functions of the core that are on the stack, innermost first. */
 function readStack(): readonly string[] {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 100;
@@ -13,7 +13,7 @@ function readStack(): readonly string[] {
   return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
 }
 
-/** `runToolLoop` has returned its promise to the caller before the first step, so it may be missing from the stack. */
+/** Counts the functions. `runToolLoop` may be missing from the stack, because it returns its promise before the first step. */
 function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }

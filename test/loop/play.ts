@@ -1,4 +1,4 @@
-// Starts one run over scripted turns, with all that acts on it from outside at hand.
+// Starts a run with scripted messages. Gives access to everything that acts on the run from outside.
 
 import {
   createLoopControl,
@@ -21,20 +21,20 @@ import {
 import type { ExecutableTool } from "turnwright/parts";
 import type { Stage } from "./scenarios/stage.ts";
 
-/** A run under way. */
+/** A run in progress. */
 export interface Playing extends Stage {
   readonly provider: MockProvider;
   readonly recording: EventRecording;
   readonly options: LoopOptions;
   readonly result: Promise<LoopResult>;
-  /** When the run ended, on its clock; undefined while it goes on. */
+  /** Returns when the run ended, on the run's clock; undefined while the run is running. */
   endedAt(): number | undefined;
 }
 
-/** Options of a run, or what makes them of its stage. */
+/** Options of a run, or a function that makes the options from the stage. */
 export type More = Partial<LoopOptions> | ((stage: Stage) => Partial<LoopOptions>);
 
-/** Starts a run. `more` replaces any option. */
+/** Starts a run. Options in `more` replace the defaults. */
 export function play(script: MockScript, more: More = {}): Playing {
   const stage: Stage = { clock: createTestClock(), control: createLoopControl(), abort: new AbortController() };
   const provider = createMockProvider(script);
@@ -71,10 +71,10 @@ export function tool(
   return defineTool({ name, description: name, inputSchema: { type: "object" }, ...traits, execute });
 }
 
-/** A promise that nothing settles. */
+/** A promise that never settles. */
 export const never: Promise<never> = new Promise(() => {});
 
-/** Every answer in the transcript, in order. */
+/** Returns every tool result in the transcript, in order. */
 export function answersOf({ messages }: Pick<LoopResult, "messages">): readonly ToolResultPart[] {
   return messages.flatMap((message) => (message.role === "tool" ? message.results : []));
 }

@@ -1,4 +1,5 @@
-// Every function that a run is given fails in every way. The run ends as expected, keeps its text and usage, and is released.
+// Every function that a caller passes to a run fails in every way. The run ends as expected, keeps its text and usage, and
+// releases everything.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isLoopError, type LoopResult, type PartialResult } from "turnwright";
@@ -36,7 +37,7 @@ type How = keyof typeof endings;
 
 function start({ over }: Port, fault: Fault, { runId, how }: { runId: string; how?: How | undefined }): Playing {
   const playing = play(usual, {
-    // All runs over a port use the same id, so that a run cannot begin while the previous one holds it.
+    // All runs for a port use the same run id, so that a run cannot begin while the previous run still holds the id.
     runId,
     tools: [tool("t", () => "a result")],
     timeouts: { ...waits, settleMs: 50 },
@@ -57,7 +58,7 @@ function describeEnd(end: End): string {
   return isLoopError(end.error, "journal-unresponsive") ? [code, end.error.details.ended ?? "in time"].join(" ") : code;
 }
 
-/** Returns the result or the partial result of the run, unless its journal lost it. */
+/** Returns the result or the partial result of the run; undefined if its journal lost the result. */
 function keptOf(end: End): LoopResult | PartialResult | undefined {
   if ("status" in end) return end;
   return isLoopError(end.error, "journal-unresponsive") ? end.error.details.partial : undefined;
@@ -97,10 +98,10 @@ async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   return [describeEnd(end), ...found].join(", but ");
 }
 
-/** One run, how it ended, and how it may end. */
+/** Makes one run. Returns its ending and the allowed endings. */
 type Row = () => Promise<readonly [what: string, end: string, expected: readonly string[]]>;
 
-/** Makes the runs of a port, one after the other. Returns those that end in an unexpected way. */
+/** Makes the runs for a port, one after the other. Returns the runs that ended in an unexpected way. */
 async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
   const listeners = countListeners();
   const wrong: string[] = [];
@@ -140,7 +141,7 @@ function hanging({ hung, ...port }: Port & { hung: string }, runId: string): rea
   const isJournal = hung === "journal-unresponsive";
   const hows = [...(hung === "never" ? [] : [undefined]), ...(Object.keys(endings) as How[])];
   return Object.entries(hangs).flatMap(([what, hang], index) =>
-    // Late answers are the same for all endings.
+    // A late answer has the same effect for all endings, so only the first row tries all of them.
     (index === 0 ? hows : hows.slice(0, 2)).map((how) => async () => {
       const { fault, settle } = hang();
       const playing = start(port, fault, { runId, how });

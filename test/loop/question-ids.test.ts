@@ -13,7 +13,7 @@ interface Stage {
   start(description: string, decisions?: LoopOptions["decisions"]): Playing;
 }
 
-/** A run of one payment over one store, whose tool has another description in each process. */
+/** Sets up a run with one payment and one store. The tool has a different description in each process. */
 function setUp(): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -43,7 +43,7 @@ describe("options.decisions", () => {
     const all = { call_i0_0: approved, "call_i0_0#2": approved, "call_i0_0#3": approved };
     expect((await again(all, third).result).text).toBe("Done.");
     expect(ran).toEqual(["Pays the bank twice"]);
-    // The call is settled. Its earlier decisions may be given once more, but no others.
+    // The call is settled. Earlier decisions about the call may be passed again, but no other decisions.
     expect((await again(all, third).result).text).toBe("Done.");
     const late = again({ call_i0_0: { kind: "deny" } }, third);
     await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_0" } });

@@ -1,10 +1,10 @@
-// A tool whose calls are runs, in place of one of a random run that answers at once.
+// An agent tool that replaces a simple tool in a random run.
 
 import { defineAgentTool, type LoopOptions, type Tool } from "turnwright";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 
-/** Makes the agent: its run calls its tools in one turn, and then answers. */
+/** Makes the agent tool. Its nested run calls the tools in one message, and then answers. */
 export function createAgent(tools: readonly Tool[], calls: readonly string[]): Tool {
   const inner: readonly MockMessage[] = [[text("So. "), ...calls.map((name) => toolCall(name))], text("Inner.")];
   return defineAgentTool({
@@ -22,6 +22,6 @@ export function createAgent(tools: readonly Tool[], calls: readonly string[]): T
 
 const agent = createAgent([tool("note", () => 1)], ["note", "note"]);
 
-/** The tools of a random run, with the agent. */
+/** Returns the tools of a random run, including the agent tool. */
 export const withAgent = ({ tools = [] }: LoopOptions): LoopOptions["tools"] =>
   Array.isArray(tools) ? tools.map((one: Tool) => (one.name === "quick" ? agent : one)) : tools;

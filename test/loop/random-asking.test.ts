@@ -66,7 +66,7 @@ async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process
   }
 }
 
-/** Checks that a replay of the records gives the same result, and calls and writes nothing. */
+/** Checks that a replay of the records gives the same result, calls nothing, and writes nothing. */
 async function checkTold(plan: Plan, store: DurableStore, ended: LoopResult): Promise<void> {
   const records = store.records.size;
   const told = await runPlan(plan, { provider: untouchable, journal: replayJournal(store.open()) });
@@ -79,11 +79,11 @@ async function checkAsking(plan: Plan, given: readonly Life[]): Promise<void> {
   const ran: string[] = [];
   let result: LoopResult | undefined;
   let decisions: Decisions = {};
-  // In the end every waiting call is approved, process by process.
+  // At the end, every waiting call is approved, in as many processes as needed.
   const last: readonly Life[] = Array.from({ length: 12 }, () => ({ answers: [{ kind: "approve" }], afterRecords: undefined }));
   for (const { answers, afterRecords } of [...given, ...last]) {
     const ended = await live(plan, { store, ran, decisions, afterRecords });
-    // After a crash, the next process is given the same decisions.
+    // After a crash, the next process gets the same decisions.
     if (ended === undefined) continue;
     result = ended;
     checkTranscript(result);

@@ -78,7 +78,7 @@ it("call events: keep one id and index per call in random runs, replays, retries
   await fc.assert(fc.asyncProperty(plans, fc.boolean(), check), { numRuns: runs, seed });
 });
 
-/** A call as a provider streams it: its id or its name may come late, or never. */
+/** A streamed call. Its id or its name may arrive late, or never. */
 interface WireCall {
   readonly start: { readonly id: string | undefined; readonly name: string } | undefined;
   readonly pieces: number;
@@ -115,7 +115,7 @@ function chunksOf({ start, pieces, ready }: WireCall, key: string): readonly Mod
   ];
 }
 
-/** The chunks of several calls, each in its own order. */
+/** Interleaves the chunks of several calls. The chunks of each call stay in order. */
 function interleave(lists: readonly (readonly ModelChunk[])[], picks: readonly number[]): readonly MockPart[] {
   const left = lists.map((list) => [...list]);
   const out: ModelChunk[] = [];

@@ -35,7 +35,7 @@ export function policiesOf(plan: Plan, workshop: Workshop): NonNullable<LoopOpti
   };
 }
 
-/** Decides as the plan says. */
+/** Makes the approval policy of the plan, if there is one. */
 function approvalOf({ approve }: Plan, { later }: Workshop): Approve | undefined {
   const decisions: { readonly [Kind in Exclude<Plan["approve"], "none">]: Approve } = {
     yes: () => ({ kind: "approve" }),
@@ -48,7 +48,7 @@ function approvalOf({ approve }: Plan, { later }: Workshop): Approve | undefined
   return approve === "none" ? undefined : decisions[approve];
 }
 
-/** Stops as the plan says. */
+/** Makes the stop condition of the plan, if there is one. */
 function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefined {
   const conditions: { readonly [Kind in Exclude<Plan["stopWhen"], "none">]: StopCondition } = {
     calls: ({ toolCallsExecuted }) => toolCallsExecuted > 1,
@@ -58,7 +58,7 @@ function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefi
   return stopWhen === "none" ? undefined : conditions[stopWhen];
 }
 
-/** The schema of the answer, if any. Its validation takes time, and it rejects "So.", which is not JSON. */
+/** Makes the structured output of the plan, if there is one. Its validation takes time, and rejects "So.", which is not JSON. */
 function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | undefined {
   if (!output) return undefined;
   const schema: StandardSchema = {
@@ -67,7 +67,7 @@ function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | und
   return structuredOutput(schema, { jsonSchema: {}, maxRetries: 1 });
 }
 
-/** The result pipeline, if any. Each stage works in its own way, and not on every result. */
+/** Makes the result pipeline of the plan, if there is one. Each stage behaves differently, and not every result is changed. */
 function pipelineOf({ results }: Plan, { later }: Workshop): ResultPipeline | undefined {
   const usage = { inputTokens: 3, outputTokens: 1, totalTokens: 4 };
   const pipelines: { readonly [Kind in Exclude<Plan["results"], "none">]: ResultPipeline } = {
@@ -93,7 +93,9 @@ function maskingOf({ masking }: Plan, { force }: Workshop): Masking | undefined 
   return masking && maskResults({ ...masking, minTokens: 1, force });
 }
 
-/** The prices of streams. If the plan says "some", the price of every third number of tokens is unknown. */
+/**
+ * Makes the pricing of the plan. If the plan says "some", the cost is unknown when the number of tokens is divisible by three.
+ */
 export function pricingOf({ prices }: Plan): Pricing | undefined {
   if (prices === "none") return undefined;
   return ({ totalTokens }) => (prices === "some" && totalTokens % 3 === 0 ? undefined : totalTokens / 1_000);

@@ -1,4 +1,4 @@
-// Random runs, repeated over their journals: as retries, with other limits, and with control calls.
+// Random runs that are repeated with their journals: as retries, with other limits, and with verbs.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -7,10 +7,10 @@ import { withAgent } from "./random-agent.ts";
 import { type Plan, plans } from "./random-run.ts";
 import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
 
-/** A copy of a journal, as another process would read it. */
+/** Copies a journal, as another process would read it. */
 const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
 
-/** The part of a result that must be equal. Leaves out the messages that only this execution was given. */
+/** Returns the part of a result that must be equal. Omits messages that only this execution got. */
 const same = (result: LoopResult): object => ({ ...comparable(result), undelivered: undefined, durationMs: undefined });
 
 const more =

@@ -16,16 +16,16 @@ import {
   wait,
 } from "turnwright/testing";
 
-/** Somebody who ends the run, or talks to it. */
+/** A control verb that ends the run or sends a message to it. */
 export interface Verb {
-  /** Below 0: before the run. */
+  /** The time of the verb; negative before the run. */
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "steer" | "interrupt" | "drain";
-  /** Tells messages apart. */
+  /** A number that distinguishes messages. */
   readonly id: number;
 }
 
-/** All that is random about a run. */
+/** The random properties of a run. */
 export interface Plan {
   readonly turns: readonly MockMessage[];
   readonly limits: LoopLimits & { readonly wallClockMs: number | undefined };
@@ -38,7 +38,7 @@ export interface Plan {
   readonly loopDetection: LoopDetectionOptions | undefined;
   /** True if the answer must fit a schema. */
   readonly output: boolean;
-  /** True if tools may start while the model speaks. No policy may forbid calls then. */
+  /** True if tools may start during the stream. No policy may then forbid calls. */
   readonly eager: boolean;
   readonly prices: "none" | "all" | "some";
   readonly results: "none" | "short" | "late" | "broken";
@@ -70,7 +70,7 @@ const toolNames = [
 
 const call: fc.Arbitrary<MockPart> = fc
   .record({
-    // Those that end nothing come more often, so that runs get anywhere.
+    // Calls that do not end the run are more frequent, so that runs are long enough.
     name: fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom("quick", "slow", "slower", "alone") },
       { weight: 2, arbitrary: fc.constantFrom(...toolNames) },
@@ -149,7 +149,10 @@ const whatever: fc.Arbitrary<Plan> = fc.record({
   cutAt: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
-/** Any plan. Costs are limited only if there are prices. Plans for eager tools leave out policies that would keep them from starting. */
+/**
+ * Generates any plan. Costs are limited only if there are prices. Plans with eager tools have no policies that would prevent
+ * these tools from starting early.
+ */
 export const plans: fc.Arbitrary<Plan> = whatever.map((plan) => {
   const { eager, prices, limits, loopDetection } = plan;
   const paid: Plan = prices === "none" ? { ...plan, limits: { ...limits, maxCostUSD: undefined } } : plan;

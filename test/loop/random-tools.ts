@@ -1,4 +1,4 @@
-// The tools of a random run, and what they did.
+// The tools of a random run, and a log of their calls.
 
 import {
   contextRestart,
@@ -19,17 +19,17 @@ export interface Workshop {
   readonly tools: readonly Tool[];
   /** The calls that ran, in order. */
   readonly ran: string[];
-  /** How many ran at once, at most. */
+  /** Returns the maximum number of calls that ran at the same time. */
   peak(): number;
-  /** A value that takes its time. */
+  /** Returns a promise that resolves to `value` after `ms` milliseconds. */
   later<T>(ms: number, value: T): Promise<T>;
-  /** How many of those are still to come. */
+  /** Returns the number of these promises that are still pending. */
   timers(): number;
-  /** Iterations whose results are to be left out; grows while the run goes on. */
+  /** The iterations whose results are masked. Grows during the run. */
   readonly force: Set<number>;
 }
 
-/** A schema that takes its time, and refuses edits. */
+/** Makes a schema whose validation takes time, and rejects edited arguments. */
 function ponder(later: Workshop["later"]): StandardSchema {
   const judge = (value: unknown): StandardResult<unknown> =>
     JSON.stringify(value).includes("true") ? { issues: [{ message: "edited" }] } : { value };
@@ -37,7 +37,7 @@ function ponder(later: Workshop["later"]): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate: (value) => later(60, judge(value)), jsonSchema } };
 }
 
-/** Values that take their time, and how many of them are still to come. */
+/** Makes the functions `later` and `timers`. */
 function createDelays(clock: TestClock): Pick<Workshop, "later" | "timers"> {
   let timers = 0;
   const later = <T>(ms: number, value: T): Promise<T> => {

@@ -1,4 +1,4 @@
-// Runs that are read event by event, and a model that talks as fast as it is read.
+// Runs whose events are read one by one, and a model that streams as fast as it is read.
 
 import { type LoopEvent, type LoopOptions, type LoopStream, type ModelChunk, type Provider, streamToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, type MockScript, type TestClock } from "turnwright/testing";
@@ -10,7 +10,7 @@ export interface Reading {
   readonly iterator: AsyncIterator<LoopEvent>;
 }
 
-/** Starts a run over scripted turns. */
+/** Starts a run with scripted messages. */
 export function start(script: MockScript, more: Partial<LoopOptions> = {}): Reading {
   const clock = createTestClock();
   const stream = streamToolLoop({
@@ -22,7 +22,7 @@ export function start(script: MockScript, more: Partial<LoopOptions> = {}): Read
   return { stream, clock, iterator: stream[Symbol.asyncIterator]() };
 }
 
-/** Streams a text letter by letter, and counts the letters. */
+/** Makes a provider that streams a text letter by letter, and counts the letters. */
 export function chatter(
   letters: number,
   atEnd: () => PromiseLike<void> | void = () => {},
@@ -43,14 +43,14 @@ export function chatter(
   return { provider, sent: () => sent };
 }
 
-/** Reads to the end. */
+/** Reads all events. */
 export async function readAll(iterable: AsyncIterable<LoopEvent>): Promise<LoopEvent[]> {
   const events: LoopEvent[] = [];
   for await (const event of iterable) events.push(event);
   return events;
 }
 
-/** Reads so many events. */
+/** Reads `count` events. */
 export async function readSome({ iterator }: Reading, count: number): Promise<void> {
   for (let read = 0; read < count; read += 1) await iterator.next();
 }

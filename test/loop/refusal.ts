@@ -1,11 +1,14 @@
-// Runs that are refused: their errors, and a check that they called no model and hold nothing.
+// Checks of runs that are refused: their errors, that no model was called, and that nothing is held.
 
 import { expect } from "vitest";
 import { createLoopControl, isLoopError, type LoopError, type LoopOptions, runToolLoop, streamToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 
-/** Runs with options of any kind on top of good ones; what is thrown, and that nothing was asked or kept. */
+/**
+ * Starts a run in which `bad` replaces valid options. Returns the error. Checks that no model was called and that nothing is
+ * held.
+ */
 export async function refusal(bad: object): Promise<Pick<LoopError, "code" | "details" | "message">> {
   const listeners = countListeners();
   const { signal } = new AbortController();
@@ -22,7 +25,7 @@ export async function refusal(bad: object): Promise<Pick<LoopError, "code" | "de
   expect(() => streamToolLoop(options)).toThrow(isLoopError(thrown) ? thrown.message : "");
   expect([good.provider.calls, good.clock.pending, listeners.on(signal)], "requests, timers, listeners").toEqual([0, 0, 0]);
   listeners.stop();
-  // The control and the id are free: another run takes both.
+  // The control and the run id are free, because another run can use both.
   expect((await runToolLoop(good)).text).toBe("Hi.");
   if (!isLoopError(thrown)) throw thrown;
   return thrown;

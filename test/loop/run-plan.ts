@@ -1,4 +1,4 @@
-// Runs a random plan to its end, and checks what holds for every run.
+// Runs a random plan to its end, and checks properties of every run.
 
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
@@ -21,7 +21,9 @@ import { openWorkshop, type Workshop } from "./random-tools.ts";
 import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
-/** Real time for a run that ends on the clock of the test: a busy disk may take some of it. A run that hangs takes it all. */
+/**
+ * The maximum real time for a run on the test clock. A busy disk may take some of this time; a run that hangs takes all of it.
+ */
 const longestWaitMs = 10_000;
 
 /** A run that has ended. */
@@ -35,10 +37,10 @@ export interface Ended {
   readonly accepted: readonly string[];
 }
 
-/** Options in place of a plan's own, or what is made of these. */
+/** Options that replace those of a plan, or a function that changes the plan's options. */
 export type More = Partial<LoopOptions> | ((own: LoopOptions) => LoopOptions);
 
-/** Runs a plan to its end on its own clock. Checks that nothing is lost and that no timers or streams are left. */
+/** Runs a plan to its end on a test clock. Checks that nothing is lost and that no timers or streams are left. */
 export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): Promise<Ended> {
   const clock = createTestClock();
   const control = createLoopControl();
@@ -59,7 +61,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
     limits,
     timeouts: {
       ...{ settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
-      // A file is read in real time, which the clock of the test knows nothing of.
+      // A file is read in real time, which does not depend on the test clock.
       journalMs: Infinity,
     },
     policies: policiesOf(plan, workshop),
@@ -76,13 +78,13 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   const running = runToolLoop(options).finally(() => {
     atEnd.push({ now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) });
   });
-  // It is awaited below, when time has gone on.
+  // The run is awaited below, after the time was advanced.
   running.catch(() => undefined);
   for (const verb of verbs.slice(early.length)) {
     await clock.advance(verb.atMs - clock.now());
     act(verb);
   }
-  // A journal file answers when the disk does.
+  // A journal file takes real time, because of the disk.
   for (const giveUpAt = performance.now() + longestWaitMs; atEnd.length === 0 && performance.now() < giveUpAt;) {
     await clock.runAll();
     if (atEnd.length === 0) await setImmediate();
@@ -91,7 +93,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   if (end === undefined) throw new Error("The run hangs.");
   const result = await running;
   expect(end).toMatchObject({ timers: 0, listeners: 0 });
-  // Events of a run inside a call have a path.
+  // Events of a nested run have a path.
   const told = recording.events.filter(({ path }) => path === undefined);
   expect(told.filter(({ type }) => type === "run-end")).toHaveLength(1);
   expect(told.at(-1)?.type).toBe("run-end");
@@ -99,7 +101,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   return { result, endedAt: end.now, provider, workshop, options, accepted };
 }
 
-/** All that listeners have heard, without what was taken back. */
+/** Returns all text that listeners got, without discarded attempts. */
 function heard(events: readonly LoopEvent[]): string {
   let before = "";
   let said = "";
@@ -111,7 +113,7 @@ function heard(events: readonly LoopEvent[]): string {
   return before + said;
 }
 
-/** Does what a verb says, and notes which messages were accepted. */
+/** Returns a function that performs a verb, and adds accepted messages to `accepted`. */
 function createActor(control: LoopControl, abort: AbortController, accepted: string[]): (verb: Verb) => void {
   return ({ atMs, verb, id }) => {
     const said = `${verb} ${id} at ${atMs}`;
@@ -121,7 +123,10 @@ function createActor(control: LoopControl, abort: AbortController, accepted: str
   };
 }
 
-/** Every message that was accepted is in one place: the transcript, `undelivered`, or the reason; and in order. */
+/**
+ * Checks that every accepted message is in exactly one place (the transcript, `undelivered`, or the reason), and that the order
+ * is kept.
+ */
 export function checkMessages({ result, accepted }: Ended): void {
   const { messages, undelivered, reason } = result;
   const isSaid = (said: string): boolean => /^(steer|interrupt) /.test(said);
@@ -133,12 +138,12 @@ export function checkMessages({ result, accepted }: Ended): void {
   expect(sent.filter((said) => said.startsWith("interrupt"))).toEqual([]);
 }
 
-/** Plays the turn of each request, and an answer after the last turn. */
+/** Makes a script with the message of each request, and an answer after the last message. */
 function turnsOf({ turns }: Plan): MockScript {
   return (_, index) => turns[index] ?? text('"The end."');
 }
 
-/** Each turn is followed by the answers to its calls, and no id comes twice. */
+/** Checks that each assistant message is followed by the results of its calls, and that all ids are different. */
 export function checkTranscript({ messages }: Pick<LoopResult, "messages">): void {
   messages.forEach((message, index) => {
     if (message.role !== "assistant") return;
@@ -159,12 +164,15 @@ export const untouchable: Provider = {
   },
 };
 
-/** Returns a result without its journal, as JSON. A run that waits for decisions does not record the messages that came back from it. */
+/**
+ * Returns a result as plain data, without its journal. A run that waits for decisions does not record the messages that it
+ * returned undelivered.
+ */
 export function comparable({ journal: _, undelivered, ...rest }: LoopResult): object {
   const isWaiting = rest.reason.kind === "approval-required";
   return JSON.parse(JSON.stringify(isWaiting ? rest : { ...rest, undelivered })) as object;
 }
 /** Returns the journal of a run after saving it. */
 export const savedOf = ({ journal }: LoopResult): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
-/** The plan without anybody who meddles, and without the wall clock. */
+/** Returns the plan without verbs and without a wall-clock limit. */
 export const calmly = (plan: Plan): Plan => ({ ...plan, verbs: [], limits: { ...plan.limits, wallClockMs: undefined } });

@@ -28,7 +28,7 @@ async function play(scenario: Scenario, more: Partial<LoopOptions> = {}): Promis
   return { staged, result: await running };
 }
 
-/** A provider, tools, hooks and policies that throw if they are called. */
+/** Makes options with a provider, tools, hooks and policies that throw if they are called. */
 function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<LoopOptions> {
   const fail = (): never => {
     throw new Error("touched on replay");
@@ -59,11 +59,11 @@ function untouchablePolicies(policies: LoopPolicies, fail: () => never): LoopPol
 interface Recalled {
   readonly again: LoopResult;
   readonly journal: MemoryJournal;
-  /** The keys that were recorded before. */
+  /** The keys that the earlier run recorded. */
   readonly keys: readonly string[];
 }
 
-/** Runs a scenario over the journal of an earlier run of it. */
+/** Runs a scenario with the journal of an earlier run of the same scenario. */
 async function recall(scenario: Scenario, result: LoopResult, provider?: Provider): Promise<Recalled> {
   const staged = setUp({ ...scenario, script: [] });
   const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
@@ -87,7 +87,7 @@ describe("runToolLoop: every ending", () => {
       const first = await play(scenario);
       const { again, keys, journal } = await recall(scenario, first.result);
       expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
-      // On replay some endings record that no retry was requested.
+      // In a replay, some endings record that no retry was requested.
       expect(journal.keys().filter((key) => !/^retry\d+$/.test(key))).toEqual(keys);
     },
   );
@@ -103,7 +103,7 @@ describe("runToolLoop: every ending", () => {
       expect(again.messages.slice(0, result.messages.length)).toEqual(result.messages);
       expect([again.functionHistory, again.undelivered]).toEqual([result.functionHistory, []]);
       expect(journal.keys().slice(0, keys.length)).toEqual(keys);
-      // After the suspension the run ends, and a replay gives that end.
+      // The resumed run ends, and a replay gives the same ending.
       expect(withoutJournal((await recall(scenario, again)).again)).toEqual(withoutJournal(again));
     },
   );
@@ -123,7 +123,7 @@ describe("runToolLoop: every ending", () => {
       const id = "callId" in event ? event.callId : "continuation" in event ? `${event.iteration}.${event.continuation}` : "";
       const [noun, edge] = event.type.split("-");
       if (edge === "start") open.push(`${noun} ${id}`);
-      // Calls of a wave end in any order, but always inside their iteration.
+      // Parallel calls may end in any order, but always within their iteration.
       if (edge === "end" && noun === "tool") expect(open.splice(open.indexOf(`tool ${id}`), 1)).toEqual([`tool ${id}`]);
       else if (edge === "end") expect(open.pop()).toBe(`${noun} ${id}`);
     }

@@ -16,7 +16,7 @@ const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) =>
 const checked = (inputSchema: StandardSchema): Tool =>
   defineTool({ name: "work", description: "work", inputSchema, jsonSchema: { type: "object" }, execute: () => 1 });
 
-/** All the caller's code that a run waits for, each ignoring its signal. */
+/** All code from the caller for which a run waits. Each function ignores its abort signal. */
 const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
   "a tool": [[call], { tools: [tool("work", () => never)] }],
   "a sequential tool": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
@@ -33,7 +33,7 @@ const deaf: { readonly [where: string]: readonly [script: MockScript, options: P
   ],
 };
 
-/** How each verb ends a run, 500 ms in. */
+/** The verbs that end a run after 500 ms, and the reason of each ending. */
 const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: Playing) => unknown] } = {
   stop: ["stopped", ({ control }) => control.stop()],
   kill: ["killed", ({ control }) => control.kill()],
@@ -91,11 +91,11 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
       return [playing.endedAt(), (await playing.result).reason.kind];
     };
     const stop = ({ control }: Playing): unknown => control.stop();
-    // The wall clock at 1,000; a stop at 5,000, which names the ending and extends nothing.
+    // The wall-clock limit is reached at 1,000 ms. A stop at 5,000 ms changes the reason, but does not extend the time.
     expect(await twice()).toEqual([6_000, "stopped"]);
-    // A stop at 400, another at 700, the wall clock at 1,000.
+    // A stop at 400 ms, another stop at 700 ms, and the wall-clock limit at 1,000 ms.
     expect(await twice(stop, stop)).toEqual([5_400, "stopped"]);
-    // A kill leaves at once what a stop still waits for.
+    // A kill immediately abandons the work for which a stop still waits.
     expect(await twice(stop, ({ control }) => control.kill())).toEqual([700, "killed"]);
     expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
   });

@@ -5,14 +5,14 @@ import { never, tool } from "./play.ts";
 import { chatter, readAll, readSome, start } from "./reading.ts";
 import { watch } from "./watching.ts";
 
-/** Makes a control whose verb is called when the signal fires. */
+/** Makes options with a control whose verb is called when the signal is aborted. */
 function onAbort(signal: AbortSignal, verb: "stop" | "kill"): Partial<LoopOptions> {
   const control = createLoopControl();
   signal.addEventListener("abort", () => control[verb]());
   return { control };
 }
 
-/** A provider that calls a tool in the first iteration, and then streams from `then`. */
+/** Makes a provider that calls a tool in the first iteration, and then streams from `then`. */
 function callThen(name: string, then: Provider): Provider {
   const first = createMockProvider([toolCall(name, {}, { fragments: 0 })]);
   return { ...then, stream: (request, call) => (call.iteration === 0 ? first : then).stream(request, call) };
@@ -64,7 +64,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     };
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
-    // The model is held, and its idle timer fires in between.
+    // The model is paused, and its idle timer fires meanwhile.
     await reading.clock.advance(5_500);
     quiet = true;
     await readSome(reading, 64);
@@ -141,7 +141,7 @@ describe("streamToolLoop: unread events", () => {
     });
     const first = await watched.read(1);
     await watched.clock.advance(1_000_000);
-    // One chunk came before the run could see that the reader is slow.
+    // One chunk arrived before the run could notice that the reader is slow.
     expect([watched.unread() > 10_000, sent()]).toEqual([true, 1]);
     const most = await watched.read(watched.unread() - 32);
     await watched.clock.advance(1_000_000);

@@ -1,4 +1,4 @@
-// Slow validations: their outcome is recorded, and a replay gives the same outcome however fast it validates.
+// Slow validations. Their outcome is recorded, and a replay gives the same outcome, however fast the validation is then.
 
 import { expect, it } from "vitest";
 import { type Approve, defineTool, type LoopResult } from "turnwright";
@@ -15,7 +15,7 @@ interface Said {
 
 const edit: Approve = () => ({ kind: "modify", args: { amount: 5 } });
 
-/** A run of one call whose schema refuses an amount of 5. Each start is another process. */
+/** Sets up a run with one call, whose schema rejects the amount 5. Each start simulates a new process. */
 function setUp({ amount, approve }: Said): {
   readonly ran: unknown[];
   start(tookMs: number, replays?: boolean): Playing;

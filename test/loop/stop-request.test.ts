@@ -1,4 +1,5 @@
-// Arguments of `control.stop`: a requester and a note. Arguments of button and signal handlers are accepted and ignored.
+// Arguments of `control.stop`: a requester and a note. Arguments that event handlers get from buttons and signals are accepted
+// and ignored.
 
 import { expect, it } from "vitest";
 import { createLoopControl } from "turnwright";

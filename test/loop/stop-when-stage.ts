@@ -1,18 +1,18 @@
-// The run that stops by a condition: what its tests have in common.
+// Shared setup for tests of stop conditions.
 
 import type { LoopOptions, LoopResult, Tool } from "turnwright";
 import { tool } from "./play.ts";
 
-/** One that runs, and one that is only asked for. */
+/** A tool that runs, and a tool whose calls never run. */
 export const tools: readonly Tool[] = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
 
-/** The options of a run that stops so. */
+/** Makes the options of a run with a stop condition. */
 export const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({
   tools,
   policies: { stopWhen: condition },
 });
 
-/** How a run ended, and what it had been asked for. */
+/** Returns the status, the reason and the pending calls of a run. */
 export const endOf = ({ status, reason, pendingCalls }: LoopResult): unknown => [
   status,
   reason,

@@ -21,7 +21,7 @@ const wanting = (output: NonNullable<LoopOptions["policies"]>["output"]): Partia
   policies: { output },
 });
 
-/** A schema that validates asynchronously. */
+/** Makes a schema that validates asynchronously. */
 function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, ms = 50): StandardSchema {
   const validate: StandardSchema["~standard"]["validate"] = (value) =>
     new Promise((resolve) => void clock.setTimeout(() => resolve(schema["~standard"].validate(value)), ms));
@@ -145,7 +145,7 @@ describe("structuredOutput: while the answer is validated", () => {
   });
 });
 
-/** A memory journal that calls `act` after a step. */
+/** Makes a memory journal that calls `act` after a step. */
 function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["journal"]> {
   const journal = memoryJournal();
   return {

@@ -1,6 +1,6 @@
-// Makes promises of another kind: objects with a `then` that does as it likes.
+// Makes unusual promises: objects with any kind of `then`.
 
-/** An object whose `then` is as described: a value, or a getter. */
+/** Makes an object with the property `then`, from a descriptor with a value or a getter. */
 export function thenable(then: PropertyDescriptor, object: object = {}): PromiseLike<unknown> {
   return withProperty(object, "then", then) as PromiseLike<unknown>;
 }

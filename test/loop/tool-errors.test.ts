@@ -39,23 +39,23 @@ describe("limits.maxConsecutiveToolErrors", () => {
     ["bad | bad | ok | bad | bad", "answered"],
     ["bad bad ok bad bad", "answered"],
     ["bad bad | ok | bad", "answered"],
-    // A crossing inside a batch ends the run, whatever comes after it.
+    // If the limit is exceeded within a batch, the run ends, whatever calls follow.
     ["bad bad bad ok", "tool-error-cap"],
     ["ok bad bad bad ok ok", "tool-error-cap"],
     ["bad bad | bad ok", "tool-error-cap"],
     ["bad bad bad ok bad", "tool-error-cap"],
-    // The cap wins over endTurn.
+    // The limit takes precedence over endTurn.
     ["over bad bad bad", "tool-error-cap"],
     ["bad bad over", "end-turn"],
     // A restart resets the count.
     ["bad bad restart bad bad", "answered"],
     ["bad bad | restart | bad bad", "answered"],
     ["bad bad bad restart", "tool-error-cap"],
-    // These other outcomes count.
+    // These outcomes are errors, too.
     ["nope nope | nope", "tool-error-cap"],
     ["malformed malformed malformed", "tool-error-cap"],
     ["bad nope malformed", "tool-error-cap"],
-    // Denied calls neither count nor reset the count.
+    // Denied calls are not errors, and do not reset the count.
     ["asked asked asked", "answered"],
     ["bad asked bad asked bad", "tool-error-cap"],
   ])('with a cap of 3, the calls "%s" end with %s', async ([iterations, ending]) => {
@@ -190,7 +190,7 @@ describe("tool.retry", () => {
     const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
     const result = await playing.result;
     expect([outcomesOf(result), ran()]).toEqual([[`call_i0_0: ${outcome}`], expected]);
-    // However many attempts there are, it is one call: one entry, one error, one start and end.
+    // Several attempts are still one call, with one entry, one error, one start and one end.
     expect([result.functionHistory.length, result.toolCallsExecuted, playing.recording.of("tool-start").length]).toEqual([
       1, 1, 1,
     ]);

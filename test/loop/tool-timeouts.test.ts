@@ -188,7 +188,8 @@ describe("tool timeouts: a tool that blocks the thread", () => {
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };
     const turns = [[toolCall("work"), toolCall("work"), toolCall("work")], toolCall("work"), text("Done.")];
     await play(turns, { clock: counting, tools: [tool("work", () => "done")] }).result;
-    // These three are for the first chunk, the silence and the end of the first stream. Later streams share them.
+    // The three timers are for the first chunk, the idle time and the end of the first stream. Later streams share these
+    // timers.
     expect(timers).toBe(3);
   });
 });

@@ -1,8 +1,8 @@
-// Transcripts to read: one line a message.
+// Converts transcripts to readable lines, one line per message.
 
 import type { Message } from "turnwright";
 
-/** `user: text`, `assistant: text [call id]`, `tool: call id outcome`. */
+/** Returns lines such as `user: text`, `assistant: text [call id]` and `tool: call id outcome`. */
 export function linesOf(messages: readonly Message[]): readonly string[] {
   return messages.map((message) => {
     switch (message.role) {
@@ -16,7 +16,7 @@ export function linesOf(messages: readonly Message[]): readonly string[] {
   });
 }
 
-/** The texts of user messages. */
+/** Returns the text of each user message. */
 export function textsOf(messages: readonly Extract<Message, { role: "user" }>[]): readonly string[] {
   return messages.map(({ content }) => textOf(content));
 }

@@ -1,4 +1,5 @@
-// Values that a run hands out cannot be changed. A run never changes the caller's own values, and later changes to them have no effect.
+// Values that a run passes to functions cannot be changed. A run never changes the caller's values, and later changes by the
+// caller have no effect.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, runToolLoop } from "turnwright";
@@ -15,7 +16,7 @@ function contentOf(message: Message | undefined): Part[] {
   return message?.role === "assistant" ? (message.content as Part[]) : [];
 }
 
-/** Ways of changing a list or a message in it, as plain JavaScript does. */
+/** Ways to change a list of messages, or a message in the list, in plain JavaScript. */
 const changes: { readonly [how: string]: (messages: Message[]) => unknown } = {
   "reverse()": (messages) => messages.reverse(),
   "sort()": (messages) => messages.sort(() => -1),
@@ -39,7 +40,7 @@ const given = (): Message[] => [
   { role: "user", content: "Again." },
 ];
 
-/** The functions that are shown messages. Each row puts the change into one of them. */
+/** The functions that get messages. Each row makes the change in one of these functions. */
 const readers: { readonly [who: string]: (change: (messages: readonly Message[]) => void) => Partial<LoopOptions> } = {
   "a tool": (change) => ({ tools: [tool("t", (_, { messages }) => change(messages))] }),
   prepareIteration: (change) => ({ hooks: { prepareIteration: ({ messages }) => change(messages) } }),
@@ -71,7 +72,7 @@ describe("messages shown to callbacks", () => {
     });
     const quiet = readers[who]?.(() => {});
     expect(await sent(options ?? {})).toEqual(await sent(quiet ?? {}));
-    // No error is thrown if the list does not have such a part yet.
+    // No error is thrown if the list does not yet have the part that is changed.
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 
@@ -85,7 +86,7 @@ describe("messages shown to callbacks", () => {
             try {
               change(list as Message[]);
             } catch {
-              // A frozen list throws.
+              // Changing a frozen list throws.
             }
           }
           return mock.stream(request, call);

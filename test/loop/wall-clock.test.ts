@@ -87,7 +87,7 @@ describe("limits.wallClockMs", () => {
 });
 
 describe("limits.wallClockMs: while no timer can fire", () => {
-  /** Yields for ever without waiting; each chunk takes a while. */
+  /** Makes a provider that yields forever without waiting. Each chunk takes some time. */
   function chatter(hold: (ms: number) => void): Provider {
     return {
       id: "p",
@@ -132,7 +132,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   const nap = (clock: { setTimeout(fn: () => void, ms: number): unknown }) =>
     tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 600)));
 
-  /** The records of a run of which 600 ms of 1,000 are spent, up to a key. */
+  /** Returns the records, up to a key, of a run that has used 600 ms of its 1,000 ms. */
   async function savedUpTo(lastKey: string): Promise<Journal> {
     const clock = createTestClock();
     const playing = play([toolCall("nap"), toolCall("nap"), text("Done.")], {
@@ -151,7 +151,7 @@ describe("limits.wallClockMs: a resumed run", () => {
   it.for<[crashed: string, lastKey: string, endsAfterMs: number]>([
     ["in a stream", "i1/inbox", 400],
     ["in a tool", "i1/model", 400],
-    // The second iteration began at 600 and went on to 1,200.
+    // The second iteration began at 600 ms and lasted until 1,200 ms.
     ["after the last tool", "i1/tool/0/nap", 1],
   ])("counts only active time if it crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);

@@ -1,19 +1,19 @@
-// Readers with a listener beside them, which shows what they have not read yet.
+// Readers of a stream, with an additional listener that shows which events they have not read yet.
 
 import type { LoopEvent, LoopOptions } from "turnwright";
 import { type EventRecording, type MockScript, recordEvents } from "turnwright/testing";
 import { type Reading, start } from "./reading.ts";
 
-/** A stream that is being read, with a listener beside the reader. */
+/** A stream that is being read, with an additional listener. */
 export interface Watched extends Reading {
   readonly recording: EventRecording;
-  /** Reads so many events, fewer at the end. */
+  /** Reads `count` events, or fewer at the end of the stream. */
   read(count: number): Promise<LoopEvent[]>;
-  /** The number of events that the listener has received and the reader has not read: the length of the queue. */
+  /** Returns the length of the queue: the number of events that the listener has received and the reader has not read. */
   unread(): number;
 }
 
-/** Starts a run over scripted turns. */
+/** Starts a run with scripted messages. */
 export function watch(script: MockScript, more: Partial<LoopOptions> = {}): Watched {
   const recording = recordEvents();
   const reading = start(script, { events: recording.emitter, ...more });
@@ -31,7 +31,7 @@ export function watch(script: MockScript, more: Partial<LoopOptions> = {}): Watc
   return { ...reading, recording, read, unread: () => recording.events.length - count };
 }
 
-/** Reads so many events. Advances time only while there are none. */
+/** Reads `count` events. Advances the time only while there are no events to read. */
 export async function readAsTheyCome({ iterator, clock }: Reading, count: number): Promise<void> {
   for (let read = 0; read < count; read += 1) {
     const progress = { came: false };

@@ -1,1 +1,1 @@
-// A process that does nothing: what every cold import is measured against.
+// A process that does nothing: the baseline for cold imports.

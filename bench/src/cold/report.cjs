@@ -1,4 +1,5 @@
-// Preloaded into each process of the cold import: says at its exit what CPU time it took, in microseconds.
+// Preloaded into each process of the workload "cold-import". Prints the CPU time of the process in microseconds when the
+// process exits.
 process.on("exit", () => {
   const { user, system } = process.cpuUsage();
   process.stdout.write(String(user + system));

@@ -1,4 +1,4 @@
-// Two runs in a fresh process. Prints the milliseconds of each as JSON.
+// Makes two runs in a fresh process. Prints the duration of each run in milliseconds, as JSON.
 import { callingModel } from "../scripts.js";
 import { forecastAtOnce, minimalRun, turnwrightRun } from "../subjects.js";
 

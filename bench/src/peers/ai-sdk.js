@@ -1,4 +1,4 @@
-// AI SDK over the same scripts: generateText and streamText.
+// Runs the same scripts with the AI SDK: generateText and streamText.
 import { generateText, isStepCount, streamText, tool } from "ai";
 import { z } from "zod";
 import { checkRun, description, question } from "./script.js";

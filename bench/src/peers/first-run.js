@@ -1,4 +1,4 @@
-// The first run of a peer in a fresh process, without its imports. Prints the milliseconds.
+// Makes the first run of a peer in a fresh process. Prints the duration in milliseconds, without the time for imports.
 import { callingModel } from "../scripts.js";
 import { forecastAtOnce } from "../subjects.js";
 import { peers } from "./table.js";

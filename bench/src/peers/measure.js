@@ -1,4 +1,4 @@
-// Measures one peer in a process of its own, in turns with the minimal loop, and sends what it found to the parent.
+// Measures one peer in this process, alternating with the minimal loop, and sends the figures to the parent process.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { cpuMs, median } from "../measure.js";
@@ -13,11 +13,11 @@ import { peers } from "./table.js";
  */
 
 const rounds = 5;
-/** A task that takes longer is measured once. */
+/** A task that takes longer than this is measured only once, without repetitions. */
 const patienceMs = 2000;
-/** A short task is repeated for so long to become warm, */
+/** The time for which a short task is repeated to warm up. */
 const warmUpMs = 2000;
-/** and then for about so long in each round. */
+/** The approximate time for which a short task is repeated in each round. */
 const roundMs = 300;
 
 const slowForecast = async () => {
@@ -61,7 +61,8 @@ async function measurePeer({ file, export: made, package: imported }) {
 }
 
 /**
- * How often the CPU time of the minimal loop a peer takes: the median of rounds in which each goes first in turn.
+ * Returns the CPU time of a peer, divided by the CPU time of the minimal loop: the median over all rounds. Which of the two
+ * runs first alternates.
  *
  * @param {{ minimal: Task, peer: Task }} tasks
  */
@@ -78,7 +79,7 @@ async function ratioOf({ minimal, peer: task }) {
 }
 
 /**
- * How often a task is repeated to be measured, after it has become warm; 0 for a slow one.
+ * Warms a task up, and returns how often to repeat the task in each round; 0 for a slow task.
  *
  * @param {Task} task
  */
@@ -98,7 +99,7 @@ async function timesFor(task) {
 }
 
 /**
- * CPU milliseconds of one run of a task.
+ * Returns the CPU time of one execution of a task, in milliseconds.
  *
  * @param {Task} task
  * @param {number} times
@@ -127,7 +128,7 @@ function firstRunMs(subject) {
   return Number(printed([fileURLToPath(new URL("first-run.js", import.meta.url)), subject]));
 }
 
-/** @param {string | undefined} imported a package, or a file as URL */
+/** @param {string | undefined} imported the name of a package, or the URL of a file */
 function importMs(imported) {
   const program = imported === undefined ? "" : `await import(${JSON.stringify(imported)});`;
   const report = fileURLToPath(new URL("../cold/report.cjs", import.meta.url));

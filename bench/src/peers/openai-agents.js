@@ -1,4 +1,4 @@
-// OpenAI Agents over the same scripts.
+// Runs the same scripts with OpenAI Agents.
 import { Agent, Runner, setTracingDisabled, tool, Usage } from "@openai/agents";
 import { z } from "zod";
 import { checkRun, description, question } from "./script.js";

@@ -1,4 +1,4 @@
-// pi-agent-core over the same scripts.
+// Runs the same scripts with pi-agent-core.
 import { runAgentLoop } from "@earendil-works/pi-agent-core";
 import { createAssistantMessageEventStream, Type } from "@earendil-works/pi-ai";
 import { checkRun, description, question } from "./script.js";

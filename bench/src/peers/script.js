@@ -1,20 +1,20 @@
-// The same script for each peer: the chunks of turnwright's own, which each one translates into what its model port wants.
+// The common script for all peers: turnwright's chunks, which each peer's adapter converts to the format of that peer.
 
 /**
  * @typedef {import("../../../src/core/types/provider.ts").ModelChunk} ModelChunk
  * @typedef {(iteration: number) => AsyncIterable<ModelChunk>} Script
  * @typedef {import("../subjects.js").Execute} Execute
- * @typedef {{ stream: Script, execute: Execute, iterations: number }} Work What a run does: its model, its tool, and how many requests it makes.
- * @typedef {(work: Work) => () => Promise<unknown>} Peer Makes a run that can be started again and again.
+ * @typedef {{ stream: Script, execute: Execute, iterations: number }} Work The content of a run: its model, its tool, and the number of its requests.
+ * @typedef {(work: Work) => () => Promise<unknown>} Peer Returns a function that starts the run. The function can be called repeatedly.
  */
 
-/** The question of the user, for peers that take a text. */
+/** The user's question, for peers that accept a string. */
 export const question = "Do I need a coat in Oslo?";
 
 export const description = "Weather of the next days";
 
 /**
- * A run that ended early would look fast.
+ * Throws if a run ended early, because such a run would seem fast.
  *
  * @param {string} text
  * @param {number} requests
@@ -22,5 +22,5 @@ export const description = "Weather of the next days";
  */
 export function checkRun(text, requests, { iterations }) {
   if (requests !== iterations || text === "")
-    throw new Error(`A run made ${requests} of ${iterations} requests and said "${text}".`);
+    throw new Error(`A run ended early: it made ${requests} of ${iterations} requests and answered "${text}".`);
 }

@@ -1,4 +1,4 @@
-// turnwright, measured as its peers are.
+// Runs the same scripts with turnwright, which is measured like its peers.
 import { turnwrightRun } from "../subjects.js";
 
 /** @type {import("./script.js").Peer} */

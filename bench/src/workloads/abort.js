@@ -1,4 +1,4 @@
-// How long a run takes to end once its caller aborts it, while a tool or a model hears nothing.
+// The time from an abort by the caller to the end of the run, while a tool or a model ignores its abort signal.
 import { median, rounds } from "../measure.js";
 import { callingModel, silentModel, sleep } from "../scripts.js";
 import { forecast, minimalRun, turnwrightOptions } from "../subjects.js";
@@ -33,13 +33,13 @@ async function toRow(workload, stream, execute) {
   for (let round = 0; round < rounds; round += 1) {
     samples.push(await endAfterAbort((signal) => runToolLoop({ ...options, signal })));
   }
-  // The minimal loop takes no signal, so that once is enough.
+  // The caller cannot abort the minimal loop, so one measurement is enough.
   const minimal = await endAfterAbort(minimalRun(stream, execute));
   return { workload: `${workload} (never: over 2 s)`, unit: "ms", minimal, turnwright: median(samples) };
 }
 
 /**
- * Milliseconds from the abort to the end of the run; infinite past the patience.
+ * Returns the milliseconds from the abort to the end of the run; Infinity if the run does not end in time.
  *
  * @param {(signal: AbortSignal) => unknown} run
  */

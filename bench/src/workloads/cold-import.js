@@ -1,4 +1,5 @@
-// The import cost of a fresh process over an empty one: CPU time, in turns, as the median of the differences.
+// The cost of an import in a fresh process: the difference in CPU time to an empty process. Takes the median of several pairs
+// of processes.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { median } from "../measure.js";
@@ -24,7 +25,8 @@ function medianImports(entries) {
   /** @type {number[][]} */
   const samples = entries.map(() => []);
   for (let round = -2; round < rounds; round += 1) {
-    // Each entry next to an empty process of its own, so that a slow moment of the machine hits both.
+    // Each import is paired with an empty process that runs directly before or after it, so that a slow moment of the machine
+    // affects both.
     entries.forEach((entry, index) => {
       const base = processMs(empty);
       const extra = processMs(entry) - base;

@@ -1,4 +1,4 @@
-// An iteration after a forced collection of garbage, which throws compiled code away, as an idle server does.
+// The cost of an iteration after a forced garbage collection. The collection discards compiled code, as in an idle server.
 import { collectGarbage, compare } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecastLater, minimalRun, turnwrightRun } from "../subjects.js";
@@ -27,7 +27,7 @@ export async function measureWorkload() {
 }
 
 /**
- * Wall milliseconds of a task that was warm before the collection.
+ * Returns the wall time of a task in milliseconds. The task is warm before the collection.
  *
  * @param {Task} task
  */

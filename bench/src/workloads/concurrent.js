@@ -1,4 +1,4 @@
-// 1,000 runs at once, 5 iterations each, 5 ms of model latency an iteration: CPU time and the highest heap.
+// CPU time and peak heap of 1,000 concurrent runs, each with 5 iterations of 5 ms model latency.
 import { collectGarbage, compare } from "../measure.js";
 import { slowModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightRun } from "../subjects.js";
@@ -37,7 +37,7 @@ function together(task) {
 }
 
 /**
- * Megabytes of heap over what there was before, looked at each millisecond.
+ * Returns the peak heap growth during a task in megabytes, sampled every millisecond.
  *
  * @param {Task} task
  */

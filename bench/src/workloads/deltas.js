@@ -1,4 +1,4 @@
-// The cost of one text delta through each of the two interfaces: a listener on a run, and the iterated run.
+// The cost of one text delta in each of the two interfaces: a listener for events, and iteration over the events of a run.
 import { compare, repeat } from "../measure.js";
 import { talkingModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightOptions, turnwrightRun } from "../subjects.js";

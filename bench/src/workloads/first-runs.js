@@ -1,4 +1,5 @@
-// The first and the second run of a fresh process, 3 iterations each: wall time without the imports, as the median of several processes.
+// The wall time of the first and the second run in a fresh process, without the time for imports. Each run has 3 iterations.
+// Takes the median of several processes.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { median, rounds } from "../measure.js";

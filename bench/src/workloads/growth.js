@@ -1,5 +1,5 @@
-// The growth of the cost of an iteration with the length of a run. Compares its cost in long runs with its cost in short ones.
-// Inside one run, compares iterations 4,500 to 5,000 with iterations 100 to 600.
+// How the cost of an iteration grows with the length of a run. Compares the cost per iteration in long runs and in short runs.
+// In one long run, compares iterations 4,500 to 5,000 with iterations 100 to 600.
 import { collectGarbage, compare, cpuMs, quantile, rounds, warmUps } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightRun } from "../subjects.js";
@@ -54,8 +54,8 @@ async function longOverShort(makeRun) {
 }
 
 /**
- * Runs a task so many times and holds all results until the last, so that short runs keep as much as a long one does: a result
- * that dies young costs the collector less.
+ * Runs a task `times` times and keeps all results until the end. Many short runs then keep as much memory as one long run.
+ * Otherwise, the results of short runs would be cheaper to collect.
  *
  * @param {number} times
  * @param {Task} task
@@ -70,8 +70,8 @@ function keeping(times, task) {
 }
 
 /**
- * Lower quartiles over runs, so that garbage collections, which fall into a stretch by chance, drop out; the other row counts
- * them.
+ * Takes the lower quartile over several runs. This excludes garbage collections, which happen in one of the stretches by
+ * chance. The other row includes them.
  *
  * @param {MakeRun} makeRun
  */
@@ -96,7 +96,8 @@ async function lateOverEarly(makeRun) {
 }
 
 /**
- * `callingModel` that notes the CPU time when each of the two stretches begins and ends. The late one ends before the answer.
+ * Like `callingModel`, but records the CPU time at the beginning and the end of both stretches of iterations. The second
+ * stretch ends before the answer.
  *
  * @param {number[]} marks
  * @returns {Script}

@@ -1,4 +1,5 @@
-// The cost of one iteration: with a synchronous tool, with a tool whose promise is already resolved, and with a tool that really waits.
+// The cost of one iteration with three tools: a synchronous tool, a tool whose promise is already resolved, and a tool that
+// waits.
 import { compare, repeat } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecast, forecastAtOnce, forecastLater, minimalRun, turnwrightRun } from "../subjects.js";

@@ -1,4 +1,4 @@
-// One run of 200 calls whose results are 100 KB each.
+// The cost of one run with 200 calls, whose results have 100 KB each.
 import { compare } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { minimalRun, turnwrightRun } from "../subjects.js";
@@ -6,7 +6,7 @@ import { minimalRun, turnwrightRun } from "../subjects.js";
 const results = 200;
 const stream = callingModel(results + 1);
 
-/** About 100 KB as JSON: 800 rows, made anew for each call. */
+/** Returns about 100 KB of JSON data: 800 rows, newly created for each call. */
 const report = () =>
   Array.from({ length: 800 }, (_, row) => ({
     row,

@@ -1,4 +1,4 @@
-// Memory and listeners that remain when results of runs are dropped: heap, and listeners on the caller's own signal.
+// The heap memory, and the listeners on the caller's abort signal, that remain after runs whose results are no longer used.
 import { getEventListeners } from "node:events";
 import { collectGarbage, repeat } from "../measure.js";
 import { callingModel } from "../scripts.js";

@@ -1,4 +1,4 @@
-// 64 tools of 20 ms each, asked for in one iteration: wall time.
+// The wall time of an iteration with 64 calls, each of which takes 20 ms.
 import { compare, wallOf } from "../measure.js";
 import { batchModel, sleep } from "../scripts.js";
 import { minimalRun, turnwrightRun } from "../subjects.js";

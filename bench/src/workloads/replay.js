@@ -46,7 +46,7 @@ async function toCostRow(path) {
 }
 
 /**
- * All results are kept until the last, so that short runs keep as much as a long one does.
+ * All results are kept until the end, so that many short runs keep as much memory as one long run.
  *
  * @param {string} folder
  * @returns {Promise<Row>}
@@ -68,7 +68,7 @@ async function toGrowthRow(folder) {
 }
 
 /**
- * Records a run of so many iterations, and gives the task that plays it again.
+ * Records a run with `count` iterations, and returns a task that replays the run.
  *
  * @param {string} path
  * @param {number} count

@@ -1,4 +1,4 @@
-// The size of a program that calls runToolLoop and defineTool: bundled, minified, gzipped.
+// The size of a program that uses runToolLoop and defineTool, after bundling, minifying and compressing with gzip.
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { fileURLToPath } from "node:url";

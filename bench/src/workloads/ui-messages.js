@@ -1,4 +1,5 @@
-// The cost of mapping one text delta to a chunk of the UI message stream. The minimal loop makes the same chunk by hand.
+// The cost of converting one text delta to a chunk of the UI message stream. For comparison, the minimal loop creates the same
+// chunk directly.
 import { compare } from "../measure.js";
 import { dist } from "../turnwright.js";
 

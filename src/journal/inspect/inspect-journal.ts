@@ -17,7 +17,9 @@ import { readJournal } from "../journal-session.ts";
 import { type PendingCall, toRecords } from "./records.ts";
 import { rebuildRun } from "./rebuild-run.ts";
 
-/** `not-started` before the first record. `running` until the run ends, even if its process died. Otherwise the status of its result. */
+/**
+ * `not-started` before the first record; `running` until the run ends, even if its process died; then the status of the result.
+ */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
 
 /** A run as recorded in its journal. Plain data. */
@@ -25,41 +27,44 @@ export interface JournalInspection {
   /** Undefined if the caller set no id, or the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
-  /** How the run ended, or what it waits for; undefined while it is running. */
+  /** Why the run ended, or what a suspended run waits for; undefined while the run is running. */
   readonly reason: EndReason | undefined;
-  /** The messages that the run was started with. Pass them to the call that resumes it. Empty if it has not started. */
+  /**
+   * The messages that the run was started with. Pass these messages to the call that resumes the run. Empty if the run has not
+   * started.
+   */
   readonly initialMessages: readonly Message[];
-  /** The transcript so far. Calls that are still running have no results in it. */
+  /** The transcript so far. It has no results for calls that are still running. */
   readonly messages: readonly Message[];
   /** Calls without an outcome, in order, including those inside nested runs. Empty once the run has ended. */
   readonly pendingCalls: readonly PendingCall[];
-  /** The last text of the model that was not blank, trimmed; empty if there was none. */
+  /** The model's last text that was not blank, trimmed; an empty string if there is none. */
   readonly text: string;
-  /** Usage of all streams and nested runs that are recorded as finished. */
+  /** The token usage of all finished streams and nested runs. */
   readonly usage: Usage;
-  /** USD; undefined if the cost of a stream is unknown. */
+  /** The cost in USD; undefined if the cost of any stream is unknown. */
   readonly costUSD: number | undefined;
-  /** Iterations that have begun to count towards `maxIterations`. */
+  /** The number of iterations so far, as counted for `maxIterations`. */
   readonly iterations: number;
-  /** Includes calls inside nested runs. */
+  /** The number of executed tool calls, including calls in nested runs. */
   readonly toolCallsExecuted: number;
-  /** When the run last read its inbox, in milliseconds of its clock; undefined before its first iteration. */
+  /** When the run last read its inbox, in milliseconds on the run's clock; undefined before its first iteration. */
   readonly lastSeenMs: number | undefined;
 }
 
 /**
- * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and usage.
- * It sends no request, runs no tool, takes no lock and writes nothing. It needs none of the run's options, and can be called
- * while the run is live: an incomplete last line is ignored.
+ * Reads a journal file, or a journal, and returns the state of its run: status, transcript, calls without an outcome, and
+ * usage. Sends no request, runs no tool, takes no lock and writes nothing. Needs none of the run's options. You can call
+ * `inspectJournal` while the run is running: an incomplete last line is ignored.
  *
- * Rejects with errors of the disk, such as ENOENT, and with LoopError:
+ * Rejects with errors from the disk, such as ENOENT, and with LoopError:
  *
- * - "invalid-option" unless the argument is a path or a journal with `read`
- * - "journal-mismatch" for records of another version
+ * - "invalid-option" if the argument is neither a path nor a journal with `read`
+ * - "journal-mismatch" for records in another version of the format
  * - "journal-damaged" for a changed file or record
- * - "journal-refused" for a file that is not a journal
+ * - "journal-refused" for a path that is not a regular file
  *
- * To resume the run from the journal alone, call `runToolLoop` with `runId`, and with `initialMessages` as its `messages`.
+ * To resume the run from the journal alone, pass `runId`, and `initialMessages` as `messages`, to `runToolLoop`.
  *
  * @example
  * const { runId, pendingCalls } = await inspectJournal("runs/order-7.jsonl");
@@ -86,14 +91,14 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
   };
 }
 
-/** Without a recorded intent, a call that is running has no record. */
+/** Without `durable`, a call that is running has no record yet, so the call may have run. */
 function toUnsure(call: PendingCall): PendingCall {
   return call.state === "not-begun" ? { ...call, state: "may-have-run" } : call;
 }
 
 interface Source {
   readonly answers: ReadonlyMap<string, unknown>;
-  /** True if the start of a call is recorded, and not only its end. */
+  /** True if the journal records the start of each call. False if only the end is recorded. */
   readonly durable: boolean;
 }
 
@@ -107,7 +112,7 @@ async function readSource(source: unknown): Promise<Source> {
   throw invalidOption("source.read()", "a Map of the answers of all steps by key", answers);
 }
 
-/** Rejects records of another version, which have another meaning, and journals that do not begin with a run. */
+/** Throws for records in another version of the format, and for a journal whose first record is not the start of a run. */
 function check(record: Partial<RunRecord> | undefined): RunRecord {
   const { version } = record ?? {};
   if (version === recordVersion) return record as RunRecord;

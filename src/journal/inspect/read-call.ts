@@ -1,4 +1,4 @@
-// Reads the progress of a call from its records.
+// Reads the progress of tool calls from the records of a journal.
 
 import {
   answeredBy,
@@ -28,40 +28,40 @@ import {
 } from "../../core/entry-kit.ts";
 import type { PendingCall, Records } from "./records.ts";
 
-/** The progress of a batch. `settled` is undefined while some of its calls run. */
+/** The progress of a batch: all calls of one assistant message. */
 interface BatchProgress {
-  /** The calls, if all of them are over or wait. */
+  /** The calls, if each of them is over or waits for a decision; undefined while some calls run. */
   readonly settled: readonly SettledCall[] | undefined;
   readonly pending: readonly PendingCall[];
 }
 
-/** Reads the batch of the current message. `isOver` is true if the run has gone on after it. */
+/** Reads the calls of the current assistant message. `isOver` is true if the run continued after these calls. */
 export function readBatch(reading: CallReading, isOver: boolean): BatchProgress {
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
-  // With a higher limit, a run returns to calls of an earlier batch that it had gone on from.
+  // A run that is repeated with a higher limit may return to an earlier batch, after it had continued from that batch.
   const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
   if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
   if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
   return { settled: addResults(reading, found.map(toLast)), pending: [] };
 }
 
-/** All other calls of a finished batch have a recorded outcome. */
+/** A call without a recorded outcome in a finished batch was stopped by a limit. */
 function toLast({ stage, settled }: CallProgress): SettledCall {
   return stage === "over" ? settled : { outcome: { call: settled.outcome.call, durationMs: 0, kind: "limit" } };
 }
 
 type Processed = Pick<SettledCall, "textForModel" | "extraction"> & { readonly index: number };
 
-/** Adds the changes that the pipeline made to results. */
+/** Adds the changes that the result pipeline made to the results. */
 function addResults({ records, state }: CallReading, settled: readonly SettledCall[]): readonly SettledCall[] {
   const processed = records.find<readonly Processed[]>(stepKey(state, "results")) ?? [];
   const changes = new Map(processed.map(({ index, textForModel, extraction }) => [index, { textForModel, extraction }]));
   return settled.map((call, index) => ({ ...call, ...changes.get(index) }));
 }
 
-/** The progress of a run inside a call. */
+/** The progress of a nested run. */
 export interface NestedProgress {
   /** Undefined while it is running. */
   readonly ending: Ending | undefined;
@@ -70,27 +70,27 @@ export interface NestedProgress {
   readonly durationMs: number;
 }
 
-/** The part of a run that reading its calls uses. */
+/** The inputs for reading the calls of a run. */
 interface CallReading {
   readonly records: Records;
   readonly state: LoopState;
-  /** Reads a run inside a call. */
+  /** Reads a nested run from its records. */
   readNested(records: Records): NestedProgress;
 }
 
 /** The progress of a call. */
 interface CallProgress {
   /**
-   * `over`: it has an outcome. `waits`: it, or the run inside it, waits for a decision. `begun`: it has no outcome yet. `held`:
-   * nothing is recorded.
+   * `over`: the call has an outcome. `waits`: the call, or its nested run, waits for a decision. `begun`: the call has begun,
+   * but has no outcome yet. `held`: nothing is recorded.
    */
   readonly stage: "over" | "waits" | "begun" | "held";
-  /** The call as in the transcript. */
+  /** The call with the outcome that the transcript shows. */
   readonly settled: SettledCall;
   readonly pending: readonly PendingCall[];
 }
 
-/** Reads one call of the current message. */
+/** Reads one call of the current assistant message. */
 function readCall(reading: CallReading, call: ToolCall, index: number): CallProgress {
   const early = findEarly(reading, call, index);
   if (early !== undefined) return toOver(early);
@@ -102,12 +102,13 @@ function readCall(reading: CallReading, call: ToolCall, index: number): CallProg
 }
 
 function toOver(outcome: ToolOutcome): CallProgress {
-  // The tools that a policy hides after a restart are not recorded, and not part of the transcript.
+  // The second argument is undefined, because the tools that a policy hides after a restart are neither recorded nor in the
+  // transcript.
   const restart = detectContextRestart(outcome, undefined);
   return { stage: "over", settled: restart === undefined ? { outcome } : { outcome, restart }, pending: [] };
 }
 
-/** Returns the outcome of a call that needed no decision: it ran during the stream, or was refused. */
+/** Returns the outcome of a call that needed no decision, because the call ran during the stream or was refused. */
 function findEarly({ records, state }: CallReading, call: ToolCall, index: number): ToolOutcome | undefined {
   const refusals = state.streamResults.at(-1)?.refusals ?? [];
   const verdict = records.find<Verdict>(callKey(state, "validation", { index, name: call.name }));
@@ -118,7 +119,7 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
   );
 }
 
-/** Returns the progress of a call that waits, or that a decision prevents; undefined for a call that may run. */
+/** Returns the progress of a call that waits for a decision, or that a decision stopped; undefined for a call that may run. */
 function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
   const decision = findLast<RecordedDecision>(records, callKey(state, "approval", place), "ask");
   if (decision === undefined) return undefined;
@@ -190,7 +191,10 @@ function readStep(reading: CallReading, call: ToolCall, place: CallPlace): CallP
   return { stage, settled: { outcome: { call, durationMs: 0, kind: "not-run" } }, pending: [pending] };
 }
 
-/** Returns the progress of a call with a nested run. A suspended run waits. A run that has ended is about to give the call its outcome. */
+/**
+ * Returns the progress of a call with a nested run. If the nested run is suspended, the call waits. If the nested run has
+ * ended, the outcome of the call is not recorded yet.
+ */
 function toNested(call: ToolCall, place: CallPlace, { ending, pendingCalls, spent, durationMs }: NestedProgress): CallProgress {
   const inner = pendingCalls.map((one): PendingCall => ({ ...one, id: `${call.callId}/${one.id}` }));
   const pending: readonly PendingCall[] = [{ ...describe(call, place), state: "nested-run" }, ...inner];

@@ -1,4 +1,5 @@
-// Rebuilds the state of a run from its records. `nextStep` decides and `applyStep` updates the state, as in the run itself.
+// Rebuilds the state of a run from its records. `nextStep` decides what comes next and `applyStep` updates the state, as in a
+// live run.
 
 import {
   applyStep,
@@ -37,10 +38,13 @@ import {
 import type { PendingCall, Records } from "./records.ts";
 import { type NestedProgress, readBatch } from "./read-call.ts";
 
-/** The ending that each retry leads to: the one that was retried, or the last one. For an unfinished run, the key of the last record. */
+/**
+ * By number of the retry: the key of the ending that comes before the next retry. The last value is the last ending, or the
+ * last record of an unfinished run.
+ */
 type Way = ReadonlyMap<number, string>;
 
-/** Follows the retries back from the last record. */
+/** Finds the ending before each retry, from the last retry to the first. */
 function findWay(records: Records): Way {
   const { last } = records;
   const way = new Map<number, string>();
@@ -49,40 +53,44 @@ function findWay(records: Records): Way {
   way.set(retryOf(last), ending ?? last);
   for (let retry = retryOf(last); retry > 0;) {
     const before = records.find<ReopenAnswer>(retryKey(retry))?.before ?? "";
-    // A retry comes after the ending that it retries.
+    // An ending has a lower retry number than the retry that follows. `Math.min` enforces this for damaged records too, so that
+    // the loop terminates.
     retry = Math.min(retryOf(before), retry - 1);
     way.set(retry, before);
   }
   return way;
 }
 
-/** The last look at the inbox before an ending. */
+/** The last reading of the inbox before an ending ("last look"). */
 interface Close {
   readonly answer: InboxAnswer;
   readonly ending: Ending;
   readonly attempt: number;
 }
 
-/** Finds the recorded last look for the ending at the current position. */
+/** Finds the recorded last look at the inbox before the ending at the current position. */
 function findClose(records: Records, way: Way, state: LoopState): Close | undefined {
   for (let attempt = state.endChecks; ; attempt += 1) {
     const answer = records.find<InboxAnswer>(lastInboxKey(state, attempt));
     if (answer === undefined) return undefined;
     const { ending, before } = answer;
     if (ending === undefined || before !== endingKey(state, ending)) continue;
-    // The key does not tell if the ending came before or after the calls of the iteration.
+    // The key is the same for an ending before the calls of the iteration and for an ending after them.
     if ((answer.after === "model") !== (state.phase === "model")) continue;
     if (isGoal(way, state, answer) || isReopened(records, state, answer)) return { answer, ending, attempt };
   }
 }
 
-/** True if a look leads to the next ending. A request that came with the look may outrank its ending. */
+/**
+ * True if this last look belongs to the next ending. A request that arrived with the last look may replace the ending
+ * (`ended`).
+ */
 function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = way.get(state.retry);
   return goal === before || (ended !== undefined && goal === endingKey(state, ended));
 }
 
-/** True if a message that came with the last look followed an answer. */
+/** True if the run continued after its final answer, because a message arrived with the last look. */
 function isReopened(records: Records, state: LoopState, { ending, messages = [] }: InboxAnswer): boolean {
   const isAnswer =
     ending?.status === "completed" || ending?.status === "empty-response" || ending?.reason.kind === "invalid-output";
@@ -90,8 +98,8 @@ function isReopened(records: Records, state: LoopState, { ending, messages = [] 
 }
 
 /**
- * True if the first stream of the current iteration was a final answer. With a higher limit, the run sent another request at this
- * position.
+ * True if the first stream of the current iteration was the final answer that a limit granted. If the run was repeated with a
+ * higher limit, both a normal request and a final answer may be recorded at this position.
  */
 function isLastWord(records: Records, way: Way, state: LoopState): boolean {
   if (!records.has(streamKey(state, "final-answer"))) return false;
@@ -99,7 +107,7 @@ function isLastWord(records: Records, way: Way, state: LoopState): boolean {
   return !records.has(streamKey(state, "model")) || (iterationOf(goal) === state.iteration && goal.includes("/final-answer"));
 }
 
-/** A run up to the end of its records. */
+/** The state of a run at the end of its records. */
 interface Rebuilt {
   readonly state: LoopState;
   /** Undefined while the run is running. */
@@ -114,7 +122,7 @@ interface Reading {
   readonly way: Way;
 }
 
-/** The end of the records; undefined if there are more. */
+/** The ending and the pending calls at the last record; undefined while there are more records. */
 type Stop = Omit<Rebuilt, "state"> | undefined;
 
 const midway: Stop = { ending: undefined, pendingCalls: [] };
@@ -122,8 +130,8 @@ const midway: Stop = { ending: undefined, pendingCalls: [] };
 const none = Number.POSITIVE_INFINITY;
 
 /**
- * No limits, because an ending by a limit is in the records. If the tool limit is broken, a final answer is more likely than a
- * missing record.
+ * Without limits, because an ending by a limit is in the records. `finalAnswer` is true, because after a reached tool limit a
+ * final answer is more likely than a missing record.
  */
 const openBounds: Bounds = {
   ...noLimits,
@@ -131,10 +139,10 @@ const openBounds: Bounds = {
   asksIteration: false,
 };
 
-/** Stands for the limit that granted a final answer. The last look after it records which one it was. */
+/** A placeholder for the limit that granted a final answer. The last look after the final answer records the actual limit. */
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
-/** Reads all records of a run. */
+/** Rebuilds the state of a run from all of its records. */
 export function rebuildRun(records: Records, start: RunStart): Rebuilt {
   const { messages, priced = false, loops } = start;
   const repetition = loops && createRepetition(loops.repetition);
@@ -186,7 +194,7 @@ function closeAt({ records, state, way }: Reading, phase: LoopState["phase"]): C
   return findClose(records, way, phase === state.phase ? state : { ...state, phase });
 }
 
-/** Policies and hooks that were called have records. */
+/** Returns bounds with the policies and hooks that the run used: each of these left a record. */
 function boundsOf(reading: Reading): Bounds {
   const { records, state } = reading;
   const isOutput = records.has(stepKey(state, "output"));
@@ -201,7 +209,7 @@ function readInbox(reading: Reading): Stop {
   const { state, records } = reading;
   const stays = state.phase === "start" || state.phase === "resume";
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
-  // A message that came with the last look is only sent if a limit leaves an iteration for it.
+  // A message that arrived with the last look is only sent if the limits allow another iteration.
   const isOver = state.phase === "last-look" && !records.has(key) && state.lastInbox?.goesOn !== true;
   if (isOver) return { ending: state.ending, pendingCalls: [] };
   return foldFound(reading, key, (answer: InboxAnswer) => ({ kind: "inbox", answer }));
@@ -228,19 +236,19 @@ function readCalls(reading: Reading): Stop {
   return suspension === undefined ? undefined : { ending: suspension, pendingCalls: pending };
 }
 
-/** A nested run has no first record in a journal that is not durable. */
+/** Returns the start of a nested run. A journal that is not durable has no record of that start. */
 function startOf(records: Records, { priced }: RunStart): RunStart {
   return records.find<RunStart>(runKey) ?? { messages: [], ...(priced === undefined ? {} : { priced }) };
 }
 
-/** True if the run has gone on after the batch of this iteration. */
+/** True if the run continued after the calls of this iteration. */
 function isPast(reading: Reading): boolean {
   const { records, state } = reading;
   const isOn = records.has(stepKey(state, "iteration")) || records.has(inboxKey(state, 1, 0));
   return isOn || closeAt(reading, "batch") !== undefined;
 }
 
-/** Reads the validation of an answer. The model was told about an answer that does not fit, unless the run ended with it. */
+/** Reads the validation of an answer. If an answer was invalid and the run continued, the model got a complaint. */
 function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
   const { records, state } = reading;
   return foldFound(reading, stepKey(state, "output"), (answer: OutputAnswer) => {
@@ -249,7 +257,7 @@ function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
   });
 }
 
-/** Reads what followed an ending: the run was resumed, or the ending was retried. */
+/** Reads the records after an ending: the run was resumed, or the ending was retried. */
 function readAfterEnding({ records, state }: Reading, ending: Ending): Stop {
   if (ending.status === "suspended") {
     return records.has(nextKeyAfter(state)) ? fold(state, { kind: "resume" }) : { ending, pendingCalls: [] };

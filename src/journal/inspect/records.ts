@@ -1,8 +1,8 @@
-// The records of a journal, and the waiting calls among them.
+// Access to the records of a journal, and the type of a pending call.
 
 import { checkAnswer, isRecord, type Json, type ShownTool, type ToolChange } from "../../core/entry-kit.ts";
 
-/** A call of the open batch without an outcome. Plain data. */
+/** A call in the current iteration without an outcome. Plain data. */
 export type PendingCall = {
   /**
    * The key of the call in the option `decisions`: the ids of the calls around it and its own id, joined by "/". If a decision
@@ -10,21 +10,24 @@ export type PendingCall = {
    */
   readonly id: string;
   readonly callId: string;
-  /** 0-based position among the calls of its assistant message. */
+  /** The 0-based position among the calls in the assistant message. */
   readonly index: number;
   readonly name: string;
-  /** As the model wrote them. */
+  /** The arguments as the model wrote them. */
   readonly args: Json;
 } & (
   | {
-      /** The call waits for a decision. Repeat the call of `runToolLoop` with a decision under `id`. */
+      /**
+       * The call waits for a decision. Call `runToolLoop` again with the same options, and the decision under `id` in
+       * `decisions`.
+       */
       readonly state: "awaiting-approval";
       /**
-       * The tool that the question is about. A decision is valid only for this tool: if it has changed by then, the question is
-       * asked again.
+       * The tool that the decision is about. If the tool has changed when the run is resumed, the decision is invalid and is
+       * requested again.
        */
       readonly tool: ShownTool;
-      /** Changes of the tool since the previous question. */
+      /** Changes in the tool since the previous request for a decision. */
       readonly toolChanges?: readonly ToolChange[] | undefined;
     }
   | {
@@ -33,8 +36,8 @@ export type PendingCall = {
     }
   | {
       /**
-       * `may-have-run`: it began, and is running or was cut off by the end of its process. `not-begun`: it has no records.
-       * `nested-run`: it is an unfinished run; the pending calls of that run follow it.
+       * `may-have-run`: the call began, and is running or was cut off when its process ended. `not-begun`: the call has no
+       * records. `nested-run`: the call is an unfinished nested run, whose pending calls follow in the list.
        */
       readonly state: "may-have-run" | "not-begun" | "nested-run";
     }
@@ -43,18 +46,18 @@ export type PendingCall = {
 /** The records of a journal. */
 export interface Records {
   /**
-   * Returns the result of a step; undefined if it is not recorded. The type is that of the step. Throws LoopError
-   * "journal-damaged" for a result that such a step cannot have.
+   * Returns the recorded result of a step; undefined if the step is not recorded. The caller chooses the type that belongs to
+   * the step. Throws LoopError "journal-damaged" if the result is impossible for such a step.
    */
   find<T>(key: string): T | undefined;
   has(key: string): boolean;
-  /** The last recorded key that shows progress of the run. */
+  /** The key of the last record that shows progress of the run. */
   readonly last: string | undefined;
-  /** Returns the records whose keys start with a prefix, without the prefix: those of a run inside a call. */
+  /** Returns the records whose keys start with `prefix`, and removes the prefix from the keys. Used for nested runs. */
   within(prefix: string): Records;
 }
 
-/** Makes a view of records in the order of recording. */
+/** Makes a `Records` from a map of results by key, in the order in which they were recorded. */
 export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
   const keys = [...answers.keys()];
   return {
@@ -70,8 +73,8 @@ export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
 }
 
 /**
- * True for a record that shows no progress: a question about a call beyond the limit is recorded again by each execution, even
- * after the end.
+ * True for a record that shows no progress: a question about a call beyond the limit. Each execution of the run records this
+ * question again, even after the run has ended.
  */
 function isAside(answer: unknown): boolean {
   return isRecord(answer) && answer["isBeyond"] === true;

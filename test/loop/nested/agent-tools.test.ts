@@ -15,7 +15,7 @@ import { nesting, question, scripted } from "./nesting.ts";
 
 type Prepare = () => unknown;
 
-/** An agent tool whose `prepare` and `toResult` may be anything. */
+/** Makes an agent tool with any `prepare` and `toResult`. */
 function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, traits: Partial<Tool> = {}): Tool {
   const { execute: _, ...rest } = { ...traits };
   const fields = { name: "agent", description: "", inputSchema: { type: "object" }, prepare: prepare as () => NestedLoopOptions };

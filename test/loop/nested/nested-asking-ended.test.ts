@@ -1,4 +1,4 @@
-// Calls in nested runs that wait for approval when the outer run ends while other calls of its batch run.
+// Calls in nested runs wait for approval, and the outer run ends while other calls in its batch are running.
 
 import { describe, expect, it } from "vitest";
 import { FatalToolError, isLoopError, type Journal, type LoopOptions, type LoopResult, type Tool } from "turnwright";
@@ -14,7 +14,7 @@ interface Stage {
   start(more: Partial<LoopOptions>): Playing;
 }
 
-/** `levels` nested agents, whose innermost call waits for approval, beside another call of the outer run. */
+/** Sets up `levels` nested agents, whose innermost call waits for approval, and another call in the outer run. */
 function setUp(levels: number, other: () => unknown): Stage {
   const ran: string[] = [];
   const providers: MockProvider[] = [];

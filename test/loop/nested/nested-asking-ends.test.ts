@@ -1,4 +1,4 @@
-// Calls that wait for approval inside or beside an agent call, when the nested run or the outer run ends.
+// Calls that wait for approval in a nested run, or next to the call of an agent, when the nested run or the outer run ends.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -27,7 +27,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** A run of one batch. `make` gets a function that creates tools whose executions are listed in `ran`. */
+/** Sets up a run with one batch. `make` gets a function that creates tools. `ran` lists the executions of these tools. */
 function setUp(names: readonly string[], make: (work: (name: string, traits?: Partial<Tool>) => Tool) => readonly Tool[]): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -38,7 +38,7 @@ function setUp(names: readonly string[], make: (work: (name: string, traits?: Pa
   return { ran, store, start };
 }
 
-/** An agent tool whose run has one batch. */
+/** Makes an agent tool whose run has one batch. */
 function agent(names: readonly string[], more: Partial<NestedLoopOptions> = {}): Tool {
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls(...names) : text("Inside.")));
   return nesting("agent tool", "agent", () => ({ messages: question, provider, policies: { approve }, ...more }));

@@ -14,7 +14,7 @@ interface Stage {
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
-/** An outer run that calls an agent, a payment and a look. The agent calls the latter two as well. Payments need approval. */
+/** Sets up an outer run that calls an agent, `pay` and `look`. The agent also calls `pay` and `look`. Payments need approval. */
 function setUp(kind: Kind): Stage {
   const ran: string[] = [];
   const work = (name: string): ReturnType<typeof tool> => tool(name, (_, { idempotencyKey }) => void ran.push(idempotencyKey));

@@ -19,13 +19,13 @@ import { kinds, type Kind, nesting, question } from "./nesting.ts";
 
 interface Levels {
   readonly playing: Playing;
-  /** The depth that each call saw, outermost first. */
+  /** `context.depth` in each call, outermost first. */
   readonly depths: readonly number[];
-  /** The models inside, outermost first. */
+  /** The providers of the nested runs, outermost first. */
   readonly providers: readonly MockProvider[];
 }
 
-/** An outer run with `levels` nested levels below it. `limits` are those of each run, outermost first. */
+/** Runs an outer run with `levels` nested levels. `limits` has the limits of each run, outermost first. */
 function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefined)[] = []): Levels {
   const depths: number[] = [];
   const providers: MockProvider[] = [];
@@ -80,7 +80,7 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
   it.for<[maxDepth: number, inner: number | undefined, asked: readonly number[]]>([
     [1, undefined, [0, 0, 0]],
     [2, undefined, [2, 0, 0]],
-    // An inner run may allow fewer levels, not more.
+    // A nested run may allow fewer levels, but not more.
     [2, 100, [2, 0, 0]],
     [2, Number.POSITIVE_INFINITY, [2, 0, 0]],
     [4, 2, [2, 0, 0]],
@@ -129,7 +129,7 @@ it("context.runToolLoop: rejects with depth-exceeded, or with a code for invalid
 describe("limits.maxDepth: runToolLoop called inside a tool", () => {
   type Start = (options: NestedLoopOptions, context: ToolContext) => Promise<unknown>;
   const provider = (): MockProvider => createMockProvider([toolCall("down"), text("Done.")]);
-  /** Nests runs, each started by a tool of the one before, until one is refused. Returns the number of levels. */
+  /** Starts a run, whose tool starts a nested run, and so on, until a run is refused. Returns the number of levels. */
   const dive = async (start: Start, limits?: LoopLimits): Promise<readonly [levels: number, error: unknown]> => {
     let levels = 1;
     let refused: unknown;

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => listeners.stop());
 
-/** The work of the innermost run when the end comes, and the ends that wait the full time for it. */
+/** The work of the innermost run when the outer run is ended, and the verbs that wait the full time for this work. */
 const busy: readonly (readonly [what: string, turn: MockMessage, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],
@@ -41,7 +41,7 @@ interface Tower extends Playing {
   readonly active: () => number;
 }
 
-/** Two runs inside each other, the inner one busy. */
+/** Starts a run with a nested run that is busy. */
 function busyTower(kind: Kind, turn: MockMessage, wallClockMs?: number): Tower {
   const grandchild = scripted([kind, "grandchild"], [turn, text("More.")], { tools });
   const child = scripted([kind, "child"], [toolCall("grandchild"), text("More.")], { tools: [grandchild.tool] });
@@ -216,7 +216,7 @@ describe("nested runs when their call ends", () => {
         attempts += 1;
         const running = ctx.runToolLoop({ messages: question, provider });
         if (attempts > 1) return (await running).text;
-        // The model is called, and then the attempt fails for another reason.
+        // Waits until the model was called, before the attempt fails for another reason.
         for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
         throw new Error("no");
       },

@@ -70,7 +70,7 @@ describe("a nested run that fails", () => {
       expect(answersOf(result)).toMatchObject([
         { outcome: "failed", result: { status: "tool_execution_failed", reason: ending, tool_name: "child" } },
       ]);
-      // One error of two, and one iteration of its own.
+      // The outer run has one of two allowed errors, and one iteration.
       expect([result.reason.kind, result.iterations, playing.clock.pending]).toEqual(["max-iterations", 1, 0]);
       expect(playing.recording.of("run-end").map(({ status, reason }) => `${status}: ${reason.kind}`)).toEqual([
         ending,
@@ -125,7 +125,7 @@ describe.for(kinds)("a nested run with its own control, in an %s", (kind) => {
       ...(what === "control" ? { control } : { runId: "held" }),
     }));
     const result = await play([toolCall("child"), text("Moving on.")], { tools: [child] }).result;
-    // A run of an agent tool is named by the loop.
+    // The loop sets the run id for a run of an agent tool.
     const runs = kind === "agent tool" && what === "runId";
     expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", [`call_i0_0: ${runs ? "completed" : "failed"}`]]);
     control.kill();

@@ -117,7 +117,7 @@ it("budget: the usage of runs inside a recorded ordinary call counts after a res
   const entries = Object.entries(stepsOf(first));
   const end = entries.findIndex(([key]) => key.endsWith("i1/tool/0/look"));
   await runToolLoop({ ...options, runId: first.runId, journal: over(entries.slice(0, end)) });
-  // The calls of child, inside, ok, ok and look itself, and the tokens of five streams.
+  // The calls are child, inside, ok, ok and look. The tokens are those of five streams.
   expect(left).toEqual([
     [5, 975],
     [5, 975],

@@ -6,7 +6,10 @@ import { answersOf, play, tool } from "../play.ts";
 import { nesting, plain, question, scripted, tokens } from "./nesting.ts";
 import { keyOf, type Log, over, scriptOf, stepsOf } from "./records.ts";
 
-/** Three levels: two parallel calls of `child` and an ordinary one. Each child has a grandchild and tools of its own. */
+/**
+ * Makes three levels: two parallel calls of `child`, and a call of an ordinary tool. Each child has a grandchild and its own
+ * tools.
+ */
 function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "journal"> {
   const work = tool(
     "work",
@@ -156,7 +159,7 @@ describe("resume of a run with nested runs", () => {
       expect(result.text).toBe("Done.");
       expect(log.filter((line) => line === within)).toHaveLength(1);
       expect(JSON.parse(store.records.get(within) ?? "{}")).toMatchObject({ kind: "interrupted" });
-      // The calls around it complete normally.
+      // The outer calls complete normally.
       expect(answersOf(result)[0]).toMatchObject({ outcome: "completed", result: "child." });
     },
   );

@@ -19,21 +19,24 @@ import { question } from "./nesting.ts";
 
 const message: UserMessage = { role: "user", content: "In Celsius, please." };
 
-/** When the innermost run is steered: when it is stopped or drained, beside a call of its own that waits, or while it waits for other calls. */
+/**
+ * When the innermost run is steered: together with a stop or a drain, while one of its calls waits, or while it waits for other
+ * calls.
+ */
 type When = "with a stop" | "with a drain" | "beside a call that waits" | "while it waits";
 const times: readonly When[] = ["with a drain", "beside a call that waits", "while it waits"];
 
 interface Stage {
-  /** The messages that each model was given, in all executions. */
+  /** The messages that each model got, in all executions. */
   readonly told: { readonly inner: Set<unknown>; readonly outer: Set<unknown> };
-  /** The results that `toResult` was given. */
+  /** The results that `toResult` got. */
   readonly results: LoopResult[];
-  /** The answers of the control. */
+  /** The return values of the control. */
   readonly said: string[];
   run(options?: Partial<LoopOptions>): Promise<LoopResult>;
 }
 
-/** A run in which `levels` runs are inside each other, the innermost with a control of its own. It is steered once. */
+/** Sets up a run with `levels` nested runs. The innermost run has its own control, and is steered once. */
 function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   const told: Stage["told"] = { inner: new Set(), outer: new Set() };
   const results: LoopResult[] = [];
@@ -88,7 +91,7 @@ const decided = ({ reason }: LoopResult): Pick<LoopOptions, "decisions"> =>
     ? { decisions: Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }])) }
     : {};
 
-/** Records between two executions. */
+/** Ways to keep the records between two executions. */
 const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) => Journal])[] = [
   ["the memory journal of the result", () => (last) => last?.journal ?? memoryJournal()],
   [

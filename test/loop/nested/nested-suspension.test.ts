@@ -15,17 +15,17 @@ import { createOrderedStore } from "./ordered-store.ts";
 import { kinds, nesting, pathsOf, question, scripted, spendingOf, tokens } from "./nesting.ts";
 
 const control = createLoopControl();
-/** Asks the run that holds `control` to suspend itself after this iteration. */
+/** A tool that suspends the run with `control` after this iteration. */
 const drain = tool("drain", () => void control.drain());
 const ok = tool("ok", () => "fine");
 
 interface Draining {
   readonly options: Omit<LoopOptions, "journal">;
-  /** The number of requests of each model, innermost last. */
+  /** Returns the number of requests to each model, innermost last. */
   asked(): readonly number[];
 }
 
-/** A run of `levels` levels, of which the innermost is drained in its first iteration, and answers in its next one. */
+/** Sets up a run with `levels` levels. The innermost run is drained in its first iteration, and answers in the next iteration. */
 function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
   const inner = scripted(
     ["agent tool", "inner"],
@@ -109,7 +109,7 @@ describe("control.drain() on a nested run", () => {
       expect(pathsOf(again.events, "run-end")).toHaveLength(levels);
       expect(again.of("tool-start").map(({ replayed }) => replayed)).toEqual(Array.from({ length: levels }, () => true));
 
-      // After the suspension the run ends, and a replay gives that end.
+      // The resumed run ends, and a replay gives the same ending.
       const third = await runToolLoop({ ...options, journal: open(second) });
       expect([third.text, third.usage, asked()]).toEqual(["Done.", second.usage, Array.from({ length: levels }, () => 2)]);
     },

@@ -1,4 +1,4 @@
-// Calls that are runs of their own, of both kinds, and what their tests look at.
+// Shared setup for tests of nested runs, of both kinds.
 
 import {
   defineAgentTool,
@@ -21,19 +21,19 @@ import {
 } from "turnwright/testing";
 import { tool } from "../play.ts";
 
-/** How a call becomes a run: by its own tool, or by `ctx.runToolLoop` inside an ordinary one. */
+/** How a call starts a nested run: by an agent tool, or by `ctx.runToolLoop` in an ordinary tool. */
 export type Kind = "agent tool" | "ordinary tool";
 
-/** Both of them, for tables. */
+/** Both kinds, for tables of tests. */
 export const kinds: readonly Kind[] = ["agent tool", "ordinary tool"];
 
-/** Makes the options of the run inside a call. */
+/** Makes the options of a nested run. */
 export type Prepare = (args: unknown, context: ToolContext) => NestedLoopOptions;
 
 /** The messages that a nested run starts with. */
 export const question: readonly UserMessage[] = [{ role: "user", content: "Well?" }];
 
-/** A tool of either kind; both make the same of the result. */
+/** Makes a tool of the given kind. Both kinds convert the result in the same way. */
 export function nesting(kind: Kind, name: string, prepare: Prepare): Tool {
   if (kind === "ordinary tool") {
     const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>
@@ -47,7 +47,7 @@ function summarise({ status, reason, text: said }: LoopResult): unknown {
   return status === "completed" ? said : toolResult({ success: false, error: `${status}: ${reason.kind}` });
 }
 
-/** A nesting tool over a script of its own. */
+/** Makes a tool whose nested run has its own script. */
 export function scripted(
   [kind, name]: readonly [kind: Kind, name: string],
   script: readonly MockMessage[],
@@ -57,10 +57,10 @@ export function scripted(
   return { tool: nesting(kind, name, () => ({ messages: question, provider, ...more })), provider };
 }
 
-/** The tokens of one turn. */
+/** Makes the usage of one message. */
 export const tokens = (inputTokens: number, outputTokens = 0): MockPart => usage({ inputTokens, outputTokens });
 
-/** A turn that calls and a turn that answers, with the tokens of each. */
+/** Makes a message with a call, and a message with an answer, with the token counts of each. */
 export function callAndAnswer(name: string, [first, second]: readonly [number, number] = [1, 1]): readonly MockMessage[] {
   return [
     [toolCall(name), tokens(first)],
@@ -73,7 +73,7 @@ export function pathsOf(events: readonly LoopEvent[], type: LoopEvent["type"]): 
   return events.filter((event) => event.type === type).map(({ path }) => path?.join(" > ") ?? "-");
 }
 
-/** A result as data, without its journal. */
+/** Returns a result as plain data, without its journal. */
 export function plain({ journal: _, ...rest }: LoopResult): unknown {
   return JSON.parse(JSON.stringify(rest));
 }

@@ -1,13 +1,13 @@
-// The store of an engine that identifies steps by their order. It refuses a process that asks for another step than the previous process
-// did.
+// A simulated store of an engine that identifies steps by their order. Throws if a process requests another step than the
+// previous process did.
 
 import type { Journal, Step } from "turnwright";
 
-/** Records that outlive the processes that write them, in the order in which they were asked for. */
+/** Records that outlive the processes that write them, in the order in which the steps were requested. */
 interface OrderedStore {
-  /** Every key, in the order in which it was first asked for. */
+  /** Every key, in the order of the first requests. */
   readonly keys: readonly string[];
-  /** The journal of a new process. */
+  /** Opens the journal in a new process. */
   open(): Journal;
 }
 

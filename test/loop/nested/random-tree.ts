@@ -1,4 +1,4 @@
-// Random trees of runs, beside and inside each other.
+// Random trees of nested runs.
 
 import fc from "fast-check";
 import type { NestedLoopOptions, Provider, Tool } from "turnwright";
@@ -31,10 +31,10 @@ const { plan } = fc.letrec<{ plan: Plan; call: Plan["iterations"][number]["calls
   ),
 }));
 
-/** Any tree. */
+/** Generates any tree. */
 export const plans: fc.Arbitrary<Plan> = plan;
 
-/** The number of streams and tools that began inside one run. */
+/** The number of streams and tools that began in one run. */
 interface Count {
   readonly limit: number;
   begun: number;
@@ -49,11 +49,11 @@ function countOne(count: Count | undefined): void {
 export interface Stage {
   readonly clock: TestClock;
   readonly counts: Count[];
-  /** Streams and tools that came to run. */
+  /** The number of streams and tools that ran. */
   ran: number;
 }
 
-/** Makes the options of a run, and counts what it begins. */
+/** Makes the options of a run. Counts the streams and tools that begin in the run. */
 export function optionsOf(
   { iterations, maxToolCalls, maxTokens }: Plan,
   stage: Stage,

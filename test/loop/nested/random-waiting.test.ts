@@ -1,4 +1,4 @@
-// Trees of runs that wait for approval, are ended meanwhile, crash, and continue in other processes.
+// Trees of runs that wait for approval, are ended while they wait, crash, and continue in other processes.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { type Deed, optionsOf, type Plan, plans, type Stage } from "./waiting-tr
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** A control call on one of the runs. */
+/** A verb for one of the runs. */
 interface Word {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "drain";
@@ -18,7 +18,7 @@ interface Word {
   readonly run: number;
 }
 
-/** One process: its decisions about waiting calls, its control calls, and the number of records after which it crashes. */
+/** One process: its decisions about waiting calls, its verbs, and the number of records after which it crashes. */
 interface Life {
   readonly answers: readonly ("approve" | "deny" | "none")[];
   readonly words: readonly Word[];
@@ -51,7 +51,7 @@ interface Process {
 }
 
 interface Lived {
-  /** Its result, or the error that it rejected with. */
+  /** The result of the process, or the error with which it rejected. */
   readonly end: unknown;
   readonly deeds: readonly Deed[];
   /** True if the outermost run accepted a verb that ends it. */
@@ -100,7 +100,7 @@ const isResult = (end: unknown): end is LoopResult => typeof end === "object" &&
 const waitsFor = ({ reason }: LoopResult): readonly { readonly id: string }[] =>
   reason.kind === "approval-required" ? reason.calls : [];
 
-/** The calls around a tool's work, outermost first: their positions, and whether they are alone in their batch. */
+/** Returns the outer calls of a tool's work, outermost first: their positions, and if they are sequential. */
 function placesOf(key: string): readonly { readonly index: number; readonly isAlone: boolean }[] {
   return [...key.matchAll(/\/tool\/(\d+)\/([^/]+)/g)].map(([, index, name = ""]) => ({
     index: Number(index),
@@ -113,7 +113,10 @@ const idOf = (key: string): string =>
     .map(({ index }) => `call_i0_${index}`)
     .join("/");
 
-/** Checks the order of calls: a sequential call begins when all calls before it are over, and those after it begin when it is over. */
+/**
+ * Checks the order of calls: a sequential call begins when all earlier calls are over, and later calls begin when the
+ * sequential call is over.
+ */
 function checkOrder(deeds: readonly Deed[]): void {
   const begun = begunIn(deeds);
   for (const [at, later] of begun.entries()) {
@@ -131,10 +134,10 @@ interface History {
   readonly plan: Plan;
   readonly store: DurableStore;
   readonly deeds: Deed[];
-  /** Calls that have waited. */
+  /** The ids of calls that have waited. */
   readonly ids: Set<string>;
   readonly approved: Set<string>;
-  /** The decisions that were given to a process that crashed. */
+  /** The decisions that a crashed process got. */
   repeated: Decisions | undefined;
 }
 
@@ -151,7 +154,7 @@ async function checkTold({ plan, store }: History, result: LoopResult): Promise<
   expect(open).toEqual(result.status === "suspended" ? expect.arrayContaining(waitsFor(result).map(({ id }) => id)) : []);
 }
 
-/** Checks that a run that has ended stays the same, whatever is decided. */
+/** Checks that decisions do not change a run that has ended. */
 async function checkOver({ plan, store, ids }: History, result: LoopResult): Promise<void> {
   const again = await live(plan, { journal: store.open() });
   expect([(again.end as LoopResult).messages, again.deeds]).toEqual([result.messages, []]);
@@ -191,7 +194,7 @@ function checkDeeds({ deeds, approved }: History): void {
 
 async function liveOn(history: History, life: Life, last: LoopResult | undefined): Promise<LoopResult | undefined> {
   const { plan, store, deeds, ids } = history;
-  // After a crash, the next process is given the same decisions.
+  // After a crash, the next process gets the same decisions.
   const decisions = history.repeated ?? decide(history, life, last);
   if (life.isMistaken && history.repeated === undefined && last !== undefined) await checkMistaken(history, decisions, last);
   const lived = await live(plan, { journal: store.open({ afterRecords: life.afterRecords }), decisions, words: life.words });
@@ -223,7 +226,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
     if (end === undefined) continue;
     last = end;
     if (end.status === "suspended") continue;
-    // If it was ended before it did anything new, it still waits.
+    // If the run was ended before it did anything new, it still waits.
     const told = await live(plan, { journal: replayJournal(history.store.open()) });
     if ((told.end as LoopResult).status === "suspended") {
       last = told.end as LoopResult;

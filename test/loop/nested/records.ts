@@ -1,12 +1,12 @@
-// Records that runs leave, and models that any process can ask.
+// Records of runs, and models that work in any process.
 
 import { type Journal, type LoopResult, memoryJournal, type Provider, type SavedJournal, type ToolContext } from "turnwright";
 import { createMockProvider, type MockMessage } from "turnwright/testing";
 
-/** The events in order: the keys of the steps in which a model was asked or a tool ran. */
+/** The keys of the steps in which a model was called or a tool ran, in order. */
 export type Log = string[];
 
-/** A model that says what comes next in its conversation, in whatever process it is asked. */
+/** Makes a model that sends the next message of its script, in any process. */
 export function scriptOf(runKey: string, turns: readonly MockMessage[], log: Log): Provider {
   return createMockProvider(({ messages }) => {
     const iteration = messages.filter(({ role }) => role === "assistant").length;
@@ -15,7 +15,7 @@ export function scriptOf(runKey: string, turns: readonly MockMessage[], log: Log
   });
 }
 
-/** The key of a call's step, in the run "tree". */
+/** Returns the key of a call's step in the run "tree". */
 export const keyOf = ({ idempotencyKey }: ToolContext): string => idempotencyKey.replace("tree/", "");
 
 /** Returns the recorded steps of a run. */
@@ -24,6 +24,6 @@ export function stepsOf({ journal }: LoopResult): SavedJournal["steps"] {
   return steps;
 }
 
-/** A journal of a part of that. */
+/** Makes a journal with some of these steps. */
 export const over = (entries: readonly (readonly [string, unknown])[]): Journal =>
   memoryJournal({ steps: Object.fromEntries(entries) } as never);

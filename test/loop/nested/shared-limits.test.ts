@@ -87,7 +87,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
       "completed",
       "limit",
     ]);
-    // The next request of the inner run forbids tools, and so does that of the outer run.
+    // The next requests of the nested run and of the outer run forbid tools.
     expect(child.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none"]);
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
@@ -154,7 +154,7 @@ describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
       ["tool at 1", { iterations: 4, toolCalls: 2, tokens: 960 }],
       ["tool at 1", { iterations: 3, toolCalls: 1, tokens: 920 }],
     ]);
-    // The outer run has a second in all, of which some is gone.
+    // The outer run has 1,000 ms in total, part of which has passed.
     for (const [, { wallClockMs }] of seen) expect(wallClockMs).toBeLessThanOrEqual(1_000);
   });
 

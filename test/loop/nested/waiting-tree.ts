@@ -1,4 +1,4 @@
-// Random trees of runs whose calls wait for people: calls that ask, sequential calls, fatal failures, and verbs at random moments.
+// Random trees of runs whose calls wait for approval, with sequential calls, fatal failures, and verbs at random moments.
 
 import fc from "fast-check";
 import {
@@ -14,11 +14,11 @@ import { createMockProvider, type TestClock, text, toolCall } from "turnwright/t
 import { tool } from "../play.ts";
 import { question } from "./nesting.ts";
 
-/** A call that runs no run of its own. "ask" waits for a decision, "alone" is sequential, "fatal" ends the run, "drain" drains it. */
+/** Calls without nested runs. "ask" waits for a decision, "alone" is sequential, "fatal" ends the run, "drain" drains the run. */
 const leaves = ["look", "slow", "alone", "slow_alone", "ask", "ask", "ask_alone", "fatal", "drain"] as const;
 type Leaf = (typeof leaves)[number];
 
-/** A run of one batch. */
+/** A run with one batch. */
 export interface Plan {
   readonly calls: readonly (Leaf | Plan)[];
   readonly sequential: boolean;
@@ -35,10 +35,10 @@ const { plan } = fc.letrec<{ plan: Plan; call: Leaf | Plan }>((tie) => ({
   call: fc.oneof({ maxDepth: 2, depthSize: "small" }, fc.constantFrom(...leaves), tie("plan")),
 }));
 
-/** Any tree. */
+/** Generates any tree. */
 export const plans: fc.Arbitrary<Plan> = plan;
 
-/** The beginning and the end of what a tool did. */
+/** The beginning or the end of a tool's execution. */
 export interface Deed {
   readonly key: string;
   readonly isEnd: boolean;
@@ -48,7 +48,7 @@ export interface Deed {
 export interface Stage {
   readonly clock: TestClock;
   readonly deeds: Deed[];
-  /** Each run's own, the outermost first. */
+  /** The control of each run, outermost first. */
   readonly controls: LoopControl[];
 }
 

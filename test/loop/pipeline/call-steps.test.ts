@@ -1,4 +1,4 @@
-// Callbacks and events of one call: their order and their number.
+// The order and the number of callbacks and events for one call.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

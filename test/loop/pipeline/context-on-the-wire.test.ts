@@ -1,4 +1,4 @@
-// Context items in the requests of the real adapters and the vendors' own clients.
+// Context items in requests, with the real adapters and the vendors' clients.
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import { contextRestart, createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";

@@ -1,4 +1,4 @@
-// State that a run collects over its iterations, as its result and its requests show it.
+// The state that a run collects over its iterations, as seen in its result and its requests.
 
 import { describe, expect, it } from "vitest";
 import { toolResult, type LoopOptions } from "turnwright";

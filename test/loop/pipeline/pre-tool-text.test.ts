@@ -1,4 +1,4 @@
-// Messages with text and tool calls: the run ends if the text was the answer.
+// Messages with text and tool calls. The run ends if the text is the answer.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -26,7 +26,7 @@ import { never, outcomesOf, play, tool, type Playing } from "../play.ts";
 import { refusal } from "../refusal.ts";
 import { linesOf } from "../transcript-lines.ts";
 
-/** Does what the arguments of the call say. */
+/** Behaves as the arguments of the call say. */
 function act(args: unknown): unknown {
   switch (Reflect.get(Object(args), "do")) {
     case "fail":
@@ -51,7 +51,7 @@ const tools: readonly Tool[] = [
   tool("loud", act, { requiresFollowUp: true }),
 ];
 
-/** "memory:fail quiet" is a failing call of the memory tool, and one of the quiet tool. */
+/** Parses calls: "memory:fail quiet" is a failing call of the tool `memory`, and a call of the tool `quiet`. */
 const callsOf = (words: string): readonly MockPart[] =>
   words.split(" ").map((word) => {
     const [name = "", what = "work"] = word.split(":");
@@ -64,13 +64,13 @@ const preToolText: PreToolTextPolicy = {
   suppressFollowUpAfterText: ["update_short_term_memory"],
 };
 
-/** Starts a run with a provider of the family, under this policy unless `more` has another one. */
+/** Starts a run with a provider of the family. `more` may replace the policy. */
 function start(family: string | undefined, script: MockScript, more: Partial<LoopOptions> = {}): Playing {
   const policies = { preToolText, ...more.policies };
   return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
 }
 
-/** Returns the ending of a run. The model says `said`, calls tools, and answers if it is called again. */
+/** Returns the ending of a run. The model writes `said`, calls tools, and answers if there is another request. */
 async function endOf(
   [family, said, calls]: readonly [family: string | undefined, said: string, calls: string],
   more: Partial<LoopOptions> = {},
@@ -86,7 +86,7 @@ const wentOn = "completed/answered: An answer.";
 
 describe("policies.preToolText", () => {
   it.for<[family: string | undefined, said: string, calls: string, end: string]>([
-    // The family of the provider says that its text is the answer, whatever it calls.
+    // For this family of providers, text is the answer, whatever tools are called.
     ["novelai", " Noted. \n", "plain", ended],
     ["novelai", "Noted.", "plain loud quiet memory", ended],
     ["novelai", "", "plain", wentOn],
@@ -101,17 +101,17 @@ describe("policies.preToolText", () => {
     [undefined, "", "memory", wentOn],
     [undefined, " ", "quiet", wentOn],
     [undefined, "Noted.", "loud", wentOn],
-    // This must be so for all calls of the batch.
+    // All called tools must require no follow-up.
     [undefined, "Noted.", "memory plain", wentOn],
     [undefined, "Noted.", "plain quiet", wentOn],
-    // All calls of the batch have to succeed.
+    // All calls of the batch must succeed.
     ["novelai", "Noted.", "plain:fail", wentOn],
     ["novelai", "Noted.", "plain plain:fail plain", wentOn],
     ["novelai", "Noted.", "unknown", wentOn],
     ["novelai", "Noted.", "plain:hang", wentOn],
     [undefined, "Noted.", "memory:fail", wentOn],
     [undefined, "Noted.", "quiet memory:fail", wentOn],
-    // A restart needs an answer to its context.
+    // After a context restart, the model must answer with the new context.
     ["novelai", "Noted.", "plain:restart", wentOn],
     [undefined, "Noted.", "memory quiet:restart", wentOn],
     // If both would end the run, the reason is `end-turn`.
@@ -201,7 +201,7 @@ describe("policies.preToolText and other endings", () => {
 
 describe("policies.preToolText options", () => {
   it.for<[policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
-    // Nothing is named by default.
+    // By default, the lists of families and tools are empty.
     [{}, "novelai", "plain memory", wentOn],
     [{ endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
     [{}, "openai", "quiet", ended],

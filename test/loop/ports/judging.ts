@@ -15,14 +15,14 @@ import type { Fault } from "../faults.ts";
 import { tool } from "../play.ts";
 import { called, type Port, type Ports, portsOf } from "./port.ts";
 
-/** A policy whose failure the run ignores. */
+/** Makes a port for a policy whose failure the run ignores. */
 const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOptions> = {}): Port => ({
   over: (fault) => ({ ...more, policies: policies(fault as never) }),
   ends: ["answered"],
   hangs: "answered",
 });
 
-/** The same for a function that the run does not wait for. */
+/** Makes a port for a policy whose failure the run ignores and for which the run does not wait. */
 const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
   const { over, ends } = skipped(policies);
   return { over, ends };
@@ -50,7 +50,7 @@ const store: (verb: string) => Port = (verb) => ({
       list: () => [...texts].map(([id, said]) => ({ id, bytes: said.length })),
       [verb]: fault,
     };
-    // Room for one result, so that the next one has the first one removed.
+    // The cache has room for one result, so the second result removes the first.
     const { tool: look, cacher } = createResultCache({ store: own, maxBytes: 10_000 });
     const provider = createMockProvider(looking);
     return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], policies: { results: processResults({ cacher }) } };
@@ -62,7 +62,7 @@ const store: (verb: string) => Port = (verb) => ({
 const restarting = called(() => contextRestart({ type: "context_restart_more", pending_context_key: "k" }));
 const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor: "v", validate } }) as never;
 
-/** Functions of hooks, policies and stores. */
+/** The functions of hooks, policies and stores. */
 export const judgingPorts: Ports = {
   "hooks.prepareIteration": {
     over: (fault) => ({ hooks: { prepareIteration: fault as never } }),

@@ -1,4 +1,4 @@
-// Journals.
+// Ports of journals.
 
 import { type Approve, type Journal, type LoopOptions, memoryJournal, type SavedJournal, type Step } from "turnwright";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
@@ -66,7 +66,7 @@ const resumed = ({ saved }: Suspended, verbs: Verbs = {}): Partial<LoopOptions> 
   journal: { ...memoryJournal(saved), ...(verbs as Partial<Journal>) },
 });
 
-/** The run waits for it, and its error ends the run. */
+/** Makes a port for which the run waits, and whose error ends the run. */
 const asked = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
   ends: ["thrown", ...ends],
@@ -75,14 +75,14 @@ const asked = (over: Port["over"], ends: readonly string[] = []): Port => ({
 
 const definition = { name: "t", description: "", inputSchema: {} };
 
-/** Functions of journals, and those of registries and policies that a resumed run calls. */
+/** The functions of journals, and the functions of registries and policies that a resumed run calls. */
 export const recordingPorts: Ports = {
   "journal.open": asked((fault) => journal(() => ({ open: fault })), ["invalid-option"]),
   "journal's close": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
   "the first journal.step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
   "journal.step of a stream": asked(atStep("i1/model"), ["journal-damaged"]),
   "journal.step of a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
-  // The run ignores the answer of another look and takes the next one.
+  // The run ignores the result of a different last look, and continues with the next one.
   "the last journal.step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
   "journal.all": asked((fault) => journal(() => ({ all: fault }))),
   "journal.replays": asked(
@@ -104,7 +104,7 @@ export const recordingPorts: Ports = {
       decisions: { [waiting.id]: { kind: "approve" } },
       tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
     }),
-    // A replay that breaks loses nothing. After the replay the call is refused, and the model goes on to the next question.
+    // A replay that breaks loses nothing. After the replay, the call is refused, and the model continues.
     ends: call === 2 ? ["thrown", "invalid-option", "tools-changed"] : ["hook-failed", "approval-required", "answered"],
   })),
   "policies.allowToolChange": {

@@ -1,4 +1,4 @@
-// Ports that watch a run or end it from outside: emitters, tracers, controls and signals.
+// Ports that observe a run or end it from outside: emitters, tracers, controls and signals.
 
 import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
 import { createLoopControl, createLoopEvents, type LoopOptions } from "turnwright";
@@ -7,10 +7,10 @@ import { withTracing } from "turnwright/otel";
 import type { Fault } from "../faults.ts";
 import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
 
-/** The fault does not change the run. */
+/** Makes a port whose faults do not change the run. */
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
-/** With listeners, so that every function is called. */
+/** Makes a port for an emitter with listeners, so that every function is called. */
 const emitter = (verb: string): Port =>
   unnoticed((fault) => {
     const events = createLoopEvents();
@@ -33,7 +33,7 @@ const signal = (verb: string, property: PropertyDescriptor): Partial<LoopOptions
 const verbs = ["steer", "interrupt", "drain", "stop", "kill", "hasStopRequest", "isToolChainActive"];
 const all = (fault: Fault): object => Object.fromEntries(verbs.map((verb) => [verb, fault]));
 
-/** Functions of emitters, tracers, controls, signals and sessions. */
+/** The functions of emitters, tracers, controls, signals and sessions. */
 export const watchingPorts: Ports = {
   "a listener": unnoticed((fault) => {
     const events = createLoopEvents();
@@ -50,7 +50,7 @@ export const watchingPorts: Ports = {
     traced({ meter: { createHistogram: () => ({ record: fault }), createCounter: () => ({ add: fault }) } }),
   ),
   "tracing.redact": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
-  // The loop reads the inner state of its own control and calls no method of the object.
+  // The loop uses the internal state of the control, and calls no method of the control.
   "every method of the control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
   "every method of a hand-written control": { over: (fault) => ({ control: all(fault) as never }), ends: ["invalid-option"] },
   "signal.addEventListener": {

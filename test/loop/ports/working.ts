@@ -1,4 +1,4 @@
-// Ports that do the work of a run: models, tools, registries and runs inside calls.
+// Ports that do the work of a run: models, tools, registries and nested runs.
 
 import { defineAgentTool, type LoopOptions, type ToolRegistry } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
@@ -22,7 +22,7 @@ const agent = (verbs: { readonly prepare?: Fault; readonly toResult?: Fault }): 
   return { tools: [defineAgentTool(made as Parameters<typeof defineAgentTool>[0])] };
 };
 
-/** The model reads errors of a tool. */
+/** Makes a port whose errors become tool results, which the model reads. */
 const forModel = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
   ends: ["answered", ...ends],
@@ -31,7 +31,7 @@ const forModel = (over: Port["over"], ends: readonly string[] = []): Port => ({
 
 const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor: "v", validate } }) as never;
 
-/** Functions of models, tools, registries and agents. */
+/** The functions of models, tools, registries and agents. */
 export const workingPorts: Ports = {
   "provider.stream": {
     over: (fault) => ({ provider: { id: "p", model: "m", stream: fault as never } }),
@@ -73,13 +73,13 @@ export const workingPorts: Ports = {
         enumerable: true,
       }),
     }),
-    // It is read before the first request, and then never again.
+    // The field is read before the first request, and then never again.
     ends: read === 2 ? ["thrown"] : ["answered"],
     isField: true,
   })),
   "registry.definitions": {
     over: (fault) => registry({ definitions: fault }),
-    // An empty list is no fault.
+    // An empty list is a valid value.
     ends: ["thrown", "invalid-option", "answered"],
   },
   "the name in registry.definitions": {

@@ -40,7 +40,7 @@ describe("maskResults: a live force set", () => {
     });
     await again.result;
     expect(masksOf(first.provider.requests)).toEqual(["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]);
-    // The inbox step of iteration 4 was recorded, that of iteration 5 was not.
+    // The inbox step of iteration 4 was recorded; the inbox step of iteration 5 was not.
     expect(masksOf(again.provider.requests)).toEqual(["c0 c1 c2", "c0 c1 c2"]);
     expect(again.provider.requests[0]?.messages).toEqual(first.provider.requests[4]?.messages);
   });

@@ -1,23 +1,23 @@
-// Runs of many iterations with large results, and what was sent of them.
+// Runs with many iterations and large results, and functions that list masked results.
 
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
-/** Turns that each call `name` once, with ids c0, c1 and so on, and an answer. */
+/** Makes messages that each call `name` once, with the ids c0, c1 and so on, and an answer. */
 export const turnsOf = (count: number, name = "search"): readonly MockMessage[] => [
   ...Array.from({ length: count }, (_, index) => toolCall(name, {}, { id: `c${index}` })),
   text("Done."),
 ];
 
-/** A tool whose results are so many tokens. */
+/** Makes a tool whose results have `tokens` tokens. */
 export const search = (tokens = 1_000): Tool => tool("search", () => "x".repeat(tokens * 4));
 
-/** Starts a run of so many iterations that search, and one that answers. */
+/** Starts a run with `count` iterations that search, and one that answers. */
 export const playIterations = (count: number, more: Partial<LoopOptions>): Playing =>
   play(turnsOf(count), { tools: [search()], ...more });
 
-/** Ids of the calls whose results were left out. */
+/** Returns the ids of the calls whose results are masked. */
 export function maskedIn(messages: readonly Message[]): readonly string[] {
   return messages.flatMap((message) =>
     message.role !== "tool"
@@ -28,6 +28,6 @@ export function maskedIn(messages: readonly Message[]): readonly string[] {
   );
 }
 
-/** The ids that each request did without. */
+/** Returns the ids of masked results in each request. */
 export const masksOf = (requests: readonly ModelRequest[]): readonly string[] =>
   requests.map(({ messages }) => maskedIn(messages).join(" "));

@@ -76,7 +76,7 @@ describe("processResults: the end of the run", () => {
     playing.control[verb]();
     await playing.clock.advance(1);
     const result = await playing.result;
-    // Finished stages count. An interrupted result is as the tool returned it.
+    // Changes of finished stages are kept. A result whose stage was interrupted is unchanged.
     expect([result.reason.kind, await readingsOf(playing), asked]).toEqual([reason, ["A", "b", "c"], ["a", "b"]]);
     expect([failuresOf(playing), playing.clock.pending, playing.provider.calls]).toEqual([[], 0, 1]);
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));

@@ -161,7 +161,7 @@ describe("processed results in a journal", () => {
   });
 
   it("are not processed again if they were recorded before a crash", async () => {
-    // run, inbox, model, intent, tool, results
+    // The six records are run, inbox, model, intent, tool and results.
     expect(await durable({ afterRecords: 6 })).toEqual(["processor", "extractor", "store"]);
   });
 });

@@ -1,14 +1,14 @@
-// Starts runs with a result pipeline, and reads what became of it.
+// Starts runs with a result pipeline, and reads the changed results.
 
 import { processResults } from "turnwright";
 import type { LoopOptions, ResultPipeline } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, type Playing, tool } from "../play.ts";
 
-/** A text of so many tokens. */
+/** Returns a text with `count` tokens. */
 export const texts = (count: number, letter = "x"): string => letter.repeat(count * 4);
 
-/** Starts a run that calls `give` once, which gives `output`. */
+/** Starts a run that calls the tool `give` once. The tool returns `output`. */
 export function start(output: unknown, results: ResultPipeline, more: Partial<LoopOptions> = {}): Playing {
   return play([toolCall("give"), text("Done.")], {
     tools: [tool("give", () => output)],

@@ -1,4 +1,4 @@
-// Every ending that a run can reach. Each scenario is run twice: once for real, once from its journal.
+// Every ending that a run can have. Each scenario runs twice: once live, and once from its journal.
 
 import { completed } from "./completed.ts";
 import { controlled } from "./controlled.ts";

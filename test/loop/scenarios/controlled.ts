@@ -106,7 +106,7 @@ export const controlled: readonly Scenario[] = [
       await clock.advance(40);
     },
     text: "Done.",
-    // The suspension returned the message undelivered, so the answer stands.
+    // The suspension returned the message as undelivered, so the run ends with the answer.
     goesOnTo: "Done.",
   },
   {

@@ -11,17 +11,17 @@ export interface Scenario {
   readonly reason: EndReason["kind"];
   readonly script: MockScript;
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
-  /** Acts from outside while the run goes on. */
+  /** Acts from outside during the run. */
   readonly meanwhile?: (stage: Stage) => Promise<void> | void;
   /** The expected `result.text`. */
   readonly text: string;
   /** The final text of the continued run, if it makes no further model request. */
   readonly goesOnTo?: string;
-  /** The provider never notices that it was left. */
+  /** The provider never notices that its stream was abandoned. */
   readonly deafProvider?: true;
 }
 
-/** A model that calls the same tool for ever. */
+/** Makes a model that calls the same tool forever. */
 export const always =
   (name: string, args = {}): MockScript =>
   () => [text("Again. "), toolCall(name, args)];
@@ -33,7 +33,7 @@ export interface Staged {
   readonly options: LoopOptions;
 }
 
-/** Sets a scenario up anew. */
+/** Sets up a scenario with new objects. */
 export function setUp(scenario: Scenario): Staged {
   const stage: Stage = { clock: createTestClock(), control: createLoopControl(), abort: new AbortController() };
   const provider = createMockProvider(scenario.script);

@@ -1,4 +1,4 @@
-// The stage of a scenario: its clock, its control, its tools.
+// The stage of a scenario: its clock, its control and its tools.
 
 import { z } from "zod";
 import {

@@ -1,9 +1,9 @@
-// Runs that take too long or say nothing.
+// Runs that take too long, or whose model sends nothing.
 
 import { finish, stall, text, toolCall, usage, wait } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
-/** Every way to take too long or to say nothing. */
+/** Every way to time out. */
 export const timedOut: readonly Scenario[] = [
   {
     title: "maxIterations reached",
