@@ -102,7 +102,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 
   const { status, text, messages: done } = await runToolLoop({ provider, tools, messages, control });
   if (status === "stopped-by-user") show(`Stopped. Until then: ${text}`);
-  // `done` has the text and one result for each call. The call that was cut off reads "interrupted".
+  // `done` has the text and one result for each call. The call that was cut off has the status "interrupted".
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(done.at(-1)), /"outcome":"interrupted"/);

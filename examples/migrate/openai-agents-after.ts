@@ -100,7 +100,7 @@ const tools = [lookUpOrder];
 
   const stopped = await runToolLoop({ provider, tools, messages, control });
   if (stopped.status === "stopped-by-user") show(`Stopped. Until then: ${stopped.text}`);
-  // `stopped.messages` has one result for each call. The call that was cut off reads "interrupted".
+  // `stopped.messages` has one result for each call. The call that was cut off has the status "interrupted".
   // #endregion stop
   assert.deepEqual(shown.splice(0), ["Stopped. Until then: Let me look."]);
   assert.match(JSON.stringify(stopped.messages.at(-1)), /"outcome":"interrupted"/);
