@@ -36,16 +36,19 @@ const first = await runToolLoop({ ...options, journal: fileJournal(file) });
 // #endregion approve
 
 assert.equal(first.status, "suspended");
-assert(first.reason.kind === "approval-required");
-const [waiting] = first.reason.calls;
-assert(waiting !== undefined);
+assert.equal(first.reason.kind, "approval-required");
 assert.deepEqual(paid, []);
 
 // #region resume
-// Days later, in any process, a person approves the call `waiting`:
-const decisions = { [waiting.id]: { kind: "approve" as const } };
+import { inspectJournal } from "turnwright/journal";
+
+// Days later, in any process. Build the same `options` again there, with the same `runId`.
+const { pendingCalls } = await inspectJournal(file);
+const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval"); // show these to a person, who says yes
+const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
+
 const result = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
-// The status is "completed" and the text is "Paid." Recorded requests and calls are not repeated.
+// status "completed", text "Paid." No recorded request is sent again, and no recorded tool runs again.
 // #endregion resume
 
 assert.deepEqual([result.status, result.text, paid], ["completed", "Paid.", [900]]);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { defineTool, type Message, type Pricing, runToolLoop } from "turnwright";
+import { genaiPrices } from "turnwright/prices";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Find everything." }];
@@ -11,6 +12,16 @@ const provider = createMockProvider(() => [
   toolCall("search"),
   usage({ inputTokens: 10_000, outputTokens: 500 }),
 ]);
+
+{
+  const answers = [text("Done."), usage({ inputTokens: 10_000, outputTokens: 500 })];
+  const provider = createMockProvider([answers], { id: "openai", model: "gpt-5" });
+  // #region common
+  const result = await runToolLoop({ provider, tools, messages, pricing: genaiPrices(), limits: { maxCostUSD: 0.5 } });
+  console.log(result.status, result.costUSD); // "completed" and the cost; or "error", with the reason "max-cost" or "cost-unknown"
+  // #endregion common
+  assert.deepEqual([result.status, result.costUSD?.toFixed(4)], ["completed", "0.0175"]);
+}
 
 // #region budget
 const pricing: Pricing = ({ inputTokens, outputTokens }) => (inputTokens * 1.25 + outputTokens * 10) / 1_000_000;

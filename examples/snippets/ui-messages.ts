@@ -3,8 +3,6 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { useChat } from "@ai-sdk/react";
-import { lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
 import { defineTool, memoryJournal, streamToolLoop, type Journal, type Message } from "turnwright";
 import {
   isUIRequestError,
@@ -28,21 +26,45 @@ const tools = [
 const turns = [[text("I pay."), toolCall("pay", { amount: 20 })], text("Paid.")];
 const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 
+// #region simple-route
+const histories = new Map<string, readonly Message[]>();
+
+/** POST /api/chat */
+async function postMessage(request: Request): Promise<Response> {
+  const { id, message } = await readUIChatRequest(request); // check here that the user may use this chat
+  if (message === undefined) return new Response("There is no new message.", { status: 400 });
+  const stream = streamToolLoop({ provider, messages: [...(histories.get(id) ?? []), message] });
+  void stream.result.then(({ messages }) => histories.set(id, messages));
+  return toUIMessageStreamResponse(stream, { version: 7 }); // the major version of `ai` in the page
+}
+// #endregion simple-route
+
+// #region simple-page
+import { useChat } from "@ai-sdk/react";
+
+function useAssistant() {
+  const { messages, status, sendMessage } = useChat({ id: "chat" }); // sends to POST /api/chat
+  return { messages, status, send: (said: string) => sendMessage({ text: said }) };
+}
+// #endregion simple-page
+assert.equal(typeof useAssistant, "function");
+
 // #region answer
 interface Chat {
   history: readonly Message[];
-  /** The last run, which continues after a decision. */
+  /** The last run. It continues when a person has decided. */
   run?: { readonly runId: string; readonly journal: Journal; readonly messages: readonly Message[] };
 }
 const chats = new Map<string, Chat>();
 
+/** POST /api/chat: a new message, or decisions about calls that wait. */
 async function answer(request: Request): Promise<Response> {
   const { id, message, decisions, continues } = await readUIChatRequest(request); // check here that the user may use this chat
   const chat = chats.get(id) ?? { history: [] };
   chats.set(id, chat);
   if (message !== undefined)
     chat.run = { runId: `${id}/${chat.history.length}`, journal: memoryJournal(), messages: [...chat.history, message] };
-  // A page in another tab may show an older state.
+  // Refuse decisions from a tab that shows an earlier run.
   if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
     return new Response("Nothing waits here.", { status: 409 });
   const stream = streamToolLoop({ provider, tools, ...chat.run, decisions });
@@ -52,11 +74,13 @@ async function answer(request: Request): Promise<Response> {
 // #endregion answer
 
 // #region page
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
+
 function usePayments() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
   const approve = (id: string) => chat.addToolApprovalResponse({ id, approved: true });
   const deny = (id: string) => chat.addToolApprovalResponse({ id, approved: false, reason: "Too much." });
-  // The format has no field for edited arguments, so the page sends them in a separate field, by approval id.
+  // The format of `useChat` has no edited arguments, so they are sent in a separate field.
   const edit = (id: string, args: object) =>
     chat.sendMessage(undefined, { body: { decisions: { [id]: { kind: "modify", args } } } });
   return { ...chat, approve, deny, edit };
@@ -71,6 +95,8 @@ const post = (body: object) =>
     body: JSON.stringify(body),
   });
 const user = { id: "u", role: "user", parts: [{ type: "text", text: "Pay the bill." }] };
+const answered = await (await postMessage(post({ id: "simple", messages: [user] }))).text();
+assert.match(answered, /"delta":"I pay\."/);
 const first = await (await answer(post({ id: "chat", messages: [user] }))).text();
 assert.match(first, /"tool-approval-request","approvalId":"chat\/0:call_i0_0"/);
 const approval = { id: "chat/0:call_i0_0", approved: true };
@@ -83,6 +109,7 @@ assert.deepEqual(payments, [20]);
 {
   const messages: readonly Message[] = [];
   // #region pipe
+  /** POST /api/chat, with node:http. */
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     try {
       const { message } = await readUIChatRequest(req, { maxBytes: 200_000, allowedMediaTypes: ["image/*"], maxFiles: 3 });

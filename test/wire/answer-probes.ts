@@ -94,7 +94,7 @@ const echo = (title: string, said: string): Probe => ({
 
 const reasoning: ProbeGroup = {
   title: "Reasoning",
-  about: "The field of the request in which it is sent back.",
+  about: "The field of the request in which the reasoning of earlier messages is sent back.",
   probes: [
     {
       title: "Streamed",

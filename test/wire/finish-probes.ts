@@ -17,10 +17,10 @@ const reasons: { readonly [Reason in FinishReason]: string } = {
   refusal: "The model declines",
   "content-filter": "The service filtered the answer",
   paused: "The service pauses",
-  continue: "The answer goes on in another request",
+  continue: "The answer continues in another request",
   "malformed-call": "The call cannot be read",
   error: "The model failed",
-  unknown: "Any other word",
+  unknown: "Any other stop reason",
 };
 
 type Known = ReadonlyMap<string, ReadonlySet<string>>;
@@ -78,8 +78,8 @@ function probeOf(reason: string, what: string): Probe {
 export const finishProbes: readonly ProbeGroup[] = [
   {
     title: "Finish reasons",
-    about: `The words of the service that lead to each finish reason. One word may lead to several reasons: the content of the message decides, such as a
-refusal or a call. If an entry of \`aiSdkModel\` has two words, the first one is the AI SDK's and the second one the service's own.`,
+    about: `The stop reasons of the service that lead to each finish reason. One stop reason may lead to several finish reasons, because the content of the
+message also decides: a refusal or a call. If an entry of \`aiSdkModel\` has two words, the first one is from the AI SDK and the second one from the service.`,
     probes: Object.entries(reasons).map(([reason, what]) => probeOf(reason, what)),
   },
 ];

@@ -58,14 +58,14 @@ function probesOf(wrap: typeof fromUser): readonly Probe[] {
   );
 }
 
-const about = `- *sent*: the service gets it.
-- *described*: the model reads a text that names it.
-- *refused*: the iteration ends as \`bad-request\` before a request.
+const about = `- *sent*: the service gets the part.
+- *described*: the model reads text that names the part.
+- *refused*: the iteration ends as \`bad-request\`, and no request is sent.
 
-The probes use PNG images, WAV sounds, MP4 videos and plain texts. [Other types](guides/providers.md#images-and-files) may give other results.`;
+The probes use PNG images, WAV audio, MP4 videos and plain text files. [Other types](guides/providers.md#images-and-files) may give other results.`;
 
 /** All probes of images and files. */
 export const mediaProbes: readonly ProbeGroup[] = [
   { title: "Media from the user", about, probes: probesOf(fromUser) },
-  { title: "Media from tools", about: "The same for the `content` of results.", probes: probesOf(fromTool) },
+  { title: "Media from tools", about: "The same table for the `content` of tool results.", probes: probesOf(fromTool) },
 ];

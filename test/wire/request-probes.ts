@@ -53,7 +53,7 @@ function setting(name: string, settings: ModelSettings, value: unknown): Probe {
 
 const settings: ProbeGroup = {
   title: "Settings",
-  about: "The field of the request for each of `modelSettings`.",
+  about: "The field of the request for each field of `modelSettings`.",
   probes: [
     setting("maxOutputTokens", { maxOutputTokens: 4_321 }, 4_321),
     setting("temperature", { temperature: 0.375 }, 0.375),
@@ -119,7 +119,7 @@ function option(title: string, toOptions: (given: Given) => readonly object[], w
 
 const options: ProbeGroup = {
   title: "Options",
-  about: "The option of the adapter. If there is none, set the field of the service in `extra`.",
+  about: "The option of the adapter. If the adapter has no option, set the field of the service in `extra`.",
   probes: [
     option(
       "Tools that the service runs",

@@ -16,7 +16,7 @@ const deafForecast = () => sleep(10_000);
 /** @returns {Promise<readonly Row[]>} */
 export async function measureWorkload() {
   return [
-    await toRow("abort, a tool is deaf for 10 s, wall", callingModel(2), deafForecast),
+    await toRow("abort, a tool ignores it for 10 s, wall", callingModel(2), deafForecast),
     await toRow("abort, a silent stream ignores it, wall", silentModel, forecast),
   ];
 }

@@ -9,7 +9,7 @@ import { forecast, forecastAtOnce, forecastLater, minimalRun, turnwrightRun } fr
 const iterationsPerRound = 20_000;
 
 const asynchronous = [
-  { execute: forecastAtOnce, name: "tool with a kept promise" },
+  { execute: forecastAtOnce, name: "tool with a resolved promise" },
   { execute: forecastLater, name: "tool that waits" },
 ];
 
