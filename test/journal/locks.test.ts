@@ -1,7 +1,7 @@
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { open as openFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { basename, join, sep } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { isLoopError, runToolLoop } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
@@ -60,7 +60,7 @@ describe("fileJournal: exclusive access", () => {
 
   it.for<[what: string, other: (folder: string, path: string) => string]>([
     ["through the same path", (_, path) => path],
-    ["through a path built with `..`", (folder) => join(folder, ".", "..", folder.split("/").at(-1) ?? "", "run.jsonl")],
+    ["through a path built with `..`", (folder) => [folder, "..", basename(folder), "run.jsonl"].join(sep)],
     ["through a symbolic link", (folder, path) => (symlinkSync(path, join(folder, "link.jsonl")), join(folder, "link.jsonl"))],
   ])("a second writer %s gets journal-locked while the first is open", async ([, other]) => {
     const folder = makeFolder();
