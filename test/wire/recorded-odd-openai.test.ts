@@ -83,7 +83,7 @@ if (chat.size === 0) {
       const calls = result.functionHistory;
       expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => "completed"));
       expect(asked).toHaveLength(calls.length);
-      const text = readDeltas(body).map(({ content }) => content ?? "");
+      const text = readDeltas(body).map((delta): string => Object(delta).content ?? "");
       expect([echo.content ?? "", Object(echo.tool_calls ?? []).length]).toEqual([text.join(""), calls.length]);
       const { inputTokens, outputTokens, totalTokens, cachedInputTokens = 0, reasoningTokens = 0 } = result.usage;
       expect(inputTokens).toBeGreaterThanOrEqual(Math.max(cachedInputTokens, 1));
