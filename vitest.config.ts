@@ -2,16 +2,26 @@
 
 import type { ViteUserConfig } from "vitest/config";
 
+/** A vendor's mock that keeps async hooks on: every promise of its process becomes up to 20 times as slow. */
+const slowing = "test/wire/aimock.test.ts";
+const setupFiles = ["test/fail-on-async-hooks.ts"];
+
 const config: ViteUserConfig = {
   // Tests and examples import what users import; it comes from the sources.
   resolve: { tsconfigPaths: true },
   test: {
     projects: [
-      { extends: true, test: { name: "src", include: ["src/**/*.test.ts"] } },
+      { extends: true, test: { name: "src", include: ["src/**/*.test.ts"], setupFiles } },
       {
         extends: true,
-        test: { name: "test", include: ["test/**/*.test.ts"], exclude: ["test/package/**", "test/growth/**"] },
+        test: {
+          name: "test",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/package/**", "test/growth/**", slowing],
+          setupFiles,
+        },
       },
+      { extends: true, test: { name: "aimock", include: [slowing], isolate: true } },
       // These read the clock: each file has a process to itself, after all others.
       { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 1 } } },
     ],

@@ -36,7 +36,6 @@ describe.for(variables)("readEnvironment: %s", ([name, path, range]) => {
     [`000${range.min}`, undefined, range.min],
     [range.min, undefined, range.min],
     [`${range.min - 1}`, "below-minimum", range.min],
-    ["0", "below-minimum", range.min],
     ["-0", "below-minimum", range.min],
     ["-5", "below-minimum", range.min],
     [`-${range.max}`, "below-minimum", range.min],

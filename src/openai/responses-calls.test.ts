@@ -129,11 +129,6 @@ describe("createResponsesReader: calls", () => {
       ["start item-0 1 f", 'args item-0 {"n":', `${ready("item-0", "1", "{}")} malformed`, "finish tool-calls completed"],
     ],
     [
-      "whose pieces are unrelated to its arguments",
-      [added(0, call("c", "1", "")), argsPiece(0, "c", "gibberish"), done(0, call("c", "1", '{"n":1}')), completed()],
-      ["start item-0 1 f", "args item-0 gibberish", ready("item-0", "1"), "finish tool-calls completed"],
-    ],
-    [
       "that is never finished",
       [added(0, call("c", "1", "")), argsPiece(0, "c", "{"), completed()],
       ["start item-0 1 f", "args item-0 {", `${ready("item-0", "1", "{}")} malformed`, "finish tool-calls completed"],

@@ -1,7 +1,17 @@
-import { existsSync, linkSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { open as openFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { basename, join, sep } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { isLoopError, runToolLoop } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
@@ -60,7 +70,16 @@ describe("fileJournal: exclusive access", () => {
 
   it.for<[what: string, other: (folder: string, path: string) => string]>([
     ["through the same path", (_, path) => path],
-    ["through a path built with `..`", (folder) => join(folder, ".", "..", folder.split("/").at(-1) ?? "", "run.jsonl")],
+    ["through a path built with `..`", (folder) => [folder, "..", basename(folder), "run.jsonl"].join(sep)],
+    [
+      "through `..` after a linked folder",
+      (folder) => {
+        const elsewhere = makeFolder();
+        mkdirSync(join(folder, "inner"));
+        symlinkSync(join(folder, "inner"), join(elsewhere, "link"));
+        return [elsewhere, "link", "..", "run.jsonl"].join(sep);
+      },
+    ],
     ["through a symbolic link", (folder, path) => (symlinkSync(path, join(folder, "link.jsonl")), join(folder, "link.jsonl"))],
   ])("a second writer %s gets journal-locked while the first is open", async ([, other]) => {
     const folder = makeFolder();
@@ -68,8 +87,9 @@ describe("fileJournal: exclusive access", () => {
     writeFileSync(path, "");
     const close = await fileJournal(path).open();
     const second = runOver(other(folder, path)).options;
-    await expect(runToolLoop(second)).rejects.toMatchObject(locked());
-    await expect(runToolLoop(second)).rejects.toMatchObject(locked());
+    const lockPath = `${realpathSync(path)}.lock`;
+    for (let time = 0; time < 2; time += 1)
+      await expect(runToolLoop(second)).rejects.toMatchObject({ code: "journal-locked", details: { lockPath } });
     await close();
     expect((await runToolLoop(second)).text).toBe("Done.");
   });

@@ -59,16 +59,19 @@ describe("a call awaiting approval", () => {
   });
 });
 
-it("a call awaiting approval: keeps waiting after a drain, with or without a wall-clock timeout", async () => {
-  for (const limits of [{}, { wallClockMs: 1_000 }]) {
-    const { ran, start } = setUp(() => never);
-    const store = createDurableStore();
-    const playing = start({ journal: store.open(), limits, timeouts: { toolMs: 2_000, settleMs: 0 } });
-    await playing.clock.flush();
-    playing.control.drain();
-    await playing.clock.advance(2_000);
-    expect((await playing.result).reason.kind).toBe("approval-required");
-    expect((await start({ journal: store.open(), decisions }).result).text).toBe("Done.");
-    expect(ran).toEqual(["pay"]);
-  }
+it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt: number]>([
+  ["a drain", {}, true, 2_000],
+  ["a wall-clock timeout", { wallClockMs: 1_000 }, false, 1_000],
+  ["a drain and a wall-clock timeout", { wallClockMs: 1_000 }, true, 1_000],
+])("a call awaiting approval: keeps waiting after %s during another call", async ([, limits, isDrained, endedAt]) => {
+  const { ran, start } = setUp(() => never);
+  const store = createDurableStore();
+  const playing = start({ journal: store.open(), limits, timeouts: { toolMs: 2_000, settleMs: 0 } });
+  await playing.clock.flush();
+  if (isDrained) playing.control.drain();
+  await playing.clock.advance(2_000);
+  const { reason, pendingCalls } = await playing.result;
+  expect([reason.kind, pendingCalls.map(({ name }) => name), playing.endedAt()]).toEqual(["approval-required", ["pay"], endedAt]);
+  expect((await start({ journal: store.open(), decisions }).result).text).toBe("Done.");
+  expect(ran).toEqual(["pay"]);
 });

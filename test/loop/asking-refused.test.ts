@@ -67,9 +67,12 @@ describe("decisions", () => {
     await refused(start({ journal, decisions: both("deny") }), "unknown-decision");
   });
 
-  it("are refused by a new run", async () => {
+  it.for<[policy: string, options: Partial<LoopOptions>]>([
+    ["an", {}],
+    ["no", { policies: {} }],
+  ])("are refused by a new run with %s approval policy", async ([, options]) => {
     const { start } = setUp();
-    await refused(start({ decisions: both("approve") }), "unknown-decision");
+    await refused(start({ decisions: both("approve"), ...options }), "unknown-decision");
   });
 
   it.for<[what: string, decisions: unknown]>([
@@ -81,11 +84,6 @@ describe("decisions", () => {
   ])("are refused if invalid: %s", async ([, decisions]) => {
     const { start } = setUp();
     await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
-  });
-
-  it("are refused by a new run without an approval policy", async () => {
-    const { start } = setUp();
-    await refused(start({ decisions: both("approve"), policies: {} }), "unknown-decision");
   });
 
   it("are refused if the tool of a waiting call is gone, and the call keeps waiting", async () => {

@@ -66,11 +66,6 @@ describe("a batch of tool calls", () => {
     expect(shop.log).toEqual(["+slow", "+0", "-0", "-slow", "+1", "+2", "-1", "-2"]);
   });
 
-  it("runs a sequential call alone with toolConcurrency 2", async () => {
-    const { log } = await run([call("work", "a", 30), call("work", "b", 10), call("alone", "c", 5), call("work", "d", 5)], 2);
-    expect(log).toEqual(["+a", "+b", "-b", "-a", "+c", "-c", "+d", "-d"]);
-  });
-
   it("starts no call after a FatalToolError, while running calls finish", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
@@ -121,19 +116,26 @@ describe("a batch of tool calls", () => {
     expect(playing.provider.requests[1]?.messages.at(-1)).toBe(result.messages[2]);
   });
 
-  it("runs sequential calls alone and the others between them in parallel", async () => {
-    const batch = [
-      call("work", "a", 20),
-      call("work", "b", 10),
-      call("alone", "c", 5),
-      call("work", "d", 20),
-      call("work", "e", 10),
-      call("alone", "f", 5),
-      call("alone", "g", 5),
-    ];
-    const { log } = await run(batch);
-    expect(log.join(" ")).toBe("+a +b -b -a +c -c +d +e -e -d +f -f +g -g");
-  });
+  it.for<[limit: number | undefined, log: string]>([
+    [undefined, "+a +b -b -a +c -c +d +e -e -d +f -f +g -g"],
+    [2, "+a +b -b -a +c -c +d +e -e -d +f -f +g -g"],
+    [1, "+a -a +b -b +c -c +d -d +e -e +f -f +g -g"],
+  ])(
+    "runs sequential calls alone and the others between them in parallel, with toolConcurrency %s",
+    async ([limit, expected]) => {
+      const batch = [
+        call("work", "a", 20),
+        call("work", "b", 10),
+        call("alone", "c", 5),
+        call("work", "d", 20),
+        call("work", "e", 10),
+        call("alone", "f", 5),
+        call("alone", "g", 5),
+      ];
+      const { log } = await run(batch, limit);
+      expect(log.join(" ")).toBe(expected);
+    },
+  );
 
   it("runs every call even if some of them throw", async () => {
     const tools = [

@@ -88,11 +88,23 @@ describe("an eager call", () => {
     expect([outcomesOf(result), ran.length]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], 1]);
   });
 
-  it("runs once if its message is paused and continued", async () => {
+  it("runs once, before the pause, if its message is paused and continued", async () => {
     const { ran, start } = setUp();
-    const script = [[toolCall("look"), finish("paused")], [toolCall("act"), finish("tool-calls")], text("Done.")];
-    const result = await finished(start(script));
-    expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_i0_0: completed", "call_i0_1: completed"]]);
+    const script = [
+      [toolCall("look"), wait(20), finish("paused")],
+      [wait(20), toolCall("act"), wait(20), finish("tool-calls")],
+      text("Done."),
+    ];
+    const playing = start(script);
+    await playing.clock.advance(15);
+    expect(ran).toEqual(["i0/tool/0/look {}"]);
+    const result = await finished(playing);
+    expect([ran, outcomesOf(result)]).toEqual([
+      ["i0/tool/0/look {}", "i0/tool/1/act {}"],
+      ["call_i0_0: completed", "call_i0_1: completed"],
+    ]);
+    await replayed(playing, result);
+    expect(ran).toHaveLength(2);
   });
 
   it.for<[what: string, call: MockPart, outcome: string]>([

@@ -1,8 +1,16 @@
 // Tool registries and journals that were not created by this package.
 
 import { describe, expect, it } from "vitest";
-import { contextRestart, isLoopError, type Journal, memoryJournal, type ToolRegistry } from "turnwright";
-import { text, toolCall } from "turnwright/testing";
+import {
+  contextRestart,
+  isLoopError,
+  type Journal,
+  type LoopOptions,
+  memoryJournal,
+  type Tool,
+  type ToolRegistry,
+} from "turnwright";
+import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
 
 const definition = { name: "t", description: "", inputSchema: {} };
@@ -76,13 +84,18 @@ it("a custom tool registry is rejected before any request if its masking is not 
   expect(playing.provider.calls).toBe(0);
 });
 
-it("a tool with an infinite timeoutMs completes, from a custom registry and from a list", async () => {
+it.for<[from: string, create: (execute: () => Promise<string>, traits: Partial<Tool>) => LoopOptions["tools"]]>([
+  ["a custom registry", (executeTool, traits) => ({ definitions: () => [{ ...definition, ...traits }], executeTool })],
+  ["a list", (execute, traits) => [tool("t", execute, traits)]],
+])("a tool with an infinite timeoutMs, from %s, outlasts the timeouts of the run", async ([, create]) => {
+  const clock = createTestClock();
   const traits = { timeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
-  const registry: ToolRegistry = { definitions: () => [{ ...definition, ...traits }], executeTool: async () => "done" };
-  for (const tools of [registry, [tool("t", async () => "done", traits)]]) {
-    const result = await play([toolCall("t"), text("Done.")], { tools }).result;
-    expect(result.functionHistory).toMatchObject([{ outcome: "completed" }]);
-  }
+  const week = 7 * 24 * 3_600_000;
+  const slow = (): Promise<string> => new Promise((resolve) => void clock.setTimeout(() => resolve("done"), week));
+  const { result } = play([toolCall("t"), text("Done.")], { clock, tools: create(slow, traits), timeouts: { toolMs: 1_000 } });
+  await clock.advance(week);
+  expect((await result).functionHistory).toMatchObject([{ outcome: "completed", durationMs: week }]);
+  expect(clock.pending).toBe(0);
 });
 
 describe("LoopResult", () => {

@@ -95,7 +95,6 @@ it.for<
   ["a stop", stall(), {}, (control) => control.stop()],
   ["a kill", stall(), {}, (control) => control.kill()],
   ["a silent model", stall(), {}, () => {}],
-  ["the iteration limit", toolCall("save"), { maxIterations: 1 }, () => {}],
   ["consecutive tool errors", toolCall("nothing"), { maxConsecutiveToolErrors: 1 }, () => {}],
 ])("retry-last: continues after %s", async ([, turn, limits, end]) => {
   const { options } = setUp();

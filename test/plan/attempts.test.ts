@@ -204,28 +204,3 @@ describe("withPlanner: provider metadata of an attempt", () => {
     });
   });
 });
-
-describe("withPlanner: requests without usage", () => {
-  it.for<[what: string, ...turns: MockMessage[]]>([
-    ["a plan before its answer", respond, answers],
-    ["an answer after its plan", asks, text("Done.")],
-    ["an unreadable plan", text("no plan"), asks, answers],
-    ["a plan after an unreadable one", [text("no plan"), took(3)], respond, answers],
-  ])("are estimated if other requests report theirs: %s", async ([, ...turns]) => {
-    const { result } = await run(plans(dear(...turns)));
-    const { usage: used, costUSD } = await result;
-    expect(used.totalTokens).toBeGreaterThan(3 + 7);
-    expect(costUSD).toBe(used.totalTokens);
-  });
-
-  it("are estimated once even if another request reports usage twice", async () => {
-    const once = await run(plans(dear(respond, answers)));
-    const twice = await run(plans(dear(respond, [text("Done."), took(7), took(7)])));
-    expect(twice.facts).toEqual(once.facts);
-  });
-
-  it("leave usage and cost unknown if no request reports usage", async () => {
-    const { facts } = await run(plans(dear(text("no plan"), respond, text("Done."))));
-    expect(facts).toMatchObject({ tokens: 0, costUSD: undefined });
-  });
-});

@@ -1,8 +1,8 @@
 // The statements of Agently's page on its tool runtime, each in its own run. docs/sources/plan.md names this file.
 
 import { expect, it } from "vitest";
-import { createToolRegistry, type Provider } from "turnwright";
-import { type Planner, planLogs, type PlanRecord, withPlanner } from "turnwright/plan";
+import { createToolRegistry } from "turnwright";
+import { type Planner, planLogs, type PlanRecord } from "turnwright/plan";
 import { finish, text } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
@@ -123,24 +123,6 @@ it("withPlanner: requests a missing plan again, then ends the run with no-output
   const ended = await result;
   expect(ended.reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
   expect([ended.text, model.calls, field("result", planLogs(ended))]).toEqual(["", 3, [42]]);
-});
-
-it("withPlanner: stops reading a plan once it says response", async () => {
-  let written = 0;
-  const model: Provider = {
-    id: "text",
-    model: "text",
-    async *stream({ system = "" }) {
-      const pieces = system === "" ? ["Hello."] : ['{"next_', 'action": "res', 'ponse",', ' "execution_', 'commands": []}'];
-      for (const piece of pieces) {
-        written += 1;
-        yield { type: "text-delta", text: piece };
-      }
-      yield { type: "finish", reason: "stop" };
-    },
-  };
-  const { result } = plan([], { provider: withPlanner(model) });
-  expect([(await result).text, written]).toEqual(["Hello.", 3 + 1]);
 });
 
 it("withPlanner: keeps every field of a command in its record", async () => {

@@ -33,7 +33,10 @@ describe("withDiagnostics: AsyncLocalStorage that is bound to a channel", () => 
     const unbind = (Object.keys(stores) as Kind[]).map((kind) => {
       const { start } = tracingChannel<unknown, object>(kinds[kind]);
       start.bindStore(stores[kind]);
-      return () => start.unbindStore(stores[kind]);
+      return () => {
+        start.unbindStore(stores[kind]);
+        stores[kind].disable();
+      };
     });
     const seen: string[] = [];
     const see = (where: string): void => {

@@ -37,6 +37,7 @@ class StoredContexts implements ContextManager {
   }
 
   disable(): this {
+    this.#storage.disable();
     return this;
   }
 }

@@ -99,15 +99,12 @@ for (const wire of mockedWires) {
       ["drops the request", { chaos: { dropRate: 1 } }, "server"],
       ["limits the rate", { chaos: { rateLimitRate: 1 } }, "rate-limit"],
       ["sends data that is not a stream", { chaos: { malformedRate: 1 } }, "server"],
-    ])("runs no tool if the mock %s, and the next run succeeds", async ([, options, code]) => {
+    ])("runs no tool if the mock %s", async ([, options, code]) => {
       const mock = await startMock(wire.besides);
       script(mock, wire.besides, options);
       const broken = await play(wire, mock);
       expect(broken.result).toMatchObject({ status: "error", reason: { kind: "provider-error", error: { code } } });
       expect(broken.asked).toEqual([]);
-      script(mock, wire.besides, { latency: 1 });
-      const next = await play(wire, mock);
-      expect([next.result.text, next.asked]).toEqual(["Rome is warmer.", cities]);
     });
   });
 }

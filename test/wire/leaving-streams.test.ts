@@ -1,8 +1,7 @@
-// Streams over a real connection that the reader leaves while the service is silent, and streams that the service never closes.
+// Streams over a real connection that the reader leaves while the service is silent.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "turnwright";
-import { createTestClock } from "turnwright/testing";
 import { wires } from "./all-wires.ts";
 import { connectReply } from "./connect-reply.ts";
 import { ask, createCall } from "./provider-iteration.ts";
@@ -24,17 +23,4 @@ describe.for(wires)("provider $name: stream that its reader leaves", (wire) => {
     expect(await rest).not.toContain("finish");
     await server.left;
   });
-});
-
-const withLastEvent = wires.filter(({ name }) => name === "anthropic" || name === "openai-responses");
-
-it.for(withLastEvent)("provider $name: completes an answer with its last event if the connection stays open", async (wire) => {
-  const reply = { ...wire.toReply({ text: "Hel", end: "stop" }), ending: "stall" } as const;
-  const { server, provider } = await connectReply(reply, (url) => wire.connect(url).provider);
-  const clock = createTestClock();
-  const said = readAll(provider.stream(ask("hi"), { ...createCall(), clock })[Symbol.asyncIterator]());
-  await expect.poll(() => clock.pending).toBe(1);
-  await clock.runAll();
-  expect((await said).at(-1)).toBe("finish");
-  await server.left;
 });

@@ -20,6 +20,8 @@ export interface MediaRow {
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
   /** One of these texts is in a request that carries the part. */
   readonly traces: readonly string[];
+  /** The media type that a request with the part contains. Undefined if wires convert the part or leave the type to the server. */
+  readonly says?: string;
   /** The error text for a part that is not carried. */
   readonly reason: string;
   readonly sentOn: readonly MediaWire[];
@@ -34,13 +36,15 @@ const pdf = base64("%PDF-1.7 tides");
 const csv = "city;tide\nBergen;1.2";
 const at = (scheme: string, name: string): string => `${scheme}://me:${secret}@files.test/${name}?sig=${secret}`;
 const every = mediaWires;
-const bytes = (mediaType: string, data: string): Pick<MediaRow, "part" | "traces" | "reason"> => ({
+const bytes = (mediaType: string, data: string): Pick<MediaRow, "part" | "traces" | "says" | "reason"> => ({
   part: { type: mediaType.startsWith("image/") ? "image" : "file", mediaType, data },
   traces: [data],
+  ...(/^(?:audio|text)\//.test(mediaType) ? {} : { says: mediaType }),
   reason: `of type ${mediaType}, which cannot be`,
 });
 const address = (mediaType: string, url: string): Pick<MediaRow, "part" | "traces" | "reason"> => ({
-  ...bytes(mediaType, url),
+  part: bytes(mediaType, url).part,
+  traces: [url],
   reason: `of type ${mediaType} at a URL with the scheme "${new URL(url).protocol}"`,
 });
 

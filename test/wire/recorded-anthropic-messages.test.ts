@@ -6,7 +6,7 @@ import type { Json, Usage } from "../../src/core/provider-kit.ts";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { event } from "./anthropic-frames.ts";
 import type { Iteration, IterationCall } from "./provider-iteration.ts";
-import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
+import { hasRecorded, pieceSizesOf, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
@@ -134,7 +134,8 @@ const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBod
 const kindOf = (item: Json): unknown => Object(item).content_block?.type ?? Object.keys(Object(item))[0];
 
 if (hasRecorded("anthropic-messages")) {
-  describe.for(recorded)("anthropicMessages: recorded stream %$, $name", { timeout: 30_000 }, (stream) => {
+  const streams = recorded.map((stream, index) => ({ ...stream, index }));
+  describe.for(streams)("anthropicMessages: recorded stream %$, $name", ({ index, ...stream }) => {
     const { calls, usage, finish, refusal = "", providerMetadata } = stream;
     const events = readEvents(stream);
     const body = events.map(event).join("");
@@ -148,8 +149,7 @@ if (hasRecorded("anthropic-messages")) {
       error: undefined,
     };
 
-    // Single bytes only for the short streams: tens of thousands of pieces take seconds.
-    it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [7, 61, 997, 65_537])(
+    it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
       "reads the same iteration in pieces of %i bytes",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
@@ -158,12 +158,8 @@ if (hasRecorded("anthropic-messages")) {
       },
     );
 
-    it("reads the same iteration with CRLF line ends that are cut in two", async () => {
-      expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
-    });
-
-    it("reads the same iteration after a leading comment", async () => {
-      expect((await readPieces(`: a comment\n\n${body}`, 61)).iteration).toEqual(iteration);
+    it("reads the same iteration with a leading comment and cut CRLF line ends", async () => {
+      expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
   });
 } else {

@@ -43,11 +43,29 @@ async function play(body: string): Promise<Played> {
   return { result, asked, echo: Object(Object(bodies.at(-1)).messages?.[1]) };
 }
 
-/** The last signature that is not empty, read without the adapter. */
-function lastSignature(body: string): unknown {
+/** The deltas of a stream, read without the adapter. */
+function readDeltas(body: string): readonly { readonly [field: string]: unknown }[] {
   const chunks = body.split("\n").flatMap((line) => (line.startsWith("data: {") ? [Object(JSON.parse(line.slice(6)))] : []));
-  const details = chunks.flatMap(({ choices }) => Object(choices?.[0]).delta?.reasoning_details ?? []);
+  return chunks.map(({ choices }) => Object(Object(choices?.[0]).delta));
+}
+
+/** The last signature that is not empty. */
+function lastSignature(body: string): unknown {
+  const details = readDeltas(body).flatMap((delta) => Object(delta).reasoning_details ?? []);
   return details.map(({ signature }) => signature).findLast((signature) => typeof signature === "string" && signature !== "");
+}
+
+interface Item {
+  readonly type: string;
+  readonly content?: readonly { readonly text: string }[];
+}
+
+/** The response of the last event, read without the adapter. */
+function lastResponse(body: string): { readonly output: readonly Item[] } {
+  const event = body.split("\n").findLast((line) => line.startsWith("data: {")) ?? "data: {}";
+  const { type, response } = JSON.parse(event.slice(6));
+  if (type !== "response.completed") throw new Error("The stream does not end with response.completed.");
+  return response;
 }
 
 const chat = readOdd("chat");
@@ -65,6 +83,8 @@ if (chat.size === 0) {
       const calls = result.functionHistory;
       expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => "completed"));
       expect(asked).toHaveLength(calls.length);
+      const text = readDeltas(body).map((delta): string => Object(delta).content ?? "");
+      expect([echo.content ?? "", Object(echo.tool_calls ?? []).length]).toEqual([text.join(""), calls.length]);
       const { inputTokens, outputTokens, totalTokens, cachedInputTokens = 0, reasoningTokens = 0 } = result.usage;
       expect(inputTokens).toBeGreaterThanOrEqual(Math.max(cachedInputTokens, 1));
       expect(outputTokens).toBeGreaterThanOrEqual(Math.max(reasoningTokens, 1));
@@ -89,14 +109,12 @@ describe.for([...responses])("openaiResponses: recorded response %s", ([, body])
     const { client, bodies } = connectOpenAI(server.url);
     const provider = openaiResponses({ client, model: "m" });
     const first = await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }] });
-    const list = /"type":"response\.completed"/.test(body)
-      ? body.split("\n").findLast((line) => line.startsWith("data: {"))
-      : "{}";
-    const output: readonly unknown[] = Object(JSON.parse(list?.slice(6) ?? "{}")).response?.output ?? [];
-    const texts = output.flatMap((item) => (Object(item).type === "message" ? Object(item).content : []));
+    const { output } = lastResponse(body);
+    expect(output.map(({ type }) => type)).toContain("message");
+    const texts = output.flatMap(({ type, content = [] }) => (type === "message" ? content : []));
     expect(first).toMatchObject({ status: "completed", text: texts.map(({ text }) => text).join("") });
     await runToolLoop({ provider, messages: [...first.messages, { role: "user", content: "Again." }] });
     const sent: readonly unknown[] = Object(bodies[1]).input;
-    expect(sent.slice(1, -1).map((item) => Object(item).type)).toEqual(output.map((item) => Object(item).type));
+    expect(sent.slice(1, -1)).toMatchObject(output.map(({ type, content }) => ({ type, content })));
   });
 });

@@ -6,7 +6,7 @@ import type { Usage } from "../../src/core/provider-kit.ts";
 import { connectOpenAI } from "./openai-client.ts";
 import type { Iteration, IterationCall } from "./provider-iteration.ts";
 import { done, sse } from "./raw-sse-server.ts";
-import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
+import { hasRecorded, pieceSizesOf, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
@@ -19,27 +19,15 @@ const sanFrancisco = { location: "San Francisco" };
 
 const recorded: readonly Recorded[] = [
   {
-    name: "openai-text",
-    calls: [],
-    usage: { inputTokens: 16, outputTokens: 300, totalTokens: 316, cachedInputTokens: 0, reasoningTokens: 0 },
-    finish: "stop",
-  },
-  {
-    name: "deepseek-reasoning",
-    calls: [],
-    usage: { inputTokens: 18, outputTokens: 219, totalTokens: 237, cachedInputTokens: 0, reasoningTokens: 205 },
-    finish: "stop",
+    name: "alibaba-tool-call",
+    calls: [{ id: "call_eee11723464a4b9eb8cee71d", name: "weather", args: sanFrancisco }],
+    usage: { inputTokens: 295, outputTokens: 22, totalTokens: 317, cachedInputTokens: 0 },
+    finish: "tool-calls",
   },
   {
     name: "deepseek-tool-call",
     calls: [{ id: "call_00_ioIn7yN9p1ZOMNpDLwd4MgAF", name: "weather", args: sanFrancisco }],
     usage: { inputTokens: 339, outputTokens: 83, totalTokens: 422, cachedInputTokens: 320, reasoningTokens: 39 },
-    finish: "tool-calls",
-  },
-  {
-    name: "alibaba-tool-call",
-    calls: [{ id: "call_eee11723464a4b9eb8cee71d", name: "weather", args: sanFrancisco }],
-    usage: { inputTokens: 295, outputTokens: 22, totalTokens: 317, cachedInputTokens: 0 },
     finish: "tool-calls",
   },
   {
@@ -53,6 +41,18 @@ const recorded: readonly Recorded[] = [
     calls: [{ id: "gSIMJiOkT", name: "weather", args: sanFrancisco }],
     usage: { inputTokens: 124, outputTokens: 22, totalTokens: 146 },
     finish: "tool-calls",
+  },
+  {
+    name: "openai-text",
+    calls: [],
+    usage: { inputTokens: 16, outputTokens: 300, totalTokens: 316, cachedInputTokens: 0, reasoningTokens: 0 },
+    finish: "stop",
+  },
+  {
+    name: "deepseek-reasoning",
+    calls: [],
+    usage: { inputTokens: 18, outputTokens: 219, totalTokens: 237, cachedInputTokens: 0, reasoningTokens: 205 },
+    finish: "stop",
   },
   {
     name: "xai-tool-call",
@@ -76,26 +76,22 @@ async function readIteration(body: string, pieceBytes: number): Promise<Iteratio
 }
 
 if (hasRecorded("openai-chat")) {
-  describe.for(recorded)("openaiChat: recorded stream $name", { timeout: 30_000 }, ({ name, ...said }) => {
+  const streams = recorded.map((stream, index) => ({ ...stream, index }));
+  describe.for(streams)("openaiChat: recorded stream $name", ({ index, name, ...said }) => {
     const lines = readRecorded("openai-chat", name);
     const body = [...lines.map(sse), done].join("");
     const texts = { text: joinField(lines, "content"), reasoning: joinField(lines, "reasoning_content"), refusal: "" };
     const expected: Iteration = { ...texts, ...said, error: undefined };
 
-    // Single bytes only for the short streams: a hundred thousand pieces take seconds.
-    it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [3, 7, 61, 997, 65_537])(
+    it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
       "reads the same iteration in pieces of %i bytes",
       async (pieceBytes) => {
         expect(await readIteration(body, pieceBytes)).toEqual(expected);
       },
     );
 
-    it("reads the same iteration with CRLF line ends that are cut in two", async () => {
-      expect(await readIteration(body.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
-    });
-
-    it("reads the same iteration with a leading comment and no final blank line", async () => {
-      expect(await readIteration(`: a comment\n\n${body.trimEnd()}`, 61)).toEqual(expected);
+    it("reads the same iteration with a leading comment, cut CRLF line ends and no final blank line", async () => {
+      expect(await readIteration(`: a comment\n\n${body.trimEnd()}`.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
     });
   });
 } else {

@@ -8,7 +8,7 @@ import { event } from "./anthropic-frames.ts";
 import { connectOpenAI } from "./openai-client.ts";
 import type { Iteration, IterationCall } from "./provider-iteration.ts";
 import { startRawServer } from "./raw-sse-server.ts";
-import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
+import { hasRecorded, pieceSizesOf, readBody, readRecorded } from "./recorded-streams.ts";
 import { checkResponsesContract } from "./responses-contract.ts";
 
 interface Recorded {
@@ -123,7 +123,8 @@ const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBod
 const kindOf = (item: Json): unknown => Object(item).output_item?.type;
 
 if (hasRecorded("openai-responses")) {
-  describe.for(recorded)("openaiResponses: recorded stream %$, $name", { timeout: 30_000 }, (stream) => {
+  const streams = recorded.map((stream, index) => ({ ...stream, index }));
+  describe.for(streams)("openaiResponses: recorded stream %$, $name", ({ index, ...stream }) => {
     const { name, calls = [], usage, finish, providerMetadata } = stream;
     const events = readEvents(stream);
     const body = events.map(event).join("");
@@ -138,8 +139,7 @@ if (hasRecorded("openai-responses")) {
       error: isError ? expect.objectContaining({ code: "rate-limit", retryable: false }) : undefined,
     };
 
-    // Single bytes only for the short streams: tens of thousands of pieces take seconds.
-    it.for(body.length < 13_000 ? [1, 3, 7, 61, 997, 65_537] : [7, 61, 997, 65_537])(
+    it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
       "reads the same iteration in pieces of %i bytes",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
@@ -148,12 +148,8 @@ if (hasRecorded("openai-responses")) {
       },
     );
 
-    it("reads the same iteration with CRLF line ends that are cut in two", async () => {
-      expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
-    });
-
-    it("reads the same iteration after a leading comment", async () => {
-      expect((await readPieces(`: a comment\n\n${body}`, 61)).iteration).toEqual(iteration);
+    it("reads the same iteration with a leading comment and cut CRLF line ends", async () => {
+      expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
     it.for<[left: string, isLeft: (event: WireEvent) => boolean]>([

@@ -26,6 +26,17 @@ export function readRecorded(wire: string, name: string): readonly string[] {
   return text.split("\n").filter((line) => line.trim() !== "");
 }
 
+/**
+ * Returns the sizes of pieces to cut a recorded stream into: all of them for the first stream of a wire, one for each other stream. The
+ * parser of the SDK is all that sees the cuts.
+ *
+ * @param index the position of the stream
+ * @param shift moves the choice. Default 0
+ */
+export function pieceSizesOf(index: number, sizes: readonly number[], shift = 0): readonly number[] {
+  return index === 0 ? sizes : sizes.filter((_, at) => at === (index + shift) % sizes.length);
+}
+
 const failing = new URL("../../../shared/fixtures/recorded-failing/", import.meta.url);
 
 /** Returns the bodies of recorded streams from servers with unusual formats, by name. The map is empty if they are absent. */

@@ -23,25 +23,35 @@ export function createWireFetch(pieceBytes: number | undefined): WireFetch {
       }
       const response = await fetch(input, init);
       if (pieceBytes === undefined || response.body === null) return response;
-      return new Response(response.body.pipeThrough(recut(pieceBytes)), response);
+      return new Response(recut(response.body, pieceBytes), response);
     },
   };
 }
 
-/** Cuts a stream of bytes into new pieces. A server cannot do that: the network joins the pieces that it writes. */
-function recut(pieceBytes: number): TransformStream<Uint8Array, Uint8Array> {
+/**
+ * Cuts a stream of bytes into new pieces. A server cannot do that: the network joins the pieces that it writes. Makes a piece when the reader
+ * asks for one, because Node takes long to read a stream with thousands of waiting pieces.
+ */
+function recut(source: ReadableStream<Uint8Array>, pieceBytes: number): ReadableStream<Uint8Array> {
+  const reader = source.getReader();
   let rest = new Uint8Array(0);
-  return new TransformStream({
-    transform(chunk, controller) {
-      const bytes = new Uint8Array(rest.length + chunk.length);
-      bytes.set(rest);
-      bytes.set(chunk, rest.length);
-      const whole = bytes.length - (bytes.length % pieceBytes);
-      for (let start = 0; start < whole; start += pieceBytes) controller.enqueue(bytes.slice(start, start + pieceBytes));
-      rest = bytes.slice(whole);
+  return new ReadableStream({
+    async pull(controller) {
+      while (rest.length < pieceBytes) {
+        const { done, value } = await reader.read();
+        if (done) {
+          if (rest.length > 0) controller.enqueue(rest);
+          controller.close();
+          return;
+        }
+        const bytes = new Uint8Array(rest.length + value.length);
+        bytes.set(rest);
+        bytes.set(value, rest.length);
+        rest = bytes;
+      }
+      controller.enqueue(rest.slice(0, pieceBytes));
+      rest = rest.subarray(pieceBytes);
     },
-    flush(controller) {
-      if (rest.length > 0) controller.enqueue(rest);
-    },
+    cancel: (reason) => reader.cancel(reason),
   });
 }

@@ -1,41 +1,47 @@
 import { describe, expect, it } from "vitest";
-import { type Journal, type LoopOptions, runToolLoop } from "turnwright";
+import { type Journal, type LoopOptions, type Provider, runToolLoop, type Tool } from "turnwright";
 import { createMockProvider, createTestClock, fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
-import { kinds, nesting, plain, question, scripted, tokens } from "./nesting.ts";
+import { callAndAnswer, kinds, nesting, plain, question, scripted, spendingOf, tokens } from "./nesting.ts";
 import { keyOf, over, scriptOf, stepsOf } from "./records.ts";
 
 describe("replay of a finished run with a nested run", () => {
-  it.for(kinds)("gives the same result without calling a model or tool, in an %s", async (kind) => {
-    const script = [
-      [toolCall("ok"), tokens(3)],
-      [text("c"), tokens(4)],
-    ];
-    const playing = play([[toolCall("child"), toolCall("child")], text("Done.")], {
-      tools: [
-        nesting(kind, "child", () => ({
-          messages: question,
-          provider: createMockProvider(script),
-          tools: [tool("ok", () => 1)],
-        })),
+  it.for(kinds)("gives the same result and cost over three levels without calling a model or tool, in an %s", async (kind) => {
+    const nest = (create: () => Provider, execute: () => unknown): Tool => {
+      const inside = { messages: question, tools: [tool("ok", execute)] };
+      const grandchild = nesting(kind, "grandchild", () => ({ ...inside, provider: create() }));
+      return nesting(kind, "child", () => ({ ...inside, tools: [...inside.tools, grandchild], provider: create() }));
+    };
+    const scripts = ["grandchild", "ok", "ok"].map((name) => callAndAnswer(name, [10, 20]));
+    const playing = play(
+      [
+        [toolCall("child"), toolCall("child"), tokens(1)],
+        [text("Done."), tokens(2)],
       ],
-    });
-    const result = await playing.result;
-    const untouchable = createMockProvider([]);
-    const tools = [
-      nesting(kind, "child", () => ({
-        messages: question,
-        provider: untouchable,
+      {
         tools: [
-          tool("ok", () => {
-            throw new Error("touched");
-          }),
+          nest(
+            () => createMockProvider(scripts.shift() ?? []),
+            () => 1,
+          ),
         ],
-      })),
-    ];
+        limits: { toolConcurrency: 1 },
+        pricing: ({ totalTokens }) => totalTokens / 8,
+      },
+    );
+    const result = await playing.result;
+    expect(spendingOf(result)).toEqual([93, 93 / 8, 5]);
+    const untouchable = createMockProvider([]);
+    const touched: unknown[] = [];
     const journal = over(Object.entries(stepsOf(result)));
+    const tools = [
+      nest(
+        () => untouchable,
+        () => touched.push("ok"),
+      ),
+    ];
     const again = await runToolLoop({ ...playing.options, control: undefined, provider: untouchable, tools, journal });
-    expect([plain(again), untouchable.calls]).toEqual([plain(result), 0]);
+    expect([plain(again), untouchable.calls, touched]).toEqual([plain(result), 0, []]);
   });
 
   it("gives the same result even if prepare now fails or returns other options", async () => {
