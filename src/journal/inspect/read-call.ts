@@ -81,7 +81,7 @@ interface CallReading {
 /** The progress of a call. */
 interface CallProgress {
   /**
-   * `over`: it has an outcome. `waits`: it, or the run inside it, waits for a decision. `begun`: it has no outcome yet. `held`:
+   * `over`: it has an outcome. `waits`: it, or the run inside it, waits for a decision or a result. `begun`: it has no outcome yet. `held`:
    * nothing is recorded.
    */
   readonly stage: "over" | "waits" | "begun" | "held";
