@@ -44,7 +44,12 @@ it("docs/guides/resuming-a-run.md: shows the keys of real runs", async () => {
   };
   const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
   const inputSchema = z.object({}).refine(async () => true);
-  const search = defineTool({ name: "search", description: "Finds pages", inputSchema, execute: () => 1 });
+  const search = defineTool({
+    name: "search",
+    description: "Finds pages",
+    inputSchema,
+    execute: (_, { callId, defer }) => (callId === "call_i0_1" ? defer() : 1),
+  });
   const run = (turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): Promise<unknown> =>
     runToolLoop({
       provider: createMockProvider(turns),
@@ -61,12 +66,14 @@ it("docs/guides/resuming-a-run.md: shows the keys of real runs", async () => {
       ...more,
     });
   await run([[toolCall("search"), toolCall("search")]]);
+  const approved: LoopOptions["decisions"] = { call_i0_1: { kind: "approve" } };
+  await run([], { decisions: approved });
   await run(
     [
       [text("The "), finish("paused")],
       [text("moon"), fail({ status: 503 })],
     ],
-    { decisions: { call_i0_1: { kind: "approve" } } },
+    { decisions: { ...approved, "call_i0_1#2": { kind: "result", result: 1 } } },
   );
   const control = createLoopControl();
   control.drain();

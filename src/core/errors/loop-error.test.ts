@@ -42,11 +42,15 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
-      'No call "c1" of this run waits for a decision. Calls that wait: "c2", "c2/c3". Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
+      'No call "c1" of this run waits for a decision or a result. Calls that wait: "c2", "c2/c3". Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
     ],
     [
       new LoopError("unknown-decision", { call: "c1" }),
-      'No call "c1" of this run waits for a decision. Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
+      'No call "c1" of this run waits for a decision or a result. Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
+    ],
+    [
+      new LoopError("invalid-decision", { call: "c1", waitsFor: "result", problem: 'is "approve"' }),
+      'The decision about call "c1", which waits for its result, is "approve". Pass { kind: "result", result } or { kind: "failed", error }. The call still waits.',
     ],
     [
       new LoopError("journal-locked", {

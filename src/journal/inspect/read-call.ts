@@ -81,7 +81,7 @@ interface CallReading {
 /** The progress of a call. */
 interface CallProgress {
   /**
-   * `over`: the call has an outcome. `waits`: the call, or its nested run, waits for a decision. `begun`: the call has begun,
+   * `over`: the call has an outcome. `waits`: the call, or its nested run, waits for a decision or a result. `begun`: the call has begun,
    * but has no outcome yet. `held`: nothing is recorded.
    */
   readonly stage: "over" | "waits" | "begun" | "held";

@@ -1,6 +1,7 @@
 // Runs that are steered, interrupted or suspended.
 
 import { stall, text, toolCall, wait } from "turnwright/testing";
+import { tool } from "../play.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Every way to control a run without stopping it. */
@@ -115,6 +116,14 @@ export const controlled: readonly Scenario[] = [
     reason: "approval-required",
     script: [[text("Hm. "), toolCall("later"), toolCall("broken")]],
     options: () => ({ policies: { approve: ({ name }) => ({ kind: name === "later" ? "ask" : "approve" }) } }),
+    text: "Hm.",
+  },
+  {
+    title: "a call that waits for its result",
+    status: "suspended",
+    reason: "result-required",
+    script: [[text("Hm. "), toolCall("page"), toolCall("broken")]],
+    options: () => ({ tools: [tool("page", (_, { defer }) => defer()), tool("broken", () => Promise.reject(new Error("no")))] }),
     text: "Hm.",
   },
 ];
