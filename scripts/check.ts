@@ -29,6 +29,7 @@ const vitest = (report: string): string =>
 const gates: readonly Gate[] = [
   { name: "build", command: "tsup --silent" },
   { name: "types", command: "tsc -p ." },
+  { name: "page", command: "tsc -p examples/web-chat/page" },
   { name: "manifest", command: "tsx scripts/check-manifest.ts" },
   { name: "format", command: "oxfmt --check" },
   { name: "lint", command: "oxlint --deny-warnings" },
