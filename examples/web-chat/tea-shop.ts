@@ -13,8 +13,13 @@ const prices = new Map([
   ["Assam", 6],
 ]);
 
-const orderSchema = z.object({ tea: z.string().max(50), bags: z.number().int().min(1).max(20) });
-type Order = z.infer<typeof orderSchema>;
+const orderSchema: z.ZodType<Order> = z.object({ tea: z.string().max(50), bags: z.number().int().min(1).max(20) });
+
+/** An order of a customer. */
+export interface Order {
+  readonly tea: string;
+  readonly bags: number;
+}
 
 /** Reads an order from the result of a call. */
 export function readOrder(value: unknown): Order | undefined {

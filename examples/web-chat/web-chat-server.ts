@@ -33,7 +33,7 @@ async function route(chat: WebChat, request: IncomingMessage, response: ServerRe
   if (method === "GET" && file !== undefined) return sendFile(response, file);
   if (method === "POST" && url === "/api/chat") return postChat(chat, request, response);
   const [, id = "", verb = ""] = chatPath.exec(url) ?? [];
-  return isChatId(id) ? routeChat(chat, { id, action: `${method} ${verb}` }, response) : end(response, 404);
+  return routeChat(chat, { id, action: `${method} ${verb}` }, response);
 }
 
 async function routeChat(
@@ -41,6 +41,7 @@ async function routeChat(
   { id, action }: { readonly id: string; readonly action: string },
   response: ServerResponse,
 ): Promise<void> {
+  if (!isChatId(id)) return end(response, 404);
   if (action === "GET ") return sendJson(response, await loadChat(chat.host, id));
   if (action === "GET /stream") return getStream(chat, id, response);
   if (action === "DELETE /run") return deleteRun(chat, id, response);

@@ -1,6 +1,6 @@
 // The whole page: messages, what goes on, and the field for the next message.
 
-import { type JSX, useState } from "react";
+import { type JSX, useEffect, useRef, useState } from "react";
 import { MessageView } from "./message-view.tsx";
 import { type RunChat, useRunChat } from "./use-run-chat.ts";
 
@@ -10,6 +10,7 @@ const suggestions = ["Order some tea.", "Compare two teas for me.", "Tell me a s
 export function Chat({ id }: { readonly id: string }): JSX.Element {
   const chat = useRunChat(id);
   const isLive = chat.status === "submitted" || chat.status === "streaming";
+  useFollowing(chat.messages);
   return (
     <main>
       <header>
@@ -26,6 +27,20 @@ export function Chat({ id }: { readonly id: string }): JSX.Element {
       <Composer chat={chat} isLive={isLive} />
     </main>
   );
+}
+
+/** Keeps the end of the page in view, unless the reader has scrolled up. */
+function useFollowing(shown: unknown): void {
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    const page = document.documentElement;
+    const note = (): void => void (isAtEnd.current = page.scrollTop + page.clientHeight > page.scrollHeight - 80);
+    addEventListener("scroll", note, { passive: true });
+    return () => removeEventListener("scroll", note);
+  }, []);
+  useEffect(() => {
+    if (isAtEnd.current) scrollTo({ top: document.documentElement.scrollHeight });
+  }, [shown]);
 }
 
 interface ChatProps {

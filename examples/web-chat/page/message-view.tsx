@@ -48,9 +48,6 @@ function Ending({ metadata }: { readonly metadata: unknown }): JSX.Element | nul
   if (typeof status !== "string") return null;
   const cost = readNumber(metadata, "costUSD");
   const ending = status === "completed" ? "" : (endings.get(status) ?? "Not finished.");
-  return (
-    <p className="ending">
-      {ending} {cost === undefined ? "" : `${cost.toFixed(5)} USD`}
-    </p>
-  );
+  const texts = [ending, cost === undefined ? "" : `${cost.toFixed(5)} USD`];
+  return <p className="ending">{texts.filter((text) => text !== "").join(" ")}</p>;
 }

@@ -91,7 +91,7 @@ function Decision({ chat, approvalId, input }: DecisionProps): JSX.Element {
   return (
     <form className="decision" onSubmit={(event) => (event.preventDefault(), void chat.edit(approvalId, args))}>
       <label htmlFor={field}>Arguments as JSON</label>
-      <textarea id={field} rows={4} value={draft} onChange={(event) => setDraft(event.target.value)} />
+      <textarea id={field} rows={3} value={draft} onChange={(event) => setDraft(event.target.value)} />
       <button type="submit" className="primary" disabled={args === undefined}>
         Run with these
       </button>
@@ -102,7 +102,11 @@ function Decision({ chat, approvalId, input }: DecisionProps): JSX.Element {
   );
 }
 
-const toText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value, null, 1) ?? ""));
+/** Short values in one line. */
+function toText(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value, null, 1) ?? "");
+  return text.length > 70 ? text : text.replaceAll(/\n\s*/g, " ");
+}
 
 /** Returns undefined for text that is not JSON. */
 function parse(text: string): unknown {
