@@ -1,6 +1,10 @@
 // Runs the tests beside the sources and the whole-run scenarios. What needs a build is in test/package/vitest.config.ts.
 
 import type { ViteUserConfig } from "vitest/config";
+import { browserTests, findChromium, noChromium } from "./test/web-chat/find-chromium.ts";
+
+const needsBrowser = findChromium() === undefined ? [browserTests] : [];
+if (needsBrowser.length > 0) console.warn(noChromium);
 
 const config: ViteUserConfig = {
   // Tests and examples import what users import; it comes from the sources.
@@ -10,7 +14,7 @@ const config: ViteUserConfig = {
       { extends: true, test: { name: "src", include: ["src/**/*.test.ts"] } },
       {
         extends: true,
-        test: { name: "test", include: ["test/**/*.test.ts"], exclude: ["test/package/**", "test/growth/**"] },
+        test: { name: "test", include: ["test/**/*.test.ts"], exclude: ["test/package/**", "test/growth/**", ...needsBrowser] },
       },
       // These read the clock: each file has a process to itself, after all others.
       { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 1 } } },

@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
+import { findChromium, noChromium } from "../test/web-chat/find-chromium.ts";
 import { readJson } from "./read-json.ts";
 
 interface Gate {
@@ -130,3 +131,4 @@ for (const { gate, output } of await runGates(chooseGates(process.argv.slice(2))
 }
 const found = existsSync(reports) ? readdirSync(reports) : [];
 if (found.length > 0) console.log(countTests(found));
+if (found.includes("source.json") && findChromium() === undefined) console.log(noChromium);

@@ -2,10 +2,7 @@
 
 import type { Message, ModelChunk, Provider, ToolResultPart } from "turnwright";
 import { createMockProvider, type MockMessage, type MockPart, text, toolCall } from "turnwright/testing";
-import { readOrder, researcherPrompt } from "./tea-shop.ts";
-
-/** Waits before each word and each step of a tool, so that a page has something to watch. Rejects when the signal fires. */
-export type Pace = (signal: AbortSignal) => Promise<void>;
+import { type Pace, readOrder, researcherPrompt } from "./tea-shop.ts";
 
 /** Makes the model. It answers by the transcript alone, so another process can go on with its runs. */
 export function createScriptedModel(pace: Pace): Provider {

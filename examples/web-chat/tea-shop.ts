@@ -3,7 +3,6 @@
 import { defineAgentTool, defineTool, type Pricing, type Provider } from "turnwright";
 import type { HostedLoopOptions } from "turnwright/host";
 import { z } from "zod";
-import type { Pace } from "./scripted-model.ts";
 
 /** The prompt of the agent in the tool `ask_researcher`. */
 export const researcherPrompt = "You compare teas for a customer. Look up both prices, then answer in two sentences.";
@@ -25,6 +24,9 @@ export interface Order {
 export function readOrder(value: unknown): Order | undefined {
   return orderSchema.safeParse(value).data;
 }
+
+/** Waits before each word and each step of a tool, so that a page has something to watch. Rejects when the signal fires. */
+export type Pace = (signal: AbortSignal) => Promise<void>;
 
 /** The model of the shop, and what it costs. */
 export interface ShopModel {

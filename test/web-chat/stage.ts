@@ -5,8 +5,8 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createRunHost, type RunHost, type RunStore } from "turnwright/host";
 import { bundlePage, type PageFiles } from "../../examples/web-chat/bundle-page.ts";
-import { createScriptedModel, type Pace } from "../../examples/web-chat/scripted-model.ts";
-import { createShop, type Order } from "../../examples/web-chat/tea-shop.ts";
+import { createScriptedModel } from "../../examples/web-chat/scripted-model.ts";
+import { createShop, type Order, type Pace } from "../../examples/web-chat/tea-shop.ts";
 import { createWebChatServer } from "../../examples/web-chat/web-chat-server.ts";
 
 /** Lets a number of words pass, and then holds the model until it is opened. */
