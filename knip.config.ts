@@ -10,12 +10,14 @@ const config: KnipConfig = {
     "src/core/entry-kit.ts!",
     "examples/*.ts",
     "examples/*/main.ts",
+    "examples/web-chat/page/page.tsx",
+    "test/web-chat/serve-child.ts",
     "scripts/*.ts",
     "test/package/consumer/types/*.ts",
   ],
   // A test may look at a function that its own file uses.
   ignoreExportsUsedInFile: true,
-  project: ["src/**/*.ts!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.ts", "scripts/**/*.ts"],
+  project: ["src/**/*.ts!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.{ts,tsx}", "scripts/**/*.ts"],
   vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },
   ignoreBinaries: ["mkfifo"],
   // The programs of these two are called by scripts/check.ts.

@@ -1,6 +1,10 @@
 // Runs the tests beside the sources and the whole-run scenarios. What needs a build is in test/package/vitest.config.ts.
 
 import type { ViteUserConfig } from "vitest/config";
+import { browserTests, findChromium, noChromium } from "./test/web-chat/find-chromium.ts";
+
+const needsBrowser = findChromium() === undefined ? [browserTests] : [];
+if (needsBrowser.length > 0) console.warn(noChromium);
 
 /** A vendor's mock that keeps async hooks on: every promise of its process becomes up to 20 times as slow. */
 const slowing = "test/wire/aimock.test.ts";
@@ -17,7 +21,7 @@ const config: ViteUserConfig = {
         test: {
           name: "test",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/package/**", "test/growth/**", slowing],
+          exclude: ["test/package/**", "test/growth/**", slowing, ...needsBrowser],
           setupFiles,
         },
       },

@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
+import { findChromium, noChromium } from "../test/web-chat/find-chromium.ts";
 import { readJson } from "./read-json.ts";
 
 interface Gate {
@@ -30,6 +31,7 @@ const vitest = (report: string): string =>
 const gates: readonly Gate[] = [
   { name: "build", command: "tsup --silent" },
   { name: "types", command: "tsc -p ." },
+  { name: "page", command: "tsc -p examples/web-chat/page" },
   { name: "manifest", command: "tsx scripts/check-manifest.ts" },
   { name: "format", command: "oxfmt --check" },
   { name: "lint", command: "oxlint --deny-warnings" },
@@ -130,3 +132,4 @@ for (const { gate, output } of await runGates(chooseGates(process.argv.slice(2))
 }
 const found = existsSync(reports) ? readdirSync(reports) : [];
 if (found.length > 0) console.log(countTests(found));
+if (found.includes("source.json") && findChromium() === undefined) console.log(noChromium);

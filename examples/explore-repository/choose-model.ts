@@ -1,6 +1,7 @@
 // Chooses the model: the user's model if an API key is set, otherwise the scripted model.
 
 import type { Pricing, Provider } from "turnwright";
+import { pricingFromEnvironment } from "../support/pricing-from-environment.ts";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";
 import { createScriptedModel } from "./scripted-model.ts";
 
@@ -17,25 +18,8 @@ export interface Model {
 export function chooseModel({ isPaced, isOffline }: { readonly isPaced: boolean; readonly isOffline: boolean }): Model {
   const provider = isOffline ? undefined : providerFromEnvironment();
   if (provider !== undefined) {
-    const prices = process.env[provider.id === "anthropic" ? "ANTHROPIC_PRICES" : "OPENAI_PRICES"];
-    return { provider, pricing: createPricing(prices), priceNote: "", isScripted: false };
+    return { provider, pricing: pricingFromEnvironment(provider.id), priceNote: "", isScripted: false };
   }
-  return {
-    provider: createScriptedModel({ isPaced }),
-    pricing: createPricing("1/4"),
-    priceNote: "made-up prices",
-    isScripted: true,
-  };
-}
-
-/**
- * Makes the pricing from a text such as "1/4": $1 for a million input tokens, $4 for a million output tokens. Without prices,
- * the cost is unknown.
- */
-function createPricing(prices = ""): Pricing {
-  const [input = Number.NaN, output = Number.NaN] = prices.split("/").map(Number.parseFloat);
-  return ({ inputTokens, outputTokens }) => {
-    const cost = (inputTokens * input + outputTokens * output) / 1_000_000;
-    return Number.isNaN(cost) ? undefined : cost;
-  };
+  const script = createScriptedModel({ isPaced });
+  return { provider: script, pricing: pricingFromEnvironment(script.id), priceNote: "made-up prices", isScripted: true };
 }

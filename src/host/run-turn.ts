@@ -79,11 +79,11 @@ export class RunTurn {
     await this.#writes;
   }
 
-  /** Adds a reader. */
-  read({ from, signal }: JoinOptions = {}): HostedStream {
+  /** Adds a reader. `marksEarlier` marks what happened before this execution as `replayed`. */
+  read({ from, signal }: JoinOptions = {}, marksEarlier = false): HostedStream {
     const { log, runId } = this;
     this.#readers += 1;
-    return new LogReader({ runId, log, from, signal, onLeave: ({ isEarly }) => this.#leave(isEarly) });
+    return new LogReader({ runId, log, from, signal, marksEarlier, onLeave: ({ isEarly }) => this.#leave(isEarly) });
   }
 
   #leave(isEarly: boolean): void {

@@ -73,7 +73,9 @@ export class ApprovalParts {
     return this.#waiting.has(key) || (replayed !== true && !this.#asked.has(key));
   }
 
-  #show(part: ToolPart, key: string, { decision, reason, name, replayed }: Decided): void {
+  #show(part: ToolPart, key: string, decided: Decided): void {
+    if (decided.args !== undefined) this.#tools.edit(part, decided.args);
+    const { decision, reason, name, replayed } = decided;
     const hasWaited = this.#hasWaited(key, { replayed });
     if (!hasWaited && decision !== "deny") return;
     const approvalId = this.#tools.toId(this.#waiting.get(key) ?? key);

@@ -85,6 +85,16 @@ export class ToolParts {
     return part;
   }
 
+  /** Shows the arguments that a person or a policy has put in the place of the model's. */
+  edit(part: ToolPart, args: Json): void {
+    part.args = args;
+    // In a later step, `tool-input-available` would make a second part.
+    if (part.state !== "ready" || part.step !== this.step) return;
+    const chunk = { type: "tool-input-available", toolCallId: part.id, toolName: part.name, input: args } as const;
+    // With this mark, the page does not take the call for one of its own.
+    this.#writer.writeBeside({ ...chunk, providerExecuted: true });
+  }
+
   /** Forgets a call that the page does not show. */
   forget(key: string): void {
     if (this.#parts.get(key)?.state === "new") this.#parts.delete(key);

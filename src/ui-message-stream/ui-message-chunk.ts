@@ -19,7 +19,14 @@ export type UIMessageChunk =
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "tool-input-start"; readonly toolCallId: string; readonly toolName: string }
   | { readonly type: "tool-input-delta"; readonly toolCallId: string; readonly inputTextDelta: string }
-  | { readonly type: "tool-input-available"; readonly toolCallId: string; readonly toolName: string; readonly input: Json }
+  /** Sent again if the arguments were edited. `providerExecuted` is set then. */
+  | {
+      readonly type: "tool-input-available";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly input: Json;
+      readonly providerExecuted?: true;
+    }
   | ({
       readonly type: "tool-input-error";
       readonly toolName: string;

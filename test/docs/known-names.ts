@@ -161,7 +161,7 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
   "tool-args-delta": { callId: true, name: true, index: true, text: true },
   "tool-args-end": { callId: true, name: true, index: true, args: true, problem: true },
   "approval-asked": { callId: true, name: true, index: true, args: true },
-  "approval-decided": { callId: true, name: true, index: true, decision: true, reason: true, error: true },
+  "approval-decided": { callId: true, name: true, index: true, decision: true, args: true, reason: true, error: true },
   "tool-start": { callId: true, name: true, index: true, args: true },
   "tool-progress": { callId: true, name: true, index: true, data: true },
   "tool-end": { callId: true, name: true, index: true, outcome: true, result: true, durationMs: true, metadata: true },

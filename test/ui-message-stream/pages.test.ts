@@ -81,6 +81,7 @@ describe.each(versions)("pages of ai %i", (version) => {
     await chat.sendMessage(undefined, { body: { decisions: { [waitingOf(chat)]: { kind: "modify", args: { amount: 7 } } } } });
     await settle(chat);
     expect(ran).toEqual(["look tea", "pay 7"]);
+    expect(callsOf(chat).map(({ input }) => input)).toEqual([{ name: "tea" }, { amount: 7 }]);
     const bad = open(version);
     await bad.chat.sendMessage({ text: "Buy tea." });
     const args = { amount: 101 };

@@ -127,6 +127,8 @@ export interface LoopEvents {
   /** The decision. `error` is set if there is none. */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
+    /** The new arguments of "modify", before they are validated. */
+    readonly args?: Json | undefined;
     readonly reason?: string | undefined;
     readonly error?: PlainError | undefined;
   };

@@ -1,0 +1,64 @@
+// A page with `useChat`: streamed text, cards of calls, approvals, a sub-agent, a stop button that works in every tab, and reloads that
+// lose nothing. `npm run web-chat` serves it on http://localhost:8080 (PORT sets another port). With OPENAI_API_KEY or ANTHROPIC_API_KEY your own
+// model answers, else a script. OPENAI_PRICES or ANTHROPIC_PRICES, such as "1/4", are USD for a million tokens, input and output. Chats
+// are kept in .cache/web-chat. Without `--serve`, the example checks itself.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { createRunHost, fileRunStore, memoryRunStore } from "turnwright/host";
+import { pricingFromEnvironment } from "../support/pricing-from-environment.ts";
+import { providerFromEnvironment } from "../support/provider-from-environment.ts";
+import { bundlePage } from "./bundle-page.ts";
+import { createScriptedModel } from "./scripted-model.ts";
+import { createShop } from "./tea-shop.ts";
+import { createWebChatServer } from "./web-chat-server.ts";
+
+const isServing = process.argv.includes("--serve");
+const pace = (signal: AbortSignal): Promise<void> => setTimeout(isServing ? 60 : 0, undefined, { signal });
+const own = isServing ? providerFromEnvironment() : undefined;
+const provider = own ?? createScriptedModel(pace);
+const pricing = pricingFromEnvironment(provider.id);
+const orders: object[] = [];
+const run = createShop({ provider, pricing, pace }, (order) => orders.push(order));
+const host = createRunHost({ store: isServing ? fileRunStore(".cache/web-chat") : memoryRunStore() });
+const server = createWebChatServer({ host, run, files: await bundlePage() });
+server.listen(isServing ? Number(process.env["PORT"] ?? 8080) : 0, "127.0.0.1");
+await once(server, "listening");
+const url = `http://localhost:${(server.address() as AddressInfo).port}`;
+
+if (isServing) {
+  console.log(`${own === undefined ? "A script answers, because no key is set" : `${provider.model} answers`}. Open ${url}`);
+  process.once("SIGINT", () => void stop().then(() => process.exit(0)));
+} else {
+  await check();
+  await stop();
+  console.log("The page, an order that was approved, and its reload: as expected.");
+}
+
+/** Live runs end after their iteration, and go on when the server is there again. */
+async function stop(): Promise<void> {
+  await host.close();
+  server.closeAllConnections();
+  server.close();
+}
+
+async function check(): Promise<void> {
+  const post = async (messages: readonly object[]): Promise<string> => {
+    const headers = { "content-type": "application/json" };
+    return (await fetch(`${url}/api/chat`, { method: "POST", headers, body: JSON.stringify({ id: "check", messages }) })).text();
+  };
+  assert.match(await (await fetch(url)).text(), /<title>Tea shop<\/title>/);
+  const question = { id: "q", role: "user", parts: [{ type: "text", text: "Order some tea." }] };
+  const first = await post([question]);
+  const approvalId = /"approvalId":"([^"]+)"/.exec(first)?.[1];
+  const approval = { id: approvalId, approved: true };
+  const parts = [{ type: "tool-place_order", state: "approval-responded", approval }];
+  const second = await post([question, { id: "check/1", role: "assistant", parts }]);
+  assert.match(second, /"delta":"ordered "/);
+  assert.doesNotMatch(second, /"delta":"stock. "/);
+  assert.deepEqual(orders, [{ tea: "Sencha", bags: 2 }]);
+  const { messages } = (await (await fetch(`${url}/api/chat/check`)).json()) as { readonly messages: readonly object[] };
+  assert.equal(messages.length, 2);
+}

@@ -1,0 +1,75 @@
+// The server of the page: its files, and the four paths of the chat.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { isLoopError } from "turnwright";
+import { isUIRequestError } from "turnwright/ui-message-stream";
+import type { PageFiles } from "./bundle-page.ts";
+import { type Chat, deleteRun, getStream, isChatId, postChat } from "./chat-endpoints.ts";
+import { loadChat } from "./load-chat.ts";
+
+/** The chat, and the page that shows it. */
+export interface WebChat extends Chat {
+  readonly files: PageFiles;
+}
+
+/**
+ * Makes the server. `POST /api/chat` streams an answer, `GET /api/chat/{id}` loads a chat, `GET /api/chat/{id}/stream` joins its run,
+ * and `DELETE /api/chat/{id}/run` stops it.
+ */
+export function createWebChatServer(chat: WebChat): Server {
+  return createServer((request, response) => {
+    route(chat, request, response).catch((error: unknown) => refuse(response, error));
+  });
+}
+
+/** Other names may lead here, too: a page of another site could then read the chat. */
+const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
+const chatPath = /^\/api\/chat\/([^/?]+)(\/stream|\/run)?$/;
+
+async function route(chat: WebChat, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = "", url = "/", headers } = request;
+  if (!ownHost.test(headers.host ?? "")) return end(response, 403);
+  const file = chat.files.get(url.replace(/\?.*/, ""));
+  if (method === "GET" && file !== undefined) return sendFile(response, file);
+  if (method === "POST" && url === "/api/chat") return postChat(chat, request, response);
+  const [, id = "", verb = ""] = chatPath.exec(url) ?? [];
+  return routeChat(chat, { id, action: `${method} ${verb}` }, response);
+}
+
+async function routeChat(
+  chat: WebChat,
+  { id, action }: { readonly id: string; readonly action: string },
+  response: ServerResponse,
+): Promise<void> {
+  if (!isChatId(id)) return end(response, 404);
+  if (action === "GET ") return sendJson(response, await loadChat(chat.host, id));
+  if (action === "GET /stream") return getStream(chat, id, response);
+  if (action === "DELETE /run") return deleteRun(chat, id, response);
+  end(response, 404);
+}
+
+/** Errors of a request have a status and may be shown. Anything else is a fault of the server, and its text stays here. */
+function refuse(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) return void response.destroy();
+  if (isUIRequestError(error)) return end(response, error.status, error.message);
+  if (isLoopError(error, "unknown-decision")) return end(response, 409, "This call does not wait for a decision.");
+  console.error(error);
+  end(response, 500);
+}
+
+function end(response: ServerResponse, status: number, text?: string): void {
+  response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(text);
+}
+
+function sendJson(response: ServerResponse, value: object): void {
+  response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" }).end(JSON.stringify(value));
+}
+
+/** The page loads its own script and style, and nothing from elsewhere. No other site may frame it. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'";
+
+function sendFile(response: ServerResponse, { type, body }: { readonly type: string; readonly body: string }): void {
+  const headers = { "content-type": type, "content-security-policy": policy, "x-content-type-options": "nosniff" };
+  response.writeHead(200, headers).end(body);
+}
