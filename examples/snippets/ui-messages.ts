@@ -7,7 +7,7 @@ import { useChat } from "@ai-sdk/react";
 import { lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
 import { defineTool, memoryJournal, streamToolLoop, type Journal, type Message } from "turnwright";
 import {
-  isUIRequestError,
+  isRequestError,
   pipeUIMessageStream,
   readUIChatRequest,
   toUIMessageStreamResponse,
@@ -89,7 +89,7 @@ assert.deepEqual(payments, [20]);
       if (message === undefined) throw new Error("This chat has no approvals.");
       await pipeUIMessageStream(streamToolLoop({ provider, messages: [...messages, message] }), res, { keepAliveMs: 10_000 });
     } catch (error) {
-      if (!isUIRequestError(error)) throw error;
+      if (!isRequestError(error)) throw error;
       res.writeHead(error.status).end(error.message); // 400, 413 or 415
     }
   }
