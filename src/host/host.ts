@@ -176,7 +176,7 @@ function runIdOf({ runId }: RunTurn): string | undefined {
 
 function toHostedRun(turn: RunTurn): HostedRun {
   const { runId, result = Promise.reject(new Error("The run has not begun.")) } = turn;
-  return { runId, result, join: (options) => turn.read(options) };
+  return { runId, result, join: (options) => turn.read(options, true) };
 }
 
 /** Returns the answer for a conversation that another process has. Throws any other error. */

@@ -7,6 +7,8 @@ type Result = IteratorResult<HostedEvent, undefined>;
 interface Reading extends Pick<JoinOptions, "from" | "signal"> {
   readonly runId: string;
   readonly log: RunLog;
+  /** True if events from before the execution that is read last are marked as `replayed`, as they are in another process. */
+  readonly marksEarlier?: boolean | undefined;
   /** Called once, when it has read everything or has left. */
   readonly onLeave?: ((how: { readonly isEarly: boolean }) => void) | undefined;
 }
@@ -72,11 +74,18 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     if (this.#hasLeft) return { done: true, value: undefined };
     const end = this.#log.endOf(this.#execution);
     const value = this.#log.take(this.#cursor, end);
-    if (value !== undefined) return { done: false, value };
+    if (value !== undefined) return { done: false, value: this.#isEarlier() ? toReplayed(value) : value };
     if (end === undefined) return undefined;
     const failure = this.#log.failureOf(this.#execution);
     this.#leave(false);
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
+  }
+
+  /** True if the event that was just taken belongs to an earlier execution, and is to be marked. */
+  #isEarlier(): boolean {
+    if (this.#reading.marksEarlier !== true || this.#execution === 0) return false;
+    const { entry, offset } = this.#cursor;
+    return (offset > 0 ? entry : entry - 1) < (this.#log.endOf(this.#execution - 1) ?? 0);
   }
 
   readonly #onAbort = (): void => this.#leave(true);
@@ -91,4 +100,10 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     if (isEarly) for (const resolve of pending) resolve({ done: true, value: undefined });
     this.#reading.onLeave?.({ isEarly });
   }
+}
+
+/** Marks an event as recalled. The starts and ends of runs have no such mark. */
+function toReplayed(item: HostedEvent): HostedEvent {
+  const { id, event } = item;
+  return event.type === "run-start" || event.type === "run-end" ? item : { id, event: { ...event, replayed: true } };
 }

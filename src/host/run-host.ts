@@ -82,7 +82,10 @@ export interface HostedRun {
   readonly runId: string;
   /** Resolves when the run has ended. Rejects with the errors of `runToolLoop`; a rejection that nobody awaits is no error. */
   readonly result: Promise<LoopResult>;
-  /** Reads this run. */
+  /**
+   * Reads this run. If it was resumed, everything from before the resume is marked as `replayed`, as it is after a restart of the
+   * server. So a page that has the first part can leave that out, in either case.
+   */
   join(options?: JoinOptions): HostedStream;
 }
 

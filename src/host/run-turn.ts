@@ -49,11 +49,11 @@ export class RunTurn {
     this.opened.resolve(true);
   }
 
-  /** Adds a reader. */
-  read({ from, signal }: JoinOptions = {}): HostedStream {
+  /** Adds a reader. `marksEarlier` marks what happened before this execution as `replayed`. */
+  read({ from, signal }: JoinOptions = {}, marksEarlier = false): HostedStream {
     const { log, runId } = this;
     this.#readers += 1;
-    return new LogReader({ runId, log, from, signal, onLeave: ({ isEarly }) => this.#leave(isEarly) });
+    return new LogReader({ runId, log, from, signal, marksEarlier, onLeave: ({ isEarly }) => this.#leave(isEarly) });
   }
 
   #leave(isEarly: boolean): void {

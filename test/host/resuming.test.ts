@@ -59,6 +59,22 @@ describe("host.resume in the same process", () => {
     expect(host.join(id, { from: all.at(-1)?.id })?.isOver).toBe(true);
   });
 
+  it("marks what happened before the resume as replayed, for readers of its own answer only", async () => {
+    const stage = createStage();
+    const { host, id } = stage;
+    const pay = paying(stage);
+    await readStart(host.start(id, { ...options(pay), message: "Pay." }));
+    const seen = await readAll(host.join(id));
+    const answer = await host.resume(id, { ...options(pay), decisions: { call_i0_0: yes, call_i0_1: yes } });
+    const all = await readAll(answer.kind === "started" ? answer.join() : undefined);
+    const marked = all.map(({ event }) => event.replayed === true);
+    const isUnmarked = ({ event: { type } }: (typeof all)[number]) => type === "run-start" || type === "run-end";
+    expect(marked).toEqual(all.map((item, index) => index < seen.length && !isUnmarked(item)));
+    expect(marked).toContain(true);
+    expect(textOf(all)).toBe("One moment. Done.");
+    expect((await readAll(host.join(id))).some(({ event }) => event.replayed === true)).toBe(false);
+  });
+
   it("ends a reader that joined before the suspension there, however slow it is", async () => {
     const stage = createStage();
     const { host, id } = stage;
