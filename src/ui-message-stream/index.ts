@@ -9,9 +9,10 @@ export {
   type RequestLimits,
   type SSEOptions,
   type UIFailure,
+  type UIResult,
 } from "../core/web-kit.ts";
 export { createUIMessageMapper, type UIMessageMapper } from "./create-ui-message-mapper.ts";
-export { readUIChatRequest, type UIChatRequest, type UIResult } from "./read-ui-chat-request.ts";
+export { readUIChatRequest, type UIChatRequest } from "./read-ui-chat-request.ts";
 export {
   pipeUIMessageStream,
   toUIMessageStream,

@@ -19,10 +19,8 @@ import {
   requestChecks,
   RequestError,
   type RequestLimits,
+  type UIResult,
 } from "../core/web-kit.ts";
-
-/** A result of a call from the page. */
-export type UIResult = { readonly kind: "result"; readonly result: Json } | { readonly kind: "failed"; readonly error: string };
 
 /** The content of a request. */
 export interface UIChatRequest {

@@ -1,7 +1,7 @@
 // The calls of a message: their arguments, approvals and outcomes.
 
-import { type Json, type LoopEvents, toJson } from "../core/entry-kit.ts";
-import { toFailureText } from "../core/web-kit.ts";
+import { type Json, type LoopEvents } from "../core/entry-kit.ts";
+import { toFailureText, toPlain } from "../core/web-kit.ts";
 import type { Hold, MessageWriter } from "./message-writer.ts";
 import type { UIMessageOptions } from "./ui-message-options.ts";
 
@@ -184,13 +184,4 @@ export class ToolParts {
 /** True for a call that waits for a result from outside. It has another end later. */
 export function isDeferred({ outcome }: { readonly outcome: string }): boolean {
   return outcome === "deferred";
-}
-
-/** Copies a value of a tool to plain data. A value that JSON cannot represent becomes null. */
-export function toPlain(value: unknown): Json {
-  try {
-    return toJson(value ?? null);
-  } catch {
-    return null;
-  }
 }

@@ -1,3 +1,4 @@
+import type { Json } from "../types/json.ts";
 import { hasBrand } from "../utils/guards.ts";
 
 /** Shared by all copies of the package, so that the guard works across ESM and CommonJS. */
@@ -27,3 +28,6 @@ export class RequestError extends Error {
 export function isRequestError(value: unknown): value is RequestError {
   return hasBrand(value, brand);
 }
+
+/** A result of a call from the page. */
+export type UIResult = { readonly kind: "result"; readonly result: Json } | { readonly kind: "failed"; readonly error: string };
