@@ -11,7 +11,10 @@ export interface PageMessage {
   readonly content?: unknown;
   readonly toolCallId?: string;
   readonly error?: string;
-  readonly toolCalls?: readonly { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }[];
+  readonly toolCalls?: readonly {
+    readonly id: string;
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
   readonly subagentRunId?: string;
 }
 

@@ -1,8 +1,8 @@
 // The events of a run, as AG-UI has them.
 
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, type LoopOptions, withFallback } from "turnwright";
-import { createMockProvider, fail, type MockScript, reasoning, text, toolCall } from "turnwright/testing";
+import { createLoopControl, defineAgentTool, type LoopOptions, withFallback } from "turnwright";
+import { createMockProvider, fail, type MockPart, type MockScript, reasoning, text, toolCall } from "turnwright/testing";
 import { createAGUIMapper } from "turnwright/ag-ui";
 import { tool } from "../loop/play.ts";
 import { setUpPayment } from "../ui-message-stream/payment.ts";
@@ -55,7 +55,10 @@ describe("createAGUIMapper", () => {
 
   it.each(versions)("gives the client of %s the text and the results of the run", async (version) => {
     const { events, result } = await play({
-      script: [[reasoning("Hm."), text("One moment."), toolCall("look", { a: 1 }), toolCall("break")], text("Done.", { chunks: 3 })],
+      script: [
+        [reasoning("Hm."), text("One moment."), toolCall("look", { a: 1 }), toolCall("break")],
+        text("Done.", { chunks: 3 }),
+      ],
       tools: [
         tool("look", () => ({ found: [1] })),
         tool("break", () => {
@@ -136,18 +139,38 @@ describe("createAGUIMapper", () => {
   });
 
   it("ends a run that was stopped as cancelled in 1.0, and as a success in 0.0", async () => {
-    const stop = tool("stop", () => "stopped");
-    const { events } = await play({
-      script: [toolCall("stop"), text("No.")],
-      tools: [stop],
-      hooks: { onIteration: () => ({ kind: "abort" as const }) },
-    } as never);
-    const outcomes = versions.map((version) => toEvents(events, { version }).at(-1));
-    expect(outcomes).toMatchObject([{ type: "RUN_FINISHED" }, { type: "RUN_FINISHED" }]);
+    const control = createLoopControl();
+    const stop = tool("stop", () => control.stop({ note: "secret" }));
+    const { events } = await play({ script: [toolCall("stop"), text("No.")], tools: [stop], control });
+    const ends = versions.map((version) => toEvents(events, { version }).at(-1));
+    expect(ends).toMatchObject([
+      { type: "RUN_FINISHED", outcome: { type: "cancelled" }, result: { status: "stopped-by-user", reason: "stopped" } },
+      { type: "RUN_FINISHED", outcome: { type: "success" }, result: { status: "stopped-by-user" } },
+    ]);
+    expect(JSON.stringify(ends)).not.toContain("secret");
+    checkEvents(toEvents(events));
+  });
+
+  it("waits for the real outcome of a call that was deferred", async () => {
+    const { events } = await play({ script: [toolCall("look"), text("Done.")], tools: [tool("look", () => 1)] });
+    const end = events.findIndex(({ type }) => type === "tool-end");
+    const deferred = events.map((event, index) => (index === end ? { ...event, outcome: "deferred" } : event)) as typeof events;
+    const call = { ...events[end], outcome: "completed", result: "From outside." } as (typeof events)[number];
+    const sent = toEvents([...deferred.slice(0, -1), call, ...deferred.slice(-1)]);
+    const results = sent.filter(({ type }) => type === "TOOL_CALL_RESULT");
+    expect(results).toMatchObject([{ content: "From outside.", metadata: { outcome: "completed" } }]);
+    const [run] = events;
+    const calls = [{ id: "c", callId: "c", name: "ask", args: {}, waitsFor: "result" }];
+    const reason = { kind: "result-required", calls } as unknown as { kind: "drained" };
+    const waiting = { ...events.at(-1), status: "suspended", reason } as (typeof events)[number];
+    const interrupts = [{ id: "r:c", reason: "client_tool_input", toolCallId: "r:c", message: '"ask" waits for a result.' }];
+    expect(toEvents(run === undefined ? [] : [run, waiting]).at(-1)).toMatchObject({
+      outcome: { type: "interrupt", interrupts },
+    });
   });
 
   const byTranscript =
-    (turns: readonly ReturnType<typeof text>[]): MockScript =>
+    (turns: readonly (MockPart | readonly MockPart[])[]): MockScript =>
     ({ messages: all }) =>
       turns[all.filter(({ role }) => role === "assistant").length];
   const agent = (script: MockScript, ran: string[] = []) =>
