@@ -37,7 +37,9 @@ export interface AGUIOptions {
 export interface AGUIResponseOptions extends AGUIOptions, SSEOptions {
   /**
    * The id of the last event that the page has: `lastEventId(request)` of `turnwright/host`. Only later events are sent. The source
-   * has to begin with the run, as that of `host.join(id)` does. An id that is not of this source sends everything. Default none.
+   * has to begin with the run, as that of `host.join(id)` does. If
+   * the id is not of this source, for example after a restart of the server, the answer is `RUN_ERROR` with the code "restarted", and the
+   * page has to load the thread again. Default none.
    */
   readonly after?: string | undefined;
 }

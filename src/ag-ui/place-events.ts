@@ -1,6 +1,6 @@
 // The places of events in a run, so that a page that comes back gets the rest.
 
-import type { EventItem, EventMapper } from "../core/web-kit.ts";
+import { type EventItem, type EventMapper, toFailureText } from "../core/web-kit.ts";
 import type { AGUIDelta, AGUIEvent } from "./ag-ui-event.ts";
 import type { AGUIOptions, AGUIResponseOptions } from "./ag-ui-options.ts";
 import { audienceOf, EntryMapper } from "./create-ag-ui-mapper.ts";
@@ -32,16 +32,21 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
   #source: string | undefined;
   #seen: Place = { events: 0, chars: 0 };
   #at: Place = { events: 0, chars: 0 };
+  isOver = false;
+  readonly #restarted: PlacedEvent;
 
   constructor(options: AGUIOptions, after: AGUIResponseOptions["after"]) {
     this.#mapper = new EntryMapper(options);
     this.#isSent = audienceOf(options);
     this.#after = after;
+    const error = new Error("The page asks for events after one of another source.");
+    const message = toFailureText({ kind: "thrown", error }, options.onError);
+    this.#restarted = { id: undefined, event: { type: "RUN_ERROR", message, code: "restarted" } };
   }
 
   map(item: EventItem): readonly PlacedEvent[] {
     if (this.#source === undefined && !("type" in item)) this.#begin(item.id);
-    return this.#place(this.#mapper.map(item));
+    return this.isOver ? [this.#restarted] : this.#place(this.#mapper.map(item));
   }
 
   end(failure?: { readonly error: unknown }): readonly PlacedEvent[] {
@@ -51,6 +56,8 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
   #begin(source: string): void {
     this.#source = source;
     const [, given, events, chars] = idPattern.exec(this.#after ?? "") ?? [];
+    // The page cannot take back what it shows of the other source.
+    this.isOver = this.#after !== undefined && given !== source;
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }
 

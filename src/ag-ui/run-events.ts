@@ -24,11 +24,12 @@ interface OpenPart {
   readonly audience: Entry["audience"];
 }
 
-/** The text of an iteration: what is open, the number of its parts, and the message that its calls belong to. */
+/** The text of an iteration: what is open, the number of its parts, the message that its calls belong to, and its first text. */
 interface TextState {
   readonly open: OpenPart | undefined;
   readonly parts: number;
   readonly parent: string | undefined;
+  readonly said: string | undefined;
 }
 
 interface Call {
@@ -45,7 +46,7 @@ interface Call {
 
 type Handlers = { readonly [Type in LoopEventType]?: (event: LoopEvents[Type]) => void };
 
-const noText: TextState = { open: undefined, parts: 0, parent: undefined };
+const noText: TextState = { open: undefined, parts: 0, parent: undefined, said: undefined };
 
 /** Turns the events of one run into events of AG-UI. */
 export class RunEvents {
@@ -141,7 +142,7 @@ export class RunEvents {
     this.#endStep();
     const isSame = iteration === this.#iteration;
     this.#iteration = iteration;
-    this.#text = { open: undefined, parts: isSame ? this.#text.parts : 0, parent: undefined };
+    this.#text = { ...noText, parts: isSame ? this.#text.parts : 0 };
     this.#step = { name: `iteration-${iteration}`, audience: this.#audience };
     this.#push({ type: "STEP_STARTED", stepName: this.#step.name });
   }
@@ -169,8 +170,8 @@ export class RunEvents {
   #beginText(kind: OpenPart["kind"]): void {
     this.#endText();
     const id = this.#nextId(kind === "text" ? "" : "r");
-    const isParent = kind === "text" && this.#text.parent === undefined;
-    this.#text = { ...this.#text, open: { kind, id, audience: this.#audience }, ...(isParent && { parent: id }) };
+    const { parent = id, said = id } = this.#text;
+    this.#text = { ...this.#text, open: { kind, id, audience: this.#audience }, ...(kind === "text" && { parent, said }) };
     if (kind === "text") return this.#push({ type: "TEXT_MESSAGE_START", messageId: id, role: "assistant" });
     this.#push({ type: "REASONING_START", messageId: id });
     this.#push({ type: "REASONING_MESSAGE_START", messageId: id, role: "reasoning" });
@@ -245,7 +246,7 @@ export class RunEvents {
     this.#outbox.drop();
     if (holding !== undefined) this.#text = this.#before;
     this.#endText();
-    const messageId = this.#text.parent;
+    const messageId = this.#text.said;
     for (const [callId, call] of this.#calls) {
       if (call.iteration !== this.#iteration) continue;
       const isShown = holding === undefined || call.holding !== holding;
@@ -253,7 +254,7 @@ export class RunEvents {
       this.#calls.delete(callId);
       this.#discarded.add(callId);
     }
-    this.#text = { ...this.#text, parent: undefined };
+    this.#text = { ...noText, parts: this.#text.parts };
     if (messageId !== undefined) this.custom("attempt-discarded", { messageId });
   }
 }

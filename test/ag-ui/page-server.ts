@@ -72,11 +72,12 @@ export async function serve({ run, version, store }: ServerOptions): Promise<Pag
     let left = page.cutAfter;
     const { write } = res;
     res.write = ((text: string) => {
-      left -= text.split("data: ").length - 1;
-      const isOpen = write.call(res, text, "utf8", () => {
-        if (left <= 0) res.destroy();
-      });
-      return isOpen;
+      const events = text.split(/(?<=\n\n)/).slice(0, left);
+      left -= events.length;
+      if (left > 0) return write.call(res, text, "utf8");
+      // An ended connection, also in the middle of the events of one batch.
+      if (events.length > 0) write.call(res, events.join(""), "utf8", () => res.destroy());
+      return true;
     }) as typeof res.write;
     return res;
   }

@@ -12,6 +12,8 @@ export interface EventMapper<Chunk> {
   map(item: EventItem): readonly Chunk[];
   /** Returns the last chunks. Called once, after the last event, or with the error that the source threw. */
   end(failure?: { readonly error: unknown }): readonly Chunk[];
+  /** True once nothing more is sent, whatever comes. The source is left then. */
+  readonly isOver?: boolean | undefined;
 }
 
 /** Reads events, and returns their chunks in batches. */
@@ -48,7 +50,11 @@ export class ChunkBatches<Chunk> {
   async #read(): Promise<readonly Chunk[]> {
     try {
       const { done, value } = await this.#iterator.next();
-      if (done !== true) return this.#mapper.map(value);
+      if (done !== true) {
+        const chunks = this.#mapper.map(value);
+        if (this.#mapper.isOver === true) this.leave();
+        return chunks;
+      }
       this.#isOver = true;
       return this.#mapper.end();
     } catch (error) {
