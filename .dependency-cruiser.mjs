@@ -5,7 +5,7 @@ import { builtinModules } from "node:module";
 /** The folders of src/core, the topmost first. Folders of one row do not know each other. */
 const layers = [
   ["loop"],
-  ["providers", "policies", "journal", "observe"],
+  ["providers", "policies", "journal", "observe", "web"],
   ["tools"],
   ["errors"],
   ["cancellation"],
@@ -17,7 +17,7 @@ const layers = [
 const loopLayers = [["start"], ["stream", "tool-call", "control", "result"], ["restart"], ["run"], ["state"]];
 
 /** The files through which other entries reach the core. Regular expressions have a door of their own, which brings their engine along. */
-const doors = "^src/core/(index|parts|provider-kit|observe-kit|entry-kit|utils/linear-regexp)\\.ts$";
+const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|utils/linear-regexp)\\.ts$";
 
 /** Entries that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
 const mayImportEntries = "^src/(host|testing|cli)/|^src/mcp/check-answer\\.ts$";
@@ -86,7 +86,7 @@ export default {
     {
       name: "the kits of adapters show what is below the loop",
       severity: "error",
-      from: { path: "^src/core/(provider|observe)-kit\\.ts$" },
+      from: { path: "^src/core/(provider|observe|web)-kit\\.ts$" },
       to: { path: "^src/core/loop/(?!state/)" },
     },
     {
@@ -125,6 +125,12 @@ export default {
       severity: "error",
       from: { path: "^src/", pathNot: [test, `^src/(${onNode})/`] },
       to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "a run needs nothing of web pages",
+      severity: "error",
+      from: { path: "^src/core/", pathNot: [test, "^src/core/web/", "^src/core/web-kit\\.ts$"] },
+      to: { path: "^src/core/web(/|-kit)" },
     },
     {
       name: "no cycles",

@@ -4,12 +4,7 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { defineTool, memoryJournal, streamToolLoop, type Journal, type Message } from "turnwright";
-import {
-  isUIRequestError,
-  pipeUIMessageStream,
-  readUIChatRequest,
-  toUIMessageStreamResponse,
-} from "turnwright/ui-message-stream";
+import { isRequestError, pipeUIMessageStream, readUIChatRequest, toUIMessageStreamResponse } from "turnwright/ui-message-stream";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -116,7 +111,7 @@ assert.deepEqual(payments, [20]);
       if (message === undefined) throw new Error("This chat has no approvals.");
       await pipeUIMessageStream(streamToolLoop({ provider, messages: [...messages, message] }), res, { keepAliveMs: 10_000 });
     } catch (error) {
-      if (!isUIRequestError(error)) throw error;
+      if (!isRequestError(error)) throw error;
       res.writeHead(error.status).end(error.message); // 400, 413 or 415
     }
   }

@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isLoopError } from "turnwright";
-import { isUIRequestError } from "turnwright/ui-message-stream";
+import { isRequestError } from "turnwright/ui-message-stream";
 import type { PageFiles } from "./bundle-page.ts";
 import { type Chat, deleteRun, getStream, isChatId, postChat } from "./chat-endpoints.ts";
 import { loadChat } from "./load-chat.ts";
@@ -51,7 +51,7 @@ async function routeChat(
 /** Errors of a request have a status and may be shown. Anything else is a fault of the server, and its text stays here. */
 function refuse(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
-  if (isUIRequestError(error)) return end(response, error.status, error.message);
+  if (isRequestError(error)) return end(response, error.status, error.message);
   if (isLoopError(error, "unknown-decision")) return end(response, 409, "This call does not wait for a decision.");
   console.error(error);
   end(response, 500);

@@ -1,7 +1,6 @@
 // The entry `turnwright/host`: runs that any number of readers follow, join and leave.
 
 export { createRunHost } from "./create-run-host.ts";
-export type { EventSource, EventStreamOptions } from "./event-lines.ts";
 export { fileRunStore } from "./file-run-store.ts";
 export { memoryRunStore, type MemoryRunStoreOptions } from "./memory-run-store.ts";
 export type { HostedEvent, HostedStream, JoinOptions } from "./hosted-event.ts";
@@ -19,5 +18,11 @@ export type {
 } from "./run-host.ts";
 export type { ConversationRecord, RunStore } from "./run-store.ts";
 export { type EventRequest, lastEventId } from "./last-event-id.ts";
-export { type NodeResponse, pipeEventStream } from "./pipe-event-stream.ts";
-export { toEventStream, toEventStreamResponse } from "./to-event-stream.ts";
+export type { NodeResponse, SSEOptions } from "../core/web-kit.ts";
+export {
+  type EventSource,
+  type EventStreamOptions,
+  pipeEventStream,
+  toEventStream,
+  toEventStreamResponse,
+} from "./to-event-stream.ts";

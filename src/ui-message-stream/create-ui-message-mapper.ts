@@ -1,24 +1,25 @@
 // Turns the events of a run into the chunks of one message.
 
-import { addUsage, type LoopEvent, type LoopEvents, type LoopEventType, locateMedia, noUsage } from "../core/entry-kit.ts";
+import {
+  addUsage,
+  checkFields,
+  type LoopEvent,
+  type LoopEvents,
+  type LoopEventType,
+  locateMedia,
+  noUsage,
+} from "../core/entry-kit.ts";
+import type { EventItem, EventMapper } from "../core/web-kit.ts";
 import { ApprovalParts } from "./approval-parts.ts";
 import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { NestedProgress } from "./nested-progress.ts";
 import { isDeferred, ToolParts } from "./tool-parts.ts";
 import type { UICost, UIMessageChunk, UISteeringPart, UIVersion } from "./ui-message-chunk.ts";
-import { checkMessageOptions, type UIMessageOptions } from "./ui-message-options.ts";
-
-/** An event of `streamToolLoop`, or of a hosted run. */
-export type UIEventItem = LoopEvent | { readonly id: string; readonly event: LoopEvent };
+import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
 /** Turns events into chunks, one event at a time. */
-export interface UIMessageMapper {
-  /** Returns the chunks of an event, in order. */
-  map(item: UIEventItem): readonly UIMessageChunk[];
-  /** Returns the chunks that end the message. Called once, after the last event, or with the error that the source threw. */
-  end(failure?: { readonly error: unknown }): readonly UIMessageChunk[];
-}
+export type UIMessageMapper = EventMapper<UIMessageChunk>;
 
 /**
  * Makes the mapping behind `toUIMessageStream`, for transports of your own, such as a WebSocket. Throws LoopError "invalid-option"
@@ -30,7 +31,7 @@ export interface UIMessageMapper {
  * for (const chunk of mapper.end()) socket.send(JSON.stringify(chunk));
  */
 export function createUIMessageMapper(options: UIMessageOptions = {}): UIMessageMapper {
-  checkMessageOptions(options);
+  checkFields("options", options, messageChecks);
   return new MessageMapper(options);
 }
 
@@ -105,7 +106,7 @@ class MessageMapper implements UIMessageMapper {
     this.#skipsRecalled = from === "live";
   }
 
-  map(item: UIEventItem): readonly UIMessageChunk[] {
+  map(item: EventItem): readonly UIMessageChunk[] {
     const event = "type" in item ? item : item.event;
     if (event.path !== undefined) {
       if (this.#isStarted) this.#mapNested(event, event.path);

@@ -1,14 +1,11 @@
 // The end of a message: why it ended, in the words of the AI SDK, and the metadata.
 
-import type { EndReason, LoopEvents, LoopStatus } from "../core/entry-kit.ts";
-import { toFailureText } from "./failure-text.ts";
+import type { EndReason, LoopEvents } from "../core/entry-kit.ts";
+import { failedStatuses, toFailureText } from "../core/web-kit.ts";
 import type { UIFinishReason, UIMessageChunk, UIMessageMetadata, UIReason, UIVersion } from "./ui-message-chunk.ts";
 import type { UIMessageOptions } from "./ui-message-options.ts";
 
 type RunEnd = LoopEvents["run-end"];
-
-/** Statuses that the page shows as an error. */
-const failed: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "empty-response"]);
 
 /** Fields of reasons that hold no text of an error or a person. */
 const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
@@ -18,8 +15,8 @@ export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly
   const { status, reason } = end;
   const messageMetadata = toMetadata(end, options);
   const finish = { type: "finish", finishReason: toFinishReason(end, options.version ?? 6), messageMetadata } as const;
-  if (failed.has(status)) {
-    const errorText = toFailureText({ kind: "run", status, reason }, options);
+  if (failedStatuses.has(status)) {
+    const errorText = toFailureText({ kind: "run", status, reason }, options.onError);
     return [{ type: "message-metadata", messageMetadata }, { type: "error", errorText }, finish];
   }
   return status === "stopped-by-user" ? [{ type: "abort", reason: reason.kind }, finish] : [finish];
@@ -28,7 +25,7 @@ export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly
 /** Returns the last chunks of a run whose events broke off. */
 export function toBrokenChunks(options: UIMessageOptions, failure?: { readonly error: unknown }): readonly UIMessageChunk[] {
   if (failure === undefined) return [{ type: "finish", finishReason: cutOff(options.version ?? 6) }];
-  const errorText = toFailureText({ kind: "thrown", error: failure.error }, options);
+  const errorText = toFailureText({ kind: "thrown", error: failure.error }, options.onError);
   return [
     { type: "error", errorText },
     { type: "finish", finishReason: "error" },
@@ -45,7 +42,7 @@ function toReason(reason: EndReason): UIReason {
 }
 
 function toFinishReason({ status, reason }: RunEnd, version: UIVersion): UIFinishReason {
-  if (failed.has(status)) return "error";
+  if (failedStatuses.has(status)) return "error";
   if (reason.kind === "length") return "length";
   if (reason.kind === "refusal" || reason.kind === "content-filter") return "content-filter";
   if (status === "completed") return "stop";

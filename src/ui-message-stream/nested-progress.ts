@@ -1,7 +1,7 @@
 // The runs inside a call. The page shows them as the preliminary output of the call.
 
 import type { Json, LoopEvent, LoopStatus } from "../core/entry-kit.ts";
-import { toPlain } from "./tool-parts.ts";
+import { toPlain } from "../core/web-kit.ts";
 import type { UINestedCall, UINestedProgress } from "./ui-message-chunk.ts";
 
 interface Run {

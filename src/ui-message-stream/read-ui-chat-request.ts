@@ -2,40 +2,25 @@
 
 import {
   type ApprovalDecision,
-  type Check,
   checkFields,
   isRecord,
   isText,
   type Json,
   listOf,
-  numberWithin,
   recordOf,
   type UnknownRecord,
   type UserMessage,
 } from "../core/entry-kit.ts";
-import { readRequestBody, type UINodeRequest } from "./read-request-body.ts";
-import { readUserMessage, type UserMessageLimits } from "./read-user-message.ts";
-import { UIRequestError } from "./ui-request-error.ts";
-
-/** Limits of a request. */
-export interface UIChatRequestOptions {
-  /** Largest body in bytes. The page sends its whole history each time. Default 1,000,000. */
-  readonly maxBytes?: number | undefined;
-  /** Most characters of text in the new message. Default 100,000. */
-  readonly maxTextChars?: number | undefined;
-  /** Media types of files, such as "application/pdf" or "image/*". Default: PNG, JPEG, GIF, WebP and PDF. */
-  readonly allowedMediaTypes?: readonly string[] | undefined;
-  /** Most files in the new message. Default 10. */
-  readonly maxFiles?: number | undefined;
-  /**
-   * True if files may be http(s) URLs. The library fetches nothing, but the model service does, or a tool of yours. Default false:
-   * only data URLs.
-   */
-  readonly allowWebUrls?: boolean | undefined;
-}
-
-/** A result of a call from the page. */
-export type UIResult = { readonly kind: "result"; readonly result: Json } | { readonly kind: "failed"; readonly error: string };
+import {
+  type NodeRequest,
+  readId,
+  readRequestBody,
+  readUserMessage,
+  requestChecks,
+  RequestError,
+  type RequestLimits,
+  type UIResult,
+} from "../core/web-kit.ts";
 
 /** The content of a request. */
 export interface UIChatRequest {
@@ -57,17 +42,6 @@ export interface UIChatRequest {
   readonly results: { readonly [callId: string]: UIResult };
 }
 
-const checks: { readonly [Name in keyof Required<UIChatRequestOptions>]: Check } = {
-  maxBytes: /* @__PURE__ */ numberWithin({ min: 1 }),
-  maxTextChars: /* @__PURE__ */ numberWithin({ min: 1 }),
-  allowedMediaTypes: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
-  maxFiles: /* @__PURE__ */ numberWithin({ min: 0 }),
-  allowWebUrls: ["true or false", (value) => typeof value === "boolean"],
-};
-
-const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
-const longestId = 500;
-
 /**
  * Reads the request of `useChat`: a web `Request`, a request of node:http, a text, or a parsed body.
  *
@@ -76,48 +50,41 @@ const longestId = 500;
  * in a field `decisions` of the body: `{ [id]: { kind: "modify", args } }`, by the id of the approval. The history, the arguments and the
  * system messages of the page are ignored. If a call does not wait, the run refuses its decision.
  *
- * Throws UIRequestError with `status` 400, 413 or 415 if the body cannot be used, and LoopError "invalid-option" or "unknown-option"
+ * Throws RequestError with `status` 400, 413 or 415 if the body cannot be used, and LoopError "invalid-option" or "unknown-option"
  * if an option is invalid.
  *
  * @example
  * const { id, message, decisions } = await readUIChatRequest(request, { maxFiles: 3 });
  */
 export async function readUIChatRequest(
-  requestOrBody: Request | UINodeRequest | string | object,
-  options: UIChatRequestOptions = {},
+  requestOrBody: Request | NodeRequest | string | object,
+  options: RequestLimits = {},
 ): Promise<UIChatRequest> {
-  checkFields("options", options, checks);
-  const { maxBytes = 1_000_000, maxTextChars = 100_000, maxFiles = 10, allowWebUrls = false } = options;
-  const limits = { maxTextChars, maxFiles, allowWebUrls, allowedMediaTypes: options.allowedMediaTypes ?? mediaTypes };
-  return readBody(await readRequestBody(requestOrBody, maxBytes), limits);
+  checkFields("options", options, requestChecks);
+  return readBody(await readRequestBody(requestOrBody, options.maxBytes), options);
 }
 
-function readBody(body: unknown, limits: UserMessageLimits): UIChatRequest {
-  if (!isRecord(body) || Array.isArray(body)) throw new UIRequestError(400, "The body is not an object.");
+function readBody(body: unknown, limits: RequestLimits): UIChatRequest {
+  if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The body is not an object.");
   const id = readId(body.id, "id");
-  if (id === undefined) throw new UIRequestError(400, 'The body has no "id".');
-  if (!Array.isArray(body.messages)) throw new UIRequestError(400, 'The body has no array "messages".');
+  if (id === undefined) throw new RequestError(400, 'The body has no "id".');
+  if (!Array.isArray(body.messages)) throw new RequestError(400, 'The body has no array "messages".');
   const trigger = readTrigger(body.trigger);
   const messageId = readId(body.messageId, "messageId");
   const facts = { id, trigger, ...(messageId !== undefined && { messageId }) };
   if (trigger === "regenerate") return { ...facts, decisions: {}, results: {} };
   const last: unknown = body.messages.at(-1);
   const role = isRecord(last) ? last.role : undefined;
-  if (role === "user") return { ...facts, message: readUserMessage(last, limits), ...readAnswers(body, undefined) };
+  if (role === "user")
+    return { ...facts, message: readUserMessage(listOf(recordOf(last).parts), limits), ...readAnswers(body, undefined) };
   if (role === "assistant") return { ...facts, ...readAnswers(body, last) };
-  throw new UIRequestError(400, "The last message is neither from the user nor from the assistant.");
+  throw new RequestError(400, "The last message is neither from the user nor from the assistant.");
 }
 
 function readTrigger(trigger: unknown): UIChatRequest["trigger"] {
   if (trigger === "submit-message" || trigger === undefined) return "submit";
   if (trigger === "regenerate-message") return "regenerate";
-  throw new UIRequestError(400, 'The "trigger" of the body must be "submit-message" or "regenerate-message".');
-}
-
-function readId(value: unknown, field: string): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === "string" && value !== "" && value.length <= longestId) return value;
-  throw new UIRequestError(400, `The "${field}" must be a string of 1 to ${longestId} characters.`);
+  throw new RequestError(400, 'The "trigger" of the body must be "submit-message" or "regenerate-message".');
 }
 
 type Answers = Pick<UIChatRequest, "continues" | "decisions" | "results">;
@@ -135,7 +102,7 @@ function readAnswers(body: UnknownRecord, last: unknown): Answers {
     .map(([id, result]) => [toCallId(id, messageId), result] as const);
   const isEmpty = decisions.length + results.length === 0;
   if (last !== undefined && isEmpty)
-    throw new UIRequestError(400, "The last message is from the assistant and has neither decisions nor results.");
+    throw new RequestError(400, "The last message is from the assistant and has neither decisions nor results.");
   const answers = { decisions: Object.fromEntries(decisions), results: Object.fromEntries(results) };
   return messageId === undefined || isEmpty ? answers : { continues: messageId, ...answers };
 }
@@ -159,7 +126,7 @@ function readApproval({ state, approval }: UnknownRecord): [[string, Decision]] 
   if (state !== "approval-responded") return undefined;
   const fields = recordOf(approval);
   const id = readId(fields.id, "id of an approval");
-  if (id === undefined) throw new UIRequestError(400, "An answered approval has no id.");
+  if (id === undefined) throw new RequestError(400, "An answered approval has no id.");
   if (fields.approved === true) return [[id, { kind: "approve" }]];
   return [[id, isText(fields.reason) ? { kind: "deny", reason: fields.reason } : { kind: "deny" }]];
 }
@@ -169,7 +136,7 @@ function readResult(part: UnknownRecord): [[string, UIResult]] | undefined {
   const { state, toolCallId, output, errorText } = part;
   if (!isAdded(part) || (state !== "output-available" && state !== "output-error")) return undefined;
   const id = readId(toolCallId, "toolCallId");
-  if (id === undefined) throw new UIRequestError(400, "A result has no toolCallId.");
+  if (id === undefined) throw new RequestError(400, "A result has no toolCallId.");
   if (state === "output-available") return [[id, { kind: "result", result: (output ?? null) as Json }]];
   return [[id, { kind: "failed", error: isText(errorText) ? errorText : "The page gave no reason." }]];
 }
@@ -182,7 +149,7 @@ function isAdded({ type, providerExecuted, preliminary }: UnknownRecord): boolea
 function readDecisions(decisions: unknown): [string, Decision][] {
   if (decisions === undefined || decisions === null) return [];
   if (!isRecord(decisions) || Array.isArray(decisions))
-    throw new UIRequestError(400, 'The "decisions" of the body must be an object.');
+    throw new RequestError(400, 'The "decisions" of the body must be an object.');
   return Object.entries(decisions).map(([id, decision]) => [readId(id, "id of a decision") ?? id, readDecision(decision)]);
 }
 
@@ -193,5 +160,5 @@ function readDecision(decision: unknown): Decision {
     if (kind === "deny") return isText(reason) ? { kind, reason } : { kind };
     if (kind === "modify" && "args" in decision) return { kind, args: args as Json };
   }
-  throw new UIRequestError(400, 'A decision must be { kind: "approve" }, { kind: "deny", reason? } or { kind: "modify", args }.');
+  throw new RequestError(400, 'A decision must be { kind: "approve" }, { kind: "deny", reason? } or { kind: "modify", args }.');
 }

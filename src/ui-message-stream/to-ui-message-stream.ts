@@ -1,54 +1,21 @@
-// A run as a stream of chunks.
-
-import { dropPromise } from "../core/entry-kit.ts";
-import { createUIMessageMapper, type UIEventItem, type UIMessageMapper } from "./create-ui-message-mapper.ts";
+import { checkFields } from "../core/entry-kit.ts";
+import {
+  ChunkBatches,
+  type EventItem,
+  type NodeResponse,
+  pipeLines,
+  sseChecks,
+  SSELines,
+  type SSEOptions,
+  toChunkStream,
+  toLineResponse,
+} from "../core/web-kit.ts";
+import { createUIMessageMapper } from "./create-ui-message-mapper.ts";
 import type { UIMessageChunk } from "./ui-message-chunk.ts";
-import type { UIMessageOptions } from "./ui-message-options.ts";
+import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-/** Reads events, and returns their chunks in batches. */
-export class ChunkBatches {
-  readonly #iterator: AsyncIterator<UIEventItem>;
-  readonly #mapper: UIMessageMapper;
-  #isOver = false;
-
-  constructor(events: AsyncIterable<UIEventItem>, options: UIMessageOptions) {
-    this.#mapper = createUIMessageMapper(options);
-    this.#iterator = events[Symbol.asyncIterator]();
-  }
-
-  /** Returns the next chunks, at least one; undefined after the last ones. An error of the source becomes the last chunks. */
-  async next(): Promise<readonly UIMessageChunk[] | undefined> {
-    while (!this.#isOver) {
-      const chunks = await this.#read();
-      if (chunks.length > 0) return chunks;
-    }
-    return undefined;
-  }
-
-  /** Leaves the source. Nothing waits for it. */
-  leave(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    try {
-      dropPromise(this.#iterator.return?.());
-    } catch {
-      // The reader has left, so this error cannot be reported.
-    }
-  }
-
-  async #read(): Promise<readonly UIMessageChunk[]> {
-    try {
-      const { done, value } = await this.#iterator.next();
-      if (done !== true) return this.#mapper.map(value);
-      this.#isOver = true;
-      return this.#mapper.end();
-    } catch (error) {
-      if (this.#isOver) return [];
-      this.#isOver = true;
-      return this.#mapper.end({ error });
-    }
-  }
-}
+/** How a run is sent to a page. */
+export interface UIResponseOptions extends UIMessageOptions, SSEOptions {}
 
 /**
  * Turns the events of a run into the chunks that `useChat` reads. `events` comes from `streamToolLoop` or from `host.join`. The
@@ -62,20 +29,55 @@ export class ChunkBatches {
  * const stream = toUIMessageStream(streamToolLoop({ provider, tools, messages }), { version: 7 });
  */
 export function toUIMessageStream(
-  events: AsyncIterable<UIEventItem>,
+  events: AsyncIterable<EventItem>,
   options: UIMessageOptions = {},
 ): ReadableStream<UIMessageChunk> {
-  const batches = new ChunkBatches(events, options);
-  return new ReadableStream<UIMessageChunk>(
-    {
-      pull: async (controller) => {
-        const chunks = await batches.next();
-        if (chunks === undefined) controller.close();
-        else for (const chunk of chunks) controller.enqueue(chunk);
-      },
-      cancel: () => batches.leave(),
-    },
-    // Reading begins with the reader.
-    { highWaterMark: 0 },
-  );
+  const mapper = createUIMessageMapper(options);
+  return toChunkStream(new ChunkBatches(events, mapper));
+}
+
+/**
+ * Answers a request of `useChat` with a run, as a web `Response`: for Next.js, Hono, Bun, Deno and Workers. If the page leaves, the
+ * iterator of the source is returned. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ *
+ * @example
+ * export const POST = async (request: Request) => {
+ *   const { message } = await readUIChatRequest(request);
+ *   return toUIMessageStreamResponse(streamToolLoop({ provider, tools, messages: [...history, message] }));
+ * };
+ */
+export function toUIMessageStreamResponse(events: AsyncIterable<EventItem>, options: UIResponseOptions = {}): Response {
+  return toLineResponse(toLines(events, options));
+}
+
+/**
+ * Answers a request of `useChat` with a run, on a response of node:http, which Express and Fastify have too. Resolves when the
+ * response has ended, or when the page has left; the iterator of the source is returned then. A slow connection slows the reading.
+ * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ *
+ * @example
+ * createServer(async (req, res) => {
+ *   const { message } = await readUIChatRequest(req);
+ *   await pipeUIMessageStream(streamToolLoop({ provider, tools, messages: [...history, message] }), res);
+ * });
+ */
+export async function pipeUIMessageStream(
+  events: AsyncIterable<EventItem>,
+  res: NodeResponse,
+  options: UIResponseOptions = {},
+): Promise<void> {
+  await pipeLines(toLines(events, options), res);
+}
+
+const writer = {
+  write: (chunk: UIMessageChunk) => `data: ${JSON.stringify(chunk)}\n\n`,
+  last: "data: [DONE]\n\n",
+  headers: { "cache-control": "no-cache", "x-vercel-ai-ui-message-stream": "v1" },
+};
+
+function toLines(events: AsyncIterable<EventItem>, options: UIResponseOptions): SSELines<UIMessageChunk> {
+  checkFields("options", options, { ...messageChecks, ...sseChecks });
+  const { headers, keepAliveMs, clock, ...messageOptions } = options;
+  const mapper = createUIMessageMapper(messageOptions);
+  return new SSELines(new ChunkBatches(events, mapper), writer, { headers, keepAliveMs, clock });
 }

@@ -1,9 +1,9 @@
 // The calls of a message: their arguments, approvals and outcomes.
 
-import { type Json, type LoopEvents, toJson } from "../core/entry-kit.ts";
+import { type Json, type LoopEvents } from "../core/entry-kit.ts";
+import { toFailureText, toPlain } from "../core/web-kit.ts";
 import type { Hold, MessageWriter } from "./message-writer.ts";
 import type { UIMessageOptions } from "./ui-message-options.ts";
-import { toFailureText } from "./failure-text.ts";
 
 /** One call that the page shows, or may have to show. */
 export interface ToolPart {
@@ -157,7 +157,7 @@ export class ToolParts {
       this.#writer.writeBeside({ type: "tool-output-available", toolCallId, output: result, providerExecuted: true });
     } else if (outcome === "denied" && this.#options.version !== 5) {
       this.#writer.writeBeside({ type: "tool-output-denied", toolCallId });
-    } else this.#fail(part, name, toFailureText({ kind: "tool", toolName: name, outcome, result }, this.#options));
+    } else this.#fail(part, name, toFailureText({ kind: "tool", toolName: name, outcome, result }, this.#options.onError));
     part.state = "ended";
     part.args = null;
   }
@@ -194,13 +194,4 @@ export class ToolParts {
 /** True for a call that waits for a result from outside. It has another end later. */
 export function isDeferred({ outcome }: { readonly outcome: string }): boolean {
   return outcome === "deferred";
-}
-
-/** Copies a value of a tool to plain data. A value that JSON cannot represent becomes null. */
-export function toPlain(value: unknown): Json {
-  try {
-    return toJson(value ?? null);
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,5 @@
-import type { EndReason, LoopStatus, ToolOutcome } from "../core/entry-kit.ts";
-import { type Check, checkFields, type Checks, is, oneOf } from "../core/entry-kit.ts";
+import { type Checks, is, oneOf } from "../core/entry-kit.ts";
+import type { OnError } from "../core/web-kit.ts";
 import type { UIVersion } from "./ui-message-chunk.ts";
 
 /** How a run is shown as a message. */
@@ -21,7 +21,7 @@ export interface UIMessageOptions {
    * Returns the text that the page shows for a failure. Default: neutral texts, because messages of errors may hold secrets. If it
    * throws, the neutral text is used.
    */
-  readonly onError?: ((failure: UIFailure) => string) | undefined;
+  readonly onError?: OnError | undefined;
   /**
    * Versions 5 and 6 cannot take text back. If true, output of an attempt that a wrapping provider may discard is sent once the
    * attempt stands. If false, it is sent at once; a discarded attempt then stays visible, followed by a `data-attempt-discarded` part.
@@ -31,16 +31,8 @@ export interface UIMessageOptions {
   readonly holdAttempts?: boolean | undefined;
 }
 
-/** A failure that the page is told about. */
-export type UIFailure =
-  /** The run ended with status "error", "timeout" or "empty-response". */
-  | { readonly kind: "run"; readonly status: LoopStatus; readonly reason: EndReason }
-  /** A call did not complete. `result` is the text that the model reads. */
-  | { readonly kind: "tool"; readonly toolName: string; readonly outcome: ToolOutcome["kind"]; readonly result: unknown }
-  /** The source of the events threw. */
-  | { readonly kind: "thrown"; readonly error: unknown };
-
-const checks: Checks<UIMessageOptions> = {
+/** The checks of the options, for `checkFields`. */
+export const messageChecks: Checks<UIMessageOptions> = {
   version: ["5, 6 or 7", (value) => value === 5 || value === 6 || value === 7],
   from: oneOf("start", "live"),
   messageId: is.name,
@@ -49,8 +41,3 @@ const checks: Checks<UIMessageOptions> = {
   onError: is.fn,
   holdAttempts: is.flag,
 };
-
-/** Checks the options of a stream. `more` checks those of a transport. */
-export function checkMessageOptions(options: unknown, more: { readonly [option: string]: Check } = {}): void {
-  checkFields("options", options, { ...checks, ...more });
-}

@@ -2,7 +2,7 @@
 
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, streamToolLoop } from "turnwright";
 import {
-  isUIRequestError,
+  isRequestError,
   readUIChatRequest,
   toUIMessageStreamResponse,
   type UIChatRequest,
@@ -52,7 +52,7 @@ export class ChatServer {
     try {
       return await this.#answer(await readUIChatRequest(sent));
     } catch (error) {
-      if (isUIRequestError(error)) return new Response(error.message, { status: error.status });
+      if (isRequestError(error)) return new Response(error.message, { status: error.status });
       return new Response(error instanceof Error ? error.message : "", { status: 409 });
     }
   };

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { isLoopError } from "turnwright";
-import { isUIRequestError, readUIChatRequest, UIRequestError } from "turnwright/ui-message-stream";
+import { isRequestError, readUIChatRequest, RequestError } from "turnwright/ui-message-stream";
 
 const text = (value: string): object => ({ type: "text", text: value });
 const user = (...parts: readonly object[]): object => ({ id: "u", role: "user", parts });
@@ -85,7 +85,7 @@ it("readUIChatRequest: reads a web request, a request of node:http and a text, a
       ({ message }) => res.end(JSON.stringify(message)),
       (error: unknown) => {
         seen.push(error);
-        if (isUIRequestError(error)) res.writeHead(error.status).end(error.message);
+        if (isRequestError(error)) res.writeHead(error.status).end(error.message);
       },
     );
   });
@@ -125,7 +125,7 @@ it("readUIChatRequest: reads no further than the limit", async () => {
 
 it("readUIChatRequest: an error of the body names the problem and never the content", async () => {
   const error: unknown = await readUIChatRequest('{"id":"secret",').catch((error: unknown) => error);
-  expect(error).toBeInstanceOf(UIRequestError);
+  expect(error).toBeInstanceOf(RequestError);
   expect(error).toMatchObject({ status: 400, message: "The body is not valid JSON." });
   const cyclic: { self?: object } = {};
   cyclic.self = cyclic;

@@ -1,10 +1,13 @@
-// The cost of converting one text delta to a chunk of the UI message stream. For comparison, the minimal loop creates the same
-// chunk directly.
+// The cost of converting one text delta to a chunk of the UI message stream, and to an event of AG-UI. For comparison, the minimal
+// loop creates the chunk directly.
 import { compare } from "../measure.js";
 import { dist } from "../turnwright.js";
 
 /** @type {typeof import("../../../src/ui-message-stream/index.ts")} */
 const { createUIMessageMapper } = await import(new URL("ui-message-stream.js", dist).href);
+
+/** @type {typeof import("../../../src/ag-ui/index.ts")} */
+const { createAGUIMapper } = await import(new URL("ag-ui.js", dist).href);
 
 /** @typedef {import("../../../src/core/index.ts").LoopEvent} LoopEvent */
 
@@ -20,21 +23,30 @@ const fragments = ["to", "ken", " ", "by", " token"].map((text) => ({ type: "tex
 
 /** @returns {Promise<readonly import("../row.js").Row[]>} */
 export async function measureWorkload() {
-  const { minimal, turnwright, ratio } = await compare({ minimal: byHand, turnwright: byMapper });
-  return [
-    {
-      workload: "text delta to a chunk for `useChat`",
-      unit: "us",
-      minimal: (minimal * 1000) / deltas,
-      turnwright: (turnwright * 1000) / deltas,
-      ratio,
-      target: { of: "turnwright", atMost: 1 },
-    },
-  ];
+  const toChunks = await compare({ minimal: byHand, turnwright: () => map(createUIMessageMapper({ version: 7 })) });
+  const toEvents = await compare({ minimal: byHand, turnwright: () => map(createAGUIMapper()) });
+  return [toRow("text delta to a chunk for `useChat`", toChunks), toRow("text delta to an event of AG-UI", toEvents)];
 }
 
-function byMapper() {
-  const mapper = createUIMessageMapper({ version: 7 });
+/**
+ * @param {string} workload
+ * @param {Awaited<ReturnType<typeof compare>>} measured
+ * @returns {import("../row.js").Row}
+ */
+function toRow(workload, { minimal, turnwright, ratio }) {
+  const toUs = (/** @type {number} */ ms) => (ms * 1000) / deltas;
+  return {
+    workload,
+    unit: "us",
+    minimal: toUs(minimal),
+    turnwright: toUs(turnwright),
+    ratio,
+    target: { of: "turnwright", atMost: 1 },
+  };
+}
+
+/** @param {{ map(event: LoopEvent): readonly unknown[] }} mapper */
+function map(mapper) {
   for (const event of opening) mapper.map(event);
   let chunks = 0;
   for (let index = 0; index < deltas; index += 1) {

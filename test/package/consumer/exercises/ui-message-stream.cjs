@@ -3,7 +3,7 @@
 const assert = require("node:assert/strict");
 
 exports.exercise = async (load) => {
-  const { isUIRequestError, readUIChatRequest, toUIMessageStreamResponse } = await load("turnwright/ui-message-stream");
+  const { isRequestError, readUIChatRequest, toUIMessageStreamResponse } = await load("turnwright/ui-message-stream");
   const { streamToolLoop } = await load("turnwright");
   const { createMockProvider, text } = await load("turnwright/testing");
   const body = { id: "chat", messages: [{ id: "u", role: "user", parts: [{ type: "text", text: "Hello" }] }] };
@@ -15,6 +15,6 @@ exports.exercise = async (load) => {
   assert.match(sent, /"delta":"Hi\."/);
   assert.ok(sent.endsWith("data: [DONE]\n\n"));
   const error = await readUIChatRequest("{").catch((reason) => reason);
-  assert.ok(isUIRequestError(error));
+  assert.ok(isRequestError(error));
   assert.equal(error.status, 400);
 };

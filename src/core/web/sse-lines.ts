@@ -1,13 +1,12 @@
 // The chunks of a run as Server-Sent Events.
 
-import { type Check, type Clock, longestTimerMs, numberWithin, systemClock } from "../core/entry-kit.ts";
-import type { UIEventItem } from "./create-ui-message-mapper.ts";
-import { ChunkBatches } from "./to-ui-message-stream.ts";
-import type { UIMessageChunk } from "./ui-message-chunk.ts";
-import { checkMessageOptions, type UIMessageOptions } from "./ui-message-options.ts";
+import { longestTimerMs, systemClock } from "../cancellation/deadline.ts";
+import { type Checks, numberWithin } from "../errors/check-fields.ts";
+import type { Clock } from "../types/common.ts";
+import type { ChunkBatches } from "./chunk-batches.ts";
 
-/** How a run is sent to a page. */
-export interface UIResponseOptions extends UIMessageOptions {
+/** How a response is sent. */
+export interface SSEOptions {
   /** Headers to add, for example for CORS. Default none. */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
@@ -19,7 +18,8 @@ export interface UIResponseOptions extends UIMessageOptions {
   readonly clock?: Clock | undefined;
 }
 
-const checks: { readonly [Name in Exclude<keyof UIResponseOptions, keyof UIMessageOptions>]: Check } = {
+/** The checks of the options, for `checkFields`. */
+export const sseChecks: Checks<SSEOptions> = {
   headers: ["an object of texts", isTexts],
   keepAliveMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
   clock: ["a clock", (value) => typeof value === "object" && value !== null && "setTimeout" in value && "clearTimeout" in value],
@@ -29,37 +29,45 @@ function isTexts(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).every((text) => typeof text === "string");
 }
 
-/** Returns the headers of the response. Those of the caller come last, so that they take precedence. */
-export function toHeaders({ headers = {} }: UIResponseOptions): { readonly [name: string]: string } {
-  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  return {
-    "content-type": "text/event-stream",
-    "cache-control": "no-cache",
-    // Keeps nginx from collecting the stream.
-    "x-accel-buffering": "no",
-    "x-vercel-ai-ui-message-stream": "v1",
-    ...Object.fromEntries(own),
-  };
+/** Writes chunks as lines. */
+export interface LineWriter<Chunk> {
+  /** Sent before the source is read. */
+  readonly first?: string | undefined;
+  readonly write: (chunk: Chunk) => string;
+  /** Sent after the last chunk. */
+  readonly last?: string | undefined;
+  /** Headers of the protocol. */
+  readonly headers?: { readonly [name: string]: string } | undefined;
 }
 
-type Batch = readonly UIMessageChunk[] | undefined;
-
-const lastLine = "data: [DONE]\n\n";
 const keepAlive = ": keep-alive\n\n";
 
 /** Reads a run as text, one event of it at a time. */
-export class UIEventLines {
-  readonly #batches: ChunkBatches;
+export class SSELines<Chunk> {
+  /** The headers of the response. Those of the caller come last, so that they take precedence. */
+  readonly headers: { readonly [name: string]: string };
+  readonly #batches: ChunkBatches<Chunk>;
+  readonly #writer: LineWriter<Chunk>;
   readonly #clock: Clock;
   readonly #keepAliveMs: number;
-  #pending: Promise<Batch> | undefined;
+  #first: string | undefined;
+  #pending: Promise<readonly Chunk[] | undefined> | undefined;
   #isOver = false;
   #wake: (() => void) | undefined;
 
-  constructor(events: AsyncIterable<UIEventItem>, options: UIResponseOptions) {
-    checkMessageOptions(options, checks);
-    const { headers: _, keepAliveMs = 15_000, clock = systemClock, ...messageOptions } = options;
-    this.#batches = new ChunkBatches(events, messageOptions);
+  constructor(batches: ChunkBatches<Chunk>, writer: LineWriter<Chunk>, options: SSEOptions) {
+    const { headers = {}, keepAliveMs = 15_000, clock = systemClock } = options;
+    this.headers = {
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      // Keeps nginx from collecting the stream.
+      "x-accel-buffering": "no",
+      ...writer.headers,
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    };
+    this.#batches = batches;
+    this.#writer = writer;
+    this.#first = writer.first;
     this.#clock = clock;
     this.#keepAliveMs = keepAliveMs;
   }
@@ -67,14 +75,17 @@ export class UIEventLines {
   /** Returns the next lines; undefined after the last ones, or once the reader has left. */
   async next(): Promise<string | undefined> {
     if (this.#isOver) return undefined;
+    const first = this.#first;
+    this.#first = undefined;
+    if (first !== undefined) return first;
     this.#pending ??= this.#batches.next();
     const raced = await this.#race(this.#pending);
     if (raced === "left") return undefined;
     if (raced === "silent") return keepAlive;
     this.#pending = undefined;
-    if (raced.batch !== undefined) return raced.batch.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
+    if (raced.batch !== undefined) return raced.batch.map(this.#writer.write).join("");
     this.#isOver = true;
-    return lastLine;
+    return this.#writer.last;
   }
 
   /** Leaves the source. A `next` that waits returns. */
@@ -85,13 +96,15 @@ export class UIEventLines {
     this.#wake?.();
   }
 
-  #race(pending: Promise<Batch>): Promise<"left" | "silent" | { readonly batch: Batch }> {
+  #race(
+    pending: Promise<readonly Chunk[] | undefined>,
+  ): Promise<"left" | "silent" | { readonly batch: readonly Chunk[] | undefined }> {
     return new Promise((resolve) => {
       const timer =
         this.#keepAliveMs === Number.POSITIVE_INFINITY
           ? undefined
           : this.#clock.setTimeout(() => settle("silent"), this.#keepAliveMs);
-      const settle = (value: "left" | "silent" | { readonly batch: Batch }): void => {
+      const settle = (value: "left" | "silent" | { readonly batch: readonly Chunk[] | undefined }): void => {
         if (timer !== undefined) this.#clock.clearTimeout(timer);
         this.#wake = undefined;
         resolve(value);

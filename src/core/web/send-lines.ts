@@ -1,8 +1,9 @@
-import type { UIEventItem } from "./create-ui-message-mapper.ts";
-import { toHeaders, UIEventLines, type UIResponseOptions } from "./ui-event-lines.ts";
+// Server-Sent Events on their way: as a web stream, or on a response of node:http.
+
+import type { SSELines } from "./sse-lines.ts";
 
 /** The part of a `ServerResponse` of node:http that is used. */
-export interface UINodeResponse {
+export interface NodeResponse {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   writeHead(status: number, headers: { [name: string]: string }): unknown;
@@ -14,23 +15,30 @@ export interface UINodeResponse {
   off(event: "drain" | "close" | "error", listener: () => void): unknown;
 }
 
-/**
- * Answers a request of `useChat` with a run, on a response of node:http, which Express and Fastify have too. Resolves when the
- * response has ended, or when the page has left; the iterator of the source is returned then. A slow connection slows the reading.
- * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
- *
- * @example
- * createServer(async (req, res) => {
- *   const { message } = await readUIChatRequest(req);
- *   await pipeUIMessageStream(streamToolLoop({ provider, tools, messages: [...history, message] }), res);
- * });
- */
-export async function pipeUIMessageStream(
-  events: AsyncIterable<UIEventItem>,
-  res: UINodeResponse,
-  options: UIResponseOptions = {},
-): Promise<void> {
-  const lines = new UIEventLines(events, options);
+/** Returns the lines as bytes. The source is read as fast as the stream is; cancelling the stream leaves the source. */
+export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const text = await lines.next();
+        if (text === undefined) controller.close();
+        else controller.enqueue(encoder.encode(text));
+      },
+      cancel: () => lines.leave(),
+    },
+    // Reading begins with the reader.
+    { highWaterMark: 0 },
+  );
+}
+
+/** Returns the lines as a web `Response`. */
+export function toLineResponse<Chunk>(lines: SSELines<Chunk>): Response {
+  return new Response(toByteStream(lines), { headers: lines.headers });
+}
+
+/** Answers a request of node:http with the lines. Resolves when the response has ended, or when the page has left. */
+export async function pipeLines<Chunk>(lines: SSELines<Chunk>, res: NodeResponse): Promise<void> {
   if (res.destroyed || res.writableEnded) return lines.leave();
   let isGone = false;
   let wake: (() => void) | undefined;
@@ -44,7 +52,7 @@ export async function pipeUIMessageStream(
   res.on("close", onGone);
   res.on("error", onGone);
   try {
-    res.writeHead(200, { ...toHeaders(options) });
+    res.writeHead(200, { ...lines.headers });
     res.flushHeaders();
     for (let text = await lines.next(); text !== undefined; text = await lines.next()) {
       if (res.write(text) || isGone) continue;

@@ -1,10 +1,10 @@
 // The body of a request as JSON, within a limit.
 
-import { isRecord } from "../core/entry-kit.ts";
-import { UIRequestError } from "./ui-request-error.ts";
+import { isRecord } from "../utils/guards.ts";
+import { RequestError } from "./request-error.ts";
 
 /** A request of node:http, as far as it is used. */
-export interface UINodeRequest extends AsyncIterable<Uint8Array | string> {
+export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
   readonly headers: { readonly [name: string]: string | readonly string[] | undefined };
   /** Iterates without destroying the connection when the reader leaves, so that the response can still be sent. */
   iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array | string>;
@@ -14,9 +14,9 @@ export interface UINodeRequest extends AsyncIterable<Uint8Array | string> {
 const mostLevels = 200;
 
 /** Reads the body of a web `Request` or of a request of node:http. A text is parsed, and any other value is taken as it is. */
-export async function readRequestBody(source: unknown, maxBytes: number): Promise<unknown> {
+export async function readRequestBody(source: unknown, maxBytes = 1_000_000): Promise<unknown> {
   const body = await toValue(source, maxBytes);
-  if (isTooDeep(body)) throw new UIRequestError(400, `The body is nested in more than ${mostLevels} levels.`);
+  if (isTooDeep(body)) throw new RequestError(400, `The body is nested in more than ${mostLevels} levels.`);
   return body;
 }
 
@@ -37,9 +37,9 @@ async function toValue(source: unknown, maxBytes: number): Promise<unknown> {
 function checkHeaders(read: (name: string) => string | undefined, maxBytes: number): void {
   const type = read("content-type")?.split(";")[0]?.trim().toLowerCase();
   // Other types could be sent by a form of another site without asking the browser.
-  if (type !== "application/json") throw new UIRequestError(415, "The request must have the content type application/json.");
+  if (type !== "application/json") throw new RequestError(415, "The request must have the content type application/json.");
   const encoding = read("content-encoding");
-  if (encoding !== undefined && encoding !== "identity") throw new UIRequestError(415, "The request must not be compressed.");
+  if (encoding !== undefined && encoding !== "identity") throw new RequestError(415, "The request must not be compressed.");
   if (Number(read("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
 }
 
@@ -73,7 +73,7 @@ function parse(text: string, maxBytes: number): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new UIRequestError(400, "The body is not valid JSON.", { cause: error });
+    throw new RequestError(400, "The body is not valid JSON.", { cause: error });
   }
 }
 
@@ -83,13 +83,13 @@ function checkSize(body: unknown, maxBytes: number): void {
   try {
     length = JSON.stringify(body)?.length ?? 0;
   } catch (error) {
-    throw new UIRequestError(400, "The body is not plain JSON data.", { cause: error });
+    throw new RequestError(400, "The body is not plain JSON data.", { cause: error });
   }
   if (length > maxBytes) throw tooLarge(maxBytes);
 }
 
-function tooLarge(maxBytes: number): UIRequestError {
-  return new UIRequestError(413, `The body has more than ${maxBytes} bytes.`);
+function tooLarge(maxBytes: number): RequestError {
+  return new RequestError(413, `The body has more than ${maxBytes} bytes.`);
 }
 
 /** Walks without recursion, level by level. */
@@ -106,7 +106,7 @@ function isWebRequest(value: unknown): value is Pick<Request, "headers" | "body"
   return isRecord(value) && isRecord(value.headers) && typeof value.headers.get === "function" && "body" in value;
 }
 
-function isNodeRequest(value: unknown): value is UINodeRequest {
+function isNodeRequest(value: unknown): value is NodeRequest {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "headers" in value;
 }
 

@@ -1,6 +1,22 @@
 // Texts about failures that the page reads. The texts are neutral, because messages of errors may hold secrets.
 
-import type { UIFailure, UIMessageOptions } from "./ui-message-options.ts";
+import type { EndReason, LoopStatus } from "../types/termination.ts";
+import type { ToolOutcome } from "../types/tool-outcome.ts";
+
+/** A failure that the page is told about. */
+export type UIFailure =
+  /** The run ended with status "error", "timeout" or "empty-response". */
+  | { readonly kind: "run"; readonly status: LoopStatus; readonly reason: EndReason }
+  /** A call did not complete. `result` is the text that the model reads. */
+  | { readonly kind: "tool"; readonly toolName: string; readonly outcome: ToolOutcome["kind"]; readonly result: unknown }
+  /** The source of the events threw. */
+  | { readonly kind: "thrown"; readonly error: unknown };
+
+/** Returns the text for a failure. */
+export type OnError = (failure: UIFailure) => string;
+
+/** Statuses that the page shows as an error. */
+export const failedStatuses: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "empty-response"]);
 
 const toolTexts = new Map<string, string>([
   ["failed", "The tool failed."],
@@ -18,7 +34,7 @@ const toolTexts = new Map<string, string>([
 ]);
 
 /** Returns the text for a failure. A function of the caller that throws or returns no text does not break the stream. */
-export function toFailureText(failure: UIFailure, { onError }: Pick<UIMessageOptions, "onError">): string {
+export function toFailureText(failure: UIFailure, onError: OnError | undefined): string {
   try {
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;

@@ -1,0 +1,185 @@
+// Turns the events of a run into events of AG-UI.
+
+import { addUsage, checkFields, type LoopEvent, type LoopEvents, noUsage, type Usage } from "../core/entry-kit.ts";
+import { type EventItem, type EventMapper, failedStatuses, toFailureText } from "../core/web-kit.ts";
+import type { AGUIEvent, AGUIInterrupt, AGUIOutcome, AGUIRunIds, AGUIUsage } from "./ag-ui-event.ts";
+import { type AGUIOptions, optionChecks } from "./ag-ui-options.ts";
+import { NestedRuns } from "./nested-runs.ts";
+import type { Entry } from "./outbox.ts";
+import { toPrefix } from "./page-ids.ts";
+import { RunEvents } from "./run-events.ts";
+import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
+
+/** Turns events into events of AG-UI, one at a time. */
+export type AGUIMapper = EventMapper<AGUIEvent>;
+
+/**
+ * Makes the mapping behind `toAGUIStream`, for transports of your own, such as a WebSocket. Throws LoopError "invalid-option" or
+ * "unknown-option" if an option is invalid.
+ *
+ * @example
+ * const mapper = createAGUIMapper({ threadId, runId });
+ * for await (const event of events) for (const sent of mapper.map(event)) socket.send(JSON.stringify(sent));
+ * for (const sent of mapper.end()) socket.send(JSON.stringify(sent));
+ */
+export function createAGUIMapper(options: AGUIOptions = {}): AGUIMapper {
+  checkFields("options", options, optionChecks);
+  const mapper = new EntryMapper(options);
+  const isSent = audienceOf(options);
+  const toEvents = (entries: readonly Entry[]): AGUIEvent[] => entries.filter(isSent).map(({ event }) => event);
+  return { map: (item) => toEvents(mapper.map(item)), end: (failure) => toEvents(mapper.end(failure)) };
+}
+
+/** Returns which entries a page gets. */
+export function audienceOf({ from }: AGUIOptions): (entry: Entry) => boolean {
+  return from === "live" ? ({ audience }) => audience !== "recalled" : ({ audience }) => audience !== "again";
+}
+
+/** The parts of the run that a stream is about. */
+interface Mapped {
+  readonly ids: AGUIRunIds;
+  /** The `runId` of the run, which is part of the ids of its calls. */
+  readonly runId: string;
+  readonly events: RunEvents;
+  readonly nested: NestedRuns;
+}
+
+/**
+ * Maps all events, those that a page does not get included. So an event has the same place whoever reads, and a page can come back to it.
+ */
+export class EntryMapper implements EventMapper<Entry> {
+  readonly #options: AGUIOptions;
+  #out: Entry[] = [];
+  #run: Mapped | undefined;
+  /** The end of the run. It is sent once nothing follows, because a resumed run goes on after it. */
+  #ending: readonly Entry[] | undefined;
+  /** True once recalled events are in this stream already. */
+  #skipsRecalled = false;
+  #cost: { readonly streams: number; readonly usage: Usage; readonly costUSD: number | undefined } = noCost;
+
+  constructor(options: AGUIOptions) {
+    this.#options = options;
+  }
+
+  map(item: EventItem): readonly Entry[] {
+    const event = "type" in item ? item : item.event;
+    const { path } = event;
+    if (path === undefined) this.#mapOwn(event);
+    else if (!this.#skips(event)) this.#run?.nested.add(event, path);
+    return this.#take();
+  }
+
+  end(failure?: { readonly error: unknown }): readonly Entry[] {
+    const ending = this.#ending;
+    this.#ending = undefined;
+    if (failure === undefined && ending !== undefined) return ending;
+    if (failure === undefined && this.#run === undefined) return [];
+    this.#run?.events.close(true);
+    this.#run?.nested.close([]);
+    const code = failure === undefined ? "cut-off" : "failed";
+    const thrown = { kind: "thrown", error: failure?.error ?? new Error("The events ended before the run did.") } as const;
+    this.#push({ type: "RUN_ERROR", message: toFailureText(thrown, this.#options.onError), code });
+    return this.#take();
+  }
+
+  #take(): Entry[] {
+    // The runs push to this very list.
+    return this.#out.splice(0);
+  }
+
+  #push(event: AGUIEvent): void {
+    this.#out.push({ event, audience: "all" });
+  }
+
+  #skips({ replayed }: LoopEvent): boolean {
+    return replayed === true && this.#skipsRecalled;
+  }
+
+  #mapOwn(event: LoopEvent): void {
+    const run = (this.#run ??= this.#start(event.runId));
+    if (this.#ending !== undefined) this.#goOn();
+    if (event.type === "run-end") this.#ending = this.#finish(run, event);
+    if (event.type === "run-start" || event.type === "run-end" || this.#skips(event)) return;
+    if (event.type === "tool-end" && event.outcome === "interrupted" && run.nested.isSuspended(event.callId)) return;
+    run.events.add(event);
+    if (event.type === "iteration-end") this.#count(run, event);
+  }
+
+  #start(id: string): Mapped {
+    const { runId = id, threadId = id, version = "1.0" } = this.#options;
+    const prefix = toPrefix(id);
+    const place = { prefix, tag: {}, options: this.#options, out: this.#out };
+    const events = new RunEvents(place);
+    const ids = { threadId, runId };
+    this.#push({ type: "RUN_STARTED", ...ids, ...(version === "1.0" && { protocolVersion: "1.0" }) });
+    return { ids, runId: id, events, nested: new NestedRuns({ ...place, events }) };
+  }
+
+  /** The run was resumed. Its end no longer counts, and recalled events came before in this stream. */
+  #goOn(): void {
+    this.#ending = undefined;
+    this.#skipsRecalled = true;
+    this.#cost = noCost;
+  }
+
+  #count({ events }: Mapped, { usage, costUSD }: LoopEvents["iteration-end"]): void {
+    const { streams, usage: before, costUSD: cost } = this.#cost;
+    this.#cost = {
+      streams: streams + 1,
+      usage: usage === undefined ? before : addUsage(before, usage),
+      costUSD: cost === undefined || costUSD === undefined ? undefined : cost + costUSD,
+    };
+    events.custom("cost", this.#cost);
+  }
+
+  /** Closes what is open, and returns the last events. They may turn out not to be the last ones. */
+  #finish(run: Mapped, end: LoopEvents["run-end"]): readonly Entry[] {
+    const isSuspended = end.status === "suspended";
+    run.events.close(isSuspended);
+    const sent = this.#take();
+    const interrupts = waitingCallsOf(end.reason).map((call) => this.#interruptOf(call, run));
+    run.nested.close(interrupts);
+    this.#push(this.#toEnd(run, end, interrupts));
+    const ending = this.#take();
+    for (const entry of sent) this.#out.push(entry);
+    return ending;
+  }
+
+  #interruptOf(call: Parameters<typeof toInterrupt>[0], { runId, nested }: Mapped): AGUIInterrupt {
+    const interrupt = toInterrupt(call, runId);
+    const path = interrupt.toolCallId.slice(toPrefix(runId).length).split("/");
+    if (path.length === 1) return interrupt;
+    if (this.#options.version === "0.0") return { ...interrupt, toolCallId: toPrefix(runId) + (path[0] ?? "") };
+    const subagentRunId = nested.runIdAt(path.slice(0, -1).join("/"));
+    return { ...interrupt, ...(subagentRunId !== undefined && { subagentRunId }) };
+  }
+
+  #toEnd({ ids }: Mapped, end: LoopEvents["run-end"], interrupts: AGUIInterrupt[]): AGUIEvent {
+    const { status, reason, usage, costUSD } = end;
+    if (failedStatuses.has(status)) {
+      const message = toFailureText({ kind: "run", status, reason }, this.#options.onError);
+      return { type: "RUN_ERROR", message, code: reason.kind };
+    }
+    const result = { status, reason: reason.kind, usage, ...(costUSD !== undefined && { costUSD }) };
+    const isOld = this.#options.version === "0.0";
+    const outcome: AGUIOutcome =
+      interrupts.length > 0
+        ? { type: "interrupt", interrupts }
+        : { type: status === "stopped-by-user" && !isOld ? "cancelled" : "success" };
+    return { type: "RUN_FINISHED", ...ids, result, outcome, ...(!isOld && { usage: [toUsage(usage)] }) };
+  }
+}
+
+const noCost = { streams: 0, usage: noUsage, costUSD: 0 };
+
+function toUsage({ cacheWriteTokens, ...usage }: Usage): AGUIUsage {
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens } = usage;
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens,
+    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+    ...(cacheWriteTokens !== undefined && { cacheWriteInputTokens: cacheWriteTokens }),
+    ...(reasoningTokens !== undefined && { reasoningTokens }),
+  };
+}

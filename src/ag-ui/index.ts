@@ -1,0 +1,37 @@
+// The entry `turnwright/ag-ui`: runs on a page that speaks AG-UI, such as CopilotKit and TanStack AI.
+
+export {
+  type EventItem,
+  isRequestError,
+  type NodeRequest,
+  type NodeResponse,
+  RequestError,
+  type RequestLimits,
+  type SSEOptions,
+  type UIFailure,
+  type UIResult,
+} from "../core/web-kit.ts";
+export type {
+  AGUIAttribution,
+  AGUICustomName,
+  AGUIDelta,
+  AGUIEvent,
+  AGUIInterrupt,
+  AGUIOutcome,
+  AGUIPartEvent,
+  AGUIRunIds,
+  AGUIRunResult,
+  AGUIUsage,
+  AGUIVersion,
+} from "./ag-ui-event.ts";
+export type { AGUIOptions, AGUIResponseOptions } from "./ag-ui-options.ts";
+export { type AGUIMapper, createAGUIMapper } from "./create-ag-ui-mapper.ts";
+export { type AGUIRequest, readAGUIRequest } from "./read-ag-ui-request.ts";
+export { pipeAGUIStream, toAGUIResponse, toAGUIStream } from "./to-ag-ui-stream.ts";
+export {
+  toAGUIThread,
+  type AGUIThread,
+  type AGUIThreadMessage,
+  type AGUIThreadPart,
+  type AGUIThreadStatus,
+} from "./to-ag-ui-thread.ts";

@@ -1,0 +1,170 @@
+// Reads a request of an AG-UI client: a new message, answers to interrupts, and results of its own tools. Everything else is ignored.
+
+import {
+  type ApprovalDecision,
+  checkFields,
+  isRecord,
+  isText,
+  type Json,
+  listOf,
+  recordOf,
+  type UnknownRecord,
+  type UserMessage,
+} from "../core/entry-kit.ts";
+import {
+  type NodeRequest,
+  readId,
+  readRequestBody,
+  readUserMessage,
+  requestChecks,
+  RequestError,
+  type RequestLimits,
+  type UIResult,
+} from "../core/web-kit.ts";
+import { fromPageId, toResultId } from "./page-ids.ts";
+
+/** The content of a request. */
+export interface AGUIRequest {
+  /** The id of the conversation. Check that the user may use it. */
+  readonly threadId: string;
+  /** The id that the client gave this request. It correlates answers, and is not the `runId` of a run. */
+  readonly runId: string;
+  /** The new message; absent if the page answers interrupts, or adds results. */
+  readonly message?: UserMessage | undefined;
+  /** The `runId` of the run that `decisions` and `results` are about. Compare it with the run that waits: another page may be behind. */
+  readonly continues?: string | undefined;
+  /** Decisions by the id of the waiting call, as the option `decisions` of a run takes them. */
+  readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
+  /** Results by the id of the waiting call. */
+  readonly results: { readonly [callId: string]: UIResult };
+}
+
+type Decision = AGUIRequest["decisions"][string];
+
+/** One answer of the page: a decision or a result, by the id that the page knows. */
+type Answer = readonly [id: string, answer: Decision | UIResult];
+
+/**
+ * Reads the `RunAgentInput` of an AG-UI client: a web `Request`, a request of node:http, a text, or a parsed body.
+ *
+ * The page is not trusted. Only the text and the files of a user message at the end of the history count, the answers in `resume`, and
+ * results of its own tools: messages with the role "tool" at the end of the history of a request without `resume`. A call is denied unless
+ * its answer is `resolved` and its payload says `approved: true`. Edited arguments come in `payload.args`, results in `payload.result` or
+ * `payload.error`. The history, system messages, arguments, tools, state and context of the page are ignored. If a call does not wait,
+ * the run refuses its answer.
+ *
+ * Throws RequestError with `status` 400, 413 or 415 if the body cannot be used, and LoopError "invalid-option" or "unknown-option" if an
+ * option is invalid.
+ *
+ * @example
+ * const { threadId, runId, message, decisions } = await readAGUIRequest(request, { maxFiles: 3 });
+ */
+export async function readAGUIRequest(
+  requestOrBody: Request | NodeRequest | string | object,
+  options: RequestLimits = {},
+): Promise<AGUIRequest> {
+  checkFields("options", options, requestChecks);
+  const body = await readRequestBody(requestOrBody, options.maxBytes);
+  if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The body is not an object.");
+  const { messages } = body;
+  if (!Array.isArray(messages)) throw new RequestError(400, 'The body has no array "messages".');
+  const ids = { threadId: readNeeded(body.threadId, "threadId"), runId: readNeeded(body.runId, "runId") };
+  const last: unknown = messages.at(-1);
+  const isFromUser = isRecord(last) && last.role === "user";
+  const entries = readResume(body.resume);
+  const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
+  if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)
+    throw new RequestError(400, "The request has neither a new message of the user nor answers to interrupts.");
+  return { ...ids, ...(isFromUser && { message: readUserMessage(toParts(last.content), options) }), ...answers };
+}
+
+function readNeeded(value: unknown, field: string): string {
+  const id = readId(value, field);
+  if (id === undefined) throw new RequestError(400, `The body has no "${field}".`);
+  return id;
+}
+
+/** Sorts answers, and takes the run off their ids. */
+function readAnswers(answers: readonly Answer[]): Pick<AGUIRequest, "continues" | "decisions" | "results"> {
+  const decisions: [string, Decision][] = [];
+  const results: [string, UIResult][] = [];
+  const runIds = new Set<string | undefined>();
+  for (const [pageId, answer] of answers) {
+    const { runId, id } = fromPageId(pageId);
+    runIds.add(runId);
+    if (answer.kind === "result" || answer.kind === "failed") results.push([id, answer]);
+    else decisions.push([id, answer]);
+  }
+  if (runIds.size > 1) throw new RequestError(400, "The answers are about more than one run.");
+  const [continues] = runIds;
+  const sorted = { decisions: Object.fromEntries(decisions), results: Object.fromEntries(results) };
+  return continues === undefined ? sorted : { continues, ...sorted };
+}
+
+function readResume(resume: unknown): readonly Answer[] {
+  if (resume === undefined || resume === null) return [];
+  if (!Array.isArray(resume)) throw new RequestError(400, 'The "resume" of the body must be an array.');
+  return resume.map((entry) => {
+    if (!isRecord(entry)) throw new RequestError(400, 'An entry of "resume" is not an object.');
+    return [readNeeded(entry.interruptId, "interruptId"), readPayload(entry)];
+  });
+}
+
+function readPayload({ status, payload }: UnknownRecord): Decision | UIResult {
+  const fields = recordOf(payload);
+  const { approved, args, reason, result, error } = fields;
+  if (status === "resolved") {
+    if (approved === true) return "args" in fields ? { kind: "modify", args: args as Json } : { kind: "approve" };
+    if (approved === undefined && isText(error)) return { kind: "failed", error };
+    if (approved === undefined && "result" in fields) return { kind: "result", result: (result ?? null) as Json };
+  }
+  return isText(reason) ? { kind: "deny", reason } : { kind: "deny" };
+}
+
+/** Reads the messages of tools at the end of the history. Those that the server sent have the id that it gave them. */
+function readToolMessages(messages: readonly unknown[]): readonly Answer[] {
+  const others = messages.findLastIndex((message) => !isRecord(message) || message.role !== "tool");
+  return messages
+    .slice(others + 1)
+    .filter(isRecord)
+    .flatMap((message): Answer[] => {
+      const toolCallId = readNeeded(message.toolCallId, "toolCallId");
+      if (message.id === toResultId(toolCallId)) return [];
+      if (isText(message.error)) return [[toolCallId, { kind: "failed", error: message.error }]];
+      return [[toolCallId, { kind: "result", result: toResult(message.content) }]];
+    });
+}
+
+/** Tools of a page write their data as JSON in a text. */
+function toResult(content: unknown): Json {
+  if (!isText(content)) return (content ?? null) as Json;
+  try {
+    return JSON.parse(content) as Json;
+  } catch {
+    return content;
+  }
+}
+
+const mimePattern = /^[\w.+-]+\/[\w.+*-]+$/;
+
+/** Returns the parts of a message in the form that `readUserMessage` takes. */
+function toParts(content: unknown): readonly unknown[] {
+  if (isText(content)) return [{ type: "text", text: content }];
+  return listOf(content).map((part) => (isRecord(part) && part.type !== "text" ? toFile(part) : part));
+}
+
+/** Returns a file of a page. The types of AG-UI 0.0 and 1.0 differ. */
+function toFile(part: UnknownRecord): unknown {
+  const { type } = part;
+  if (type === "binary") return toFilePart(part.mimeType, isText(part.url) ? { url: part.url } : { data: part.data });
+  if (type !== "image" && type !== "audio" && type !== "video" && type !== "document") return part;
+  const { type: kind, value, mimeType } = recordOf(part.source);
+  const mediaType = mimeType ?? (type === "image" ? "image/*" : undefined);
+  return toFilePart(mediaType, kind === "data" ? { data: value } : { url: kind === "url" ? value : undefined });
+}
+
+function toFilePart(mediaType: unknown, { url, data }: { readonly url?: unknown; readonly data?: unknown }): object {
+  const isUsable = isText(mediaType) && mimePattern.test(mediaType);
+  const place = isText(data) && isUsable ? `data:${mediaType};base64,${data}` : url;
+  return { type: "file", mediaType: isUsable ? mediaType : undefined, url: place };
+}

@@ -1,0 +1,260 @@
+// The events of one run: its steps, texts and calls. A run inside a call has its own.
+
+import type { LoopEvent, LoopEvents, LoopEventType } from "../core/entry-kit.ts";
+import { toFailureText, toPlain } from "../core/web-kit.ts";
+import type { AGUIAttribution, AGUICustomName, AGUIPartEvent } from "./ag-ui-event.ts";
+import type { AGUIOptions } from "./ag-ui-options.ts";
+import { type Entry, Outbox } from "./outbox.ts";
+import { toResultId } from "./page-ids.ts";
+import { toContent } from "./to-content.ts";
+
+/** Says which run this is. */
+export interface RunPlace {
+  /** The beginning of all its ids on the page. */
+  readonly prefix: string;
+  readonly tag: AGUIAttribution;
+  readonly options: AGUIOptions;
+  /** The list that all runs share. */
+  readonly out: Entry[];
+}
+
+interface OpenPart {
+  readonly kind: "text" | "reasoning";
+  readonly id: string;
+  readonly audience: Entry["audience"];
+}
+
+/** The text of an iteration: what is open, the number of its parts, the message that its calls belong to, and its first text. */
+interface TextState {
+  readonly open: OpenPart | undefined;
+  readonly parts: number;
+  readonly parent: string | undefined;
+  readonly said: string | undefined;
+}
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly iteration: number;
+  readonly audience: Entry["audience"];
+  /** The attempt with which the start of the call was held back; undefined if the start was sent immediately. */
+  readonly holding: number | undefined;
+  /** True once its arguments are complete. */
+  isComplete: boolean;
+  hasEnded: boolean;
+}
+
+type Handlers = { readonly [Type in LoopEventType]?: (event: LoopEvents[Type]) => void };
+
+const noText: TextState = { open: undefined, parts: 0, parent: undefined, said: undefined };
+
+/** Turns the events of one run into events of AG-UI. */
+export class RunEvents {
+  readonly #place: RunPlace;
+  readonly #outbox: Outbox;
+  #iteration = -1;
+  #step: { readonly name: string; readonly audience: Entry["audience"] } | undefined;
+  #text = noText;
+  /** The text before the attempt that is held back. */
+  #before = noText;
+  readonly #calls = new Map<string, Call>();
+  /** Calls of attempts that were taken back. Their later reports are dropped. */
+  readonly #discarded = new Set<string>();
+  #audience: Entry["audience"] = "all";
+  readonly #handlers: Handlers = {
+    "iteration-start": ({ iteration }) => this.#beginStep(iteration),
+    "iteration-end": () => this.#endStep(),
+    "text-delta": (event) => this.#addText("text", event),
+    "reasoning-delta": (event) => {
+      if (this.#place.options.sendReasoning !== false) this.#addText("reasoning", event);
+    },
+    "tool-args-delta": (event) => {
+      const { id } = this.#show(event);
+      this.#push({ type: "TOOL_CALL_ARGS", toolCallId: id, delta: event.text });
+    },
+    "tool-args-end": (event) => this.#complete(event),
+    "tool-start": (event) => {
+      this.#outbox.release();
+      this.#complete(event);
+    },
+    "tool-progress": ({ callId, data }) => this.custom("tool-progress", { toolCallId: this.toId(callId), data }),
+    "tool-end": (event) => this.#end(event),
+    "approval-asked": () => this.#outbox.release(),
+    "approval-decided": ({ callId, decision, reason }) => {
+      this.#outbox.release();
+      this.custom("approval-decided", { toolCallId: this.toId(callId), decision, ...(reason !== undefined && { reason }) });
+    },
+    "attempt-discarded": () => this.#discard(),
+    notice: ({ kind }) => this.custom("notice", { kind }),
+    masked: ({ calls, tokensBefore, tokensAfter }) =>
+      this.custom("masked", { toolCallIds: calls.map((callId) => this.toId(callId)), tokensBefore, tokensAfter }),
+    steered: ({ message }) => this.custom("steered", { content: message.content }),
+  };
+
+  constructor(place: RunPlace) {
+    this.#place = place;
+    this.#outbox = new Outbox(place.out);
+  }
+
+  /** Returns the id of a call on the page. */
+  toId(callId: string): string {
+    return this.#place.prefix + callId;
+  }
+
+  /** Returns the name of a call. */
+  nameOf(callId: string): string | undefined {
+    return this.#calls.get(callId)?.name;
+  }
+
+  isDiscarded(callId: string): boolean {
+    return this.#discarded.has(callId);
+  }
+
+  add(event: LoopEvent): void {
+    if ("callId" in event && this.#discarded.has(event.callId)) return;
+    this.#audience = event.replayed === true ? "recalled" : "all";
+    this.#handle(event);
+  }
+
+  #handle<Type extends LoopEventType>(event: { readonly type: Type } & LoopEvents[Type]): void {
+    this.#handlers[event.type]?.(event);
+  }
+
+  custom(name: AGUICustomName, value: unknown): void {
+    this.#push({ type: "CUSTOM", name, value: toPlain(value) });
+  }
+
+  /** Closes what is open. Calls without an outcome end, unless the run is suspended. */
+  close(isSuspended: boolean): void {
+    this.#audience = "all";
+    this.#endStep();
+    for (const [callId, { name, hasEnded, isComplete }] of this.#calls) {
+      if (!isComplete) this.#complete({ callId, name });
+      if (!isSuspended && !hasEnded) this.#end({ callId, name, outcome: "not-run", result: null });
+    }
+  }
+
+  #push(event: AGUIPartEvent, audience: Entry["audience"] = this.#audience): void {
+    this.#outbox.push({ ...event, ...this.#place.tag }, audience);
+  }
+
+  #beginStep(iteration: number): void {
+    this.#endStep();
+    const isSame = iteration === this.#iteration;
+    this.#iteration = iteration;
+    this.#text = { ...noText, parts: isSame ? this.#text.parts : 0 };
+    this.#step = { name: `iteration-${iteration}`, audience: this.#audience };
+    this.#push({ type: "STEP_STARTED", stepName: this.#step.name });
+  }
+
+  #endStep(): void {
+    this.#outbox.release();
+    this.#endText();
+    const step = this.#step;
+    this.#step = undefined;
+    if (step !== undefined) this.#push({ type: "STEP_FINISHED", stepName: step.name }, step.audience);
+  }
+
+  #addText(kind: OpenPart["kind"], { text, attempt }: LoopEvents["text-delta"]): void {
+    if (attempt !== undefined && this.#place.options.holdAttempts !== false && this.#outbox.holding === undefined) {
+      this.#before = this.#text;
+      this.#outbox.hold();
+    }
+    if (text === "") return;
+    if (this.#text.open?.kind !== kind) this.#beginText(kind);
+    const messageId = this.#text.open?.id ?? "";
+    const type = kind === "text" ? "TEXT_MESSAGE_CONTENT" : "REASONING_MESSAGE_CONTENT";
+    this.#push({ type, messageId, delta: text }, this.#text.open?.audience);
+  }
+
+  #beginText(kind: OpenPart["kind"]): void {
+    this.#endText();
+    const id = this.#nextId(kind === "text" ? "" : "r");
+    const { parent = id, said = id } = this.#text;
+    this.#text = { ...this.#text, open: { kind, id, audience: this.#audience }, ...(kind === "text" && { parent, said }) };
+    if (kind === "text") return this.#push({ type: "TEXT_MESSAGE_START", messageId: id, role: "assistant" });
+    this.#push({ type: "REASONING_START", messageId: id });
+    this.#push({ type: "REASONING_MESSAGE_START", messageId: id, role: "reasoning" });
+  }
+
+  #nextId(mark: string): string {
+    const { parts } = this.#text;
+    this.#text = { ...this.#text, parts: parts + 1 };
+    return `${this.#place.prefix}${mark}${this.#iteration}-${parts}`;
+  }
+
+  #endText(): void {
+    const { open } = this.#text;
+    if (open === undefined) return;
+    this.#text = { ...this.#text, open: undefined };
+    const { kind, id: messageId, audience } = open;
+    if (kind === "text") return this.#push({ type: "TEXT_MESSAGE_END", messageId }, audience);
+    this.#push({ type: "REASONING_MESSAGE_END", messageId }, audience);
+    this.#push({ type: "REASONING_END", messageId }, audience);
+  }
+
+  /** Shows a call, once. */
+  #show({ callId, name }: { readonly callId: string; readonly name: string }): Call {
+    const known = this.#calls.get(callId);
+    if (known !== undefined) return known;
+    this.#endText();
+    const id = this.toId(callId);
+    const parent = this.#text.parent ?? this.#nextId("");
+    this.#text = { ...this.#text, parent };
+    const call: Call = {
+      id,
+      name,
+      iteration: this.#iteration,
+      audience: this.#audience,
+      holding: this.#outbox.holding,
+      isComplete: false,
+      hasEnded: false,
+    };
+    this.#calls.set(callId, call);
+    this.#push({ type: "TOOL_CALL_START", toolCallId: id, toolCallName: name, parentMessageId: parent });
+    return call;
+  }
+
+  /** Ends the arguments of a call, once. They are sent in one piece if the provider did not stream them. */
+  #complete(event: { readonly callId: string; readonly name: string; readonly args?: unknown }): void {
+    const isNew = !this.#calls.has(event.callId);
+    const call = this.#show(event);
+    if (call.isComplete) return;
+    call.isComplete = true;
+    const { id: toolCallId, audience } = call;
+    if (isNew) this.#push({ type: "TOOL_CALL_ARGS", toolCallId, delta: JSON.stringify(event.args ?? {}) }, audience);
+    this.#push({ type: "TOOL_CALL_END", toolCallId }, audience);
+  }
+
+  #end(event: Pick<LoopEvents["tool-end"], "callId" | "name" | "outcome" | "result">): void {
+    this.#complete(event);
+    const call = this.#show(event);
+    const { name: toolName, result } = event;
+    // Compared as a text: the outcome of a call that waits for a result from outside. It has another end later.
+    const outcome: string = event.outcome;
+    if (outcome === "deferred" || call.hasEnded) return;
+    call.hasEnded = true;
+    const failure = { kind: "tool", toolName, outcome: event.outcome, result } as const;
+    const content = outcome === "completed" ? toContent(result) : toFailureText(failure, this.#place.options.onError);
+    const facts = { messageId: toResultId(call.id), toolCallId: call.id, role: "tool", content } as const;
+    this.#push({ type: "TOOL_CALL_RESULT", ...facts, metadata: { outcome } });
+  }
+
+  /** Drops the held output of the attempt. Output that the page already has cannot be taken back, so an event tells the page. */
+  #discard(): void {
+    const { holding } = this.#outbox;
+    this.#outbox.drop();
+    if (holding !== undefined) this.#text = this.#before;
+    this.#endText();
+    const messageId = this.#text.said;
+    for (const [callId, call] of this.#calls) {
+      if (call.iteration !== this.#iteration) continue;
+      const isShown = holding === undefined || call.holding !== holding;
+      if (isShown && !call.hasEnded) this.#end({ callId, name: call.name, outcome: "not-run", result: null });
+      this.#calls.delete(callId);
+      this.#discarded.add(callId);
+    }
+    this.#text = { ...noText, parts: this.#text.parts };
+    if (messageId !== undefined) this.custom("attempt-discarded", { messageId });
+  }
+}

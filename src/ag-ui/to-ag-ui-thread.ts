@@ -1,0 +1,122 @@
+import { type EndReason, locateMedia, type Message, type ToolResultPart, type UserPart } from "../core/entry-kit.ts";
+import { toContent } from "./to-content.ts";
+import type { AGUIInterrupt } from "./ag-ui-event.ts";
+import { toPrefix } from "./page-ids.ts";
+import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
+
+/** The state of a conversation, as `host.status` returns it. */
+export interface AGUIThreadStatus {
+  readonly runId: string;
+  /** True if a page can join the run. */
+  readonly isLive: boolean;
+  readonly reason?: EndReason | undefined;
+  readonly messages: readonly Message[];
+}
+
+/** A conversation, as the client of TanStack AI loads it. */
+export interface AGUIThread {
+  readonly messages: AGUIThreadMessage[];
+  /** The run to join; null if none is live. */
+  readonly activeRun: { readonly runId: string } | null;
+  /** The calls that wait for the page; null if there are none. */
+  readonly interrupts: { readonly runId: string; readonly pending: AGUIInterrupt[] } | null;
+}
+
+/** A message with the parts that TanStack AI shows. */
+export interface AGUIThreadMessage {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly parts: AGUIThreadPart[];
+}
+
+/** A part of a message. */
+export type AGUIThreadPart =
+  | { readonly type: "text" | "thinking"; readonly content: string }
+  | {
+      readonly type: "image" | "document";
+      readonly source: { readonly type: "data" | "url"; readonly value: string; readonly mimeType: string };
+    }
+  | {
+      readonly type: "tool-call";
+      readonly id: string;
+      readonly name: string;
+      readonly arguments: string;
+      readonly state: "input-complete";
+    }
+  | {
+      readonly type: "tool-result";
+      readonly toolCallId: string;
+      readonly content: string;
+      readonly state: "complete" | "error";
+      /** Set if the call did not complete. */
+      readonly error?: string;
+    };
+
+/**
+ * Turns the state of a conversation into the answer to `GET ?threadId=` of TanStack AI: the messages, the run to join, and the calls that
+ * wait. Without a state, everything is empty. Check before that the user may see the conversation: its messages are sent whole, except
+ * for provider metadata.
+ *
+ * @example
+ * const answer = Response.json(toAGUIThread(await host.status(threadId)));
+ */
+export function toAGUIThread(status: AGUIThreadStatus | undefined): AGUIThread {
+  if (status === undefined) return { messages: [], activeRun: null, interrupts: null };
+  const { runId, isLive, reason, messages } = status;
+  const pending = waitingCallsOf(reason).map((call) => toInterrupt(call, runId));
+  return {
+    messages: toMessages(messages, toPrefix(runId)),
+    activeRun: isLive ? { runId } : null,
+    interrupts: pending.length > 0 ? { runId, pending } : null,
+  };
+}
+
+function toMessages(messages: readonly Message[], prefix: string): AGUIThreadMessage[] {
+  return messages.flatMap((message, index): AGUIThreadMessage[] => {
+    const id = `${prefix}message-${index}`;
+    if (message.role === "user") return [{ id, role: "user", parts: toUserParts(message.content) }];
+    if (message.role === "tool") return [];
+    const next = messages[index + 1];
+    const results = next?.role === "tool" ? next.results : [];
+    return [{ id, role: "assistant", parts: message.content.flatMap((part) => toParts(part, results, prefix)) }];
+  });
+}
+
+type AssistantParts = Extract<Message, { readonly role: "assistant" }>["content"];
+
+function toParts(part: AssistantParts[number], results: readonly ToolResultPart[], prefix: string): AGUIThreadPart[] {
+  if (part.type === "text") return [{ type: "text", content: part.text }];
+  if (part.type === "reasoning") return [{ type: "thinking", content: part.text }];
+  const { callId, name, args } = part;
+  const call = {
+    type: "tool-call",
+    id: prefix + callId,
+    name,
+    arguments: JSON.stringify(args),
+    state: "input-complete",
+  } as const;
+  const result = results.find((one) => one.callId === callId);
+  return result === undefined || waiting.has(result.outcome) ? [call] : [call, toResultPart(result, prefix)];
+}
+
+/** Outcomes of calls that are not over. */
+const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
+
+function toResultPart({ callId, outcome, result }: ToolResultPart, prefix: string): AGUIThreadPart {
+  const isFine = outcome === "completed" || outcome === "restarted";
+  const facts = { type: "tool-result", toolCallId: prefix + callId, content: toContent(result) } as const;
+  return isFine ? { ...facts, state: "complete" } : { ...facts, state: "error", error: outcome };
+}
+
+function toUserParts(content: string | readonly UserPart[]): AGUIThreadPart[] {
+  if (typeof content === "string") return [{ type: "text", content }];
+  return content.map((part) => {
+    if (part.type === "text") return { type: "text", content: part.text };
+    const type = part.type === "image" ? "image" : "document";
+    const media = locateMedia(part);
+    const { mediaType: mimeType } = media;
+    if (media.kind === "base64") return { type, source: { type: "data", value: media.data, mimeType } };
+    const url = media.kind === "url" ? media.url : String(part.data);
+    return { type, source: { type: "url", value: url, mimeType } };
+  });
+}

@@ -1,0 +1,46 @@
+// The calls that a suspended run waits for, as interrupts.
+
+import type { EndReason, WaitingCall } from "../core/entry-kit.ts";
+import type { AGUIInterrupt } from "./ag-ui-event.ts";
+import { toPrefix } from "./page-ids.ts";
+
+/** Returns the calls that a suspended run waits for; none for another reason. */
+export function waitingCallsOf(reason: EndReason | undefined): readonly WaitingCall[] {
+  return reason !== undefined && "calls" in reason ? reason.calls : [];
+}
+
+/** Describes one waiting call. */
+export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
+  const prefix = toPrefix(runId);
+  const facts = {
+    id: prefix + call.id,
+    toolCallId: prefix + toCallPath(call),
+    metadata: { kind: "approval", toolName: call.name, input: call.args },
+  };
+  if (call.waitsFor !== "result")
+    return { ...facts, reason: "approval_required", message: `May "${call.name}" run?`, responseSchema: decisionSchema };
+  const message = `"${call.name}" waits for a result.`;
+  const metadata = { ...facts.metadata, kind: "result" };
+  return { ...facts, metadata, reason: "client_tool_input", message, responseSchema: resultSchema };
+}
+
+/** Returns the path of a call: the ids of the outer calls, then its own id. An `id` may end with the number of the question, which is removed. */
+function toCallPath({ id, callId }: WaitingCall): string {
+  const bare = id.replace(/#\d+$/, "");
+  return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
+}
+
+const decisionSchema = {
+  type: "object",
+  properties: {
+    approved: { type: "boolean" },
+    reason: { type: "string", description: "Why the call is denied." },
+    args: { description: "Other arguments for the call." },
+  },
+  required: ["approved"],
+};
+
+const resultSchema = {
+  type: "object",
+  properties: { result: { description: "The result of the call." }, error: { type: "string", description: "Why it failed." } },
+};

@@ -1,0 +1,10 @@
+// The part of the core that only the entries for web pages use. A separate file, so that no other bundle includes it.
+
+export { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from "./web/chunk-batches.ts";
+export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./web/failure-text.ts";
+export { type NodeRequest, readRequestBody } from "./web/read-request-body.ts";
+export { readId, readUserMessage, requestChecks, type RequestLimits } from "./web/read-user-message.ts";
+export { isRequestError, RequestError, type UIResult } from "./web/request-error.ts";
+export { type NodeResponse, pipeLines, toByteStream, toLineResponse } from "./web/send-lines.ts";
+export { toPlain } from "./web/to-plain.ts";
+export { type LineWriter, sseChecks, SSELines, type SSEOptions } from "./web/sse-lines.ts";

@@ -1,0 +1,88 @@
+// The text and the files of a user message that a page sends, within limits.
+
+import { type Checks, is, isText, numberWithin } from "../errors/check-fields.ts";
+import type { UserPart } from "../types/common.ts";
+import type { UserMessage } from "../types/message.ts";
+import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { isOnWeb, locateMedia } from "../utils/media-source.ts";
+import { RequestError } from "./request-error.ts";
+
+/** Limits of a request. */
+export interface RequestLimits {
+  /** Largest body in bytes. The page sends its whole history each time. Default 1,000,000. */
+  readonly maxBytes?: number | undefined;
+  /** Most characters of text in the new message. Default 100,000. */
+  readonly maxTextChars?: number | undefined;
+  /** Media types of files, such as "application/pdf" or "image/*". Default: PNG, JPEG, GIF, WebP and PDF. */
+  readonly allowedMediaTypes?: readonly string[] | undefined;
+  /** Most files in the new message. Default 10. */
+  readonly maxFiles?: number | undefined;
+  /**
+   * True if files may be http(s) URLs. The library fetches nothing, but the model service does, or a tool of yours. Default false:
+   * only data URLs.
+   */
+  readonly allowWebUrls?: boolean | undefined;
+}
+
+/** The checks of the limits, for `checkFields`. */
+export const requestChecks: Checks<RequestLimits> = {
+  maxBytes: /* @__PURE__ */ numberWithin({ min: 1 }),
+  maxTextChars: /* @__PURE__ */ numberWithin({ min: 1 }),
+  allowedMediaTypes: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
+  maxFiles: /* @__PURE__ */ numberWithin({ min: 0 }),
+  allowWebUrls: is.flag,
+};
+
+const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
+const longestId = 500;
+
+/** Reads an id of a page; undefined if there is none. */
+export function readId(value: unknown, field: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string" && value !== "" && value.length <= longestId) return value;
+  throw new RequestError(400, `The "${field}" must be a string of 1 to ${longestId} characters.`);
+}
+
+/** Makes a user message of parts `{ type: "text", text }` and `{ type: "file", mediaType, url }`. Others, such as those of tools, are ignored. */
+export function readUserMessage(given: readonly unknown[], limits: RequestLimits): UserMessage {
+  const { maxFiles = 10, maxTextChars = 100_000 } = limits;
+  const parts = given.flatMap((part) => readPart(part, limits));
+  if (parts.length === 0) throw new RequestError(400, "The last message has neither text nor files.");
+  const files = parts.filter(({ type }) => type !== "text");
+  if (files.length > maxFiles) throw new RequestError(413, `The message has more than ${maxFiles} files.`);
+  const chars = parts.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);
+  if (chars > maxTextChars) throw new RequestError(413, `The message has more than ${maxTextChars} characters of text.`);
+  const [first] = parts;
+  const content = parts.length === 1 && first?.type === "text" ? first.text : parts;
+  return { role: "user", content };
+}
+
+function readPart(part: unknown, limits: RequestLimits): readonly UserPart[] {
+  if (!isRecord(part)) throw new RequestError(400, "A part of the last message is not an object.");
+  if (part.type === "file") return [readFile(part, limits)];
+  if (part.type !== "text") return [];
+  if (typeof part.text !== "string") throw new RequestError(400, "A text of the last message is not a string.");
+  return part.text === "" ? [] : [{ type: "text", text: part.text }];
+}
+
+function readFile({ mediaType, url }: UnknownRecord, limits: RequestLimits): UserPart {
+  const { allowWebUrls, allowedMediaTypes = mediaTypes } = limits;
+  if (typeof mediaType !== "string" || typeof url !== "string")
+    throw new RequestError(400, "A file of the last message has no media type or no URL.");
+  const media = locateMedia({ type: "file", mediaType, data: url });
+  if (media.kind === "unreadable") throw new RequestError(400, `A file of the last message cannot be used: ${media.why}.`);
+  const isOnline = media.kind === "url" && isOnWeb(media);
+  if (!/^data:/i.test(url) && !(allowWebUrls && isOnline))
+    throw new RequestError(415, `A file of the last message must come as a data URL${allowWebUrls ? " or from the web" : ""}.`);
+  // The type of the bytes counts, not the one beside them.
+  if (!allowedMediaTypes.some((allowed) => matches(media.mediaType, allowed)))
+    throw new RequestError(415, "A file of the last message has a media type that is not allowed.");
+  return { type: media.mediaType.startsWith("image/") ? "image" : "file", mediaType: media.mediaType, data: url };
+}
+
+/** True if a media type is the allowed one, or one of a group such as "image/*". */
+function matches(mediaType: string, allowed: string): boolean {
+  const type = mediaType.toLowerCase();
+  const rule = allowed.toLowerCase();
+  return rule.endsWith("/*") ? type.startsWith(rule.slice(0, -1)) : type === rule;
+}

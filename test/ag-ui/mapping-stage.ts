@@ -1,0 +1,32 @@
+// Shared helpers of the tests of the mapping.
+
+import { EventSchema } from "@ag-ui/core/schemas";
+import { expect } from "vitest";
+import type { LoopEvent } from "turnwright";
+import { type AGUIEvent, type AGUIOptions, createAGUIMapper } from "turnwright/ag-ui";
+
+export { play, saved } from "../ui-message-stream/mapping-stage.ts";
+
+/** Maps events, all at once. */
+export function toEvents(events: readonly LoopEvent[], options: AGUIOptions = {}): readonly AGUIEvent[] {
+  const mapper = createAGUIMapper(options);
+  return [...events.flatMap((event) => mapper.map(event)), ...mapper.end()];
+}
+
+/** Checks events with the validator of 1.0, and that they have no fields that it does not know. */
+export function checkEvents(events: readonly AGUIEvent[]): void {
+  for (const event of events) {
+    const sent = JSON.parse(JSON.stringify(event)) as AGUIEvent;
+    const parsed = EventSchema.safeParse(sent);
+    expect({ sent, issues: parsed.error?.issues }).toEqual({ sent, issues: undefined });
+  }
+}
+
+/** Events in short, for snapshots. */
+export const lines = (events: readonly AGUIEvent[]): string[] =>
+  events
+    .filter((event) => event.type !== "CUSTOM" || event.name !== "cost")
+    .map(({ type, ...fields }) => {
+      const values = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+      return [type, ...values].join(" ");
+    });

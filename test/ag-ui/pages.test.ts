@@ -1,0 +1,126 @@
+// Pages of AG-UI 1.0 and 0.0 on a server: answers to interrupts, reloads, and a server that restarts.
+
+import { afterEach, describe, expect, it } from "vitest";
+import type { AGUIVersion } from "turnwright/ag-ui";
+import { sharedStore } from "../host/stage.ts";
+import { setUpPayment } from "../ui-message-stream/payment.ts";
+import { openAgent, type PageAgent, readMessages, resultsOf, textOf, versions } from "./clients.ts";
+import { checkEvents } from "./mapping-stage.ts";
+import { type PageServer, readSent, type SentEvent, serve } from "./page-server.ts";
+
+const servers: PageServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+/** Asks for tea, so that a payment waits. */
+async function buy(version: AGUIVersion): Promise<{ server: PageServer; page: PageAgent; ran: string[] }> {
+  const { ran, run } = setUpPayment();
+  const server = await serve({ run, version });
+  servers.push(server);
+  const page = openAgent(version, { url: server.url, threadId: `tea-${version}-${servers.length}` });
+  page.addMessage({ id: "u1", role: "user", content: "Buy tea." });
+  await page.runAgent();
+  return { server, page, ran };
+}
+
+const answer = (page: PageAgent, payload: unknown, status: "resolved" | "cancelled" = "resolved") =>
+  page.runAgent({
+    resume: page.pendingInterrupts.map(({ id }) => ({ interruptId: id, status, ...(payload !== undefined && { payload }) })),
+  });
+
+describe.each(versions)("a page of AG-UI %s", (version) => {
+  it("approves a call, and gets the rest without a repeated word", async () => {
+    const { page, ran } = await buy(version);
+    expect(page.pendingInterrupts).toMatchObject([{ reason: "approval_required" }]);
+    expect(textOf(page.messages)).toBe("One moment.Paying.");
+    await answer(page, { approved: true });
+    expect([textOf(page.messages), page.pendingInterrupts]).toEqual(["One moment.Paying.It is paid.", []]);
+    expect([...resultsOf(page.messages).values()]).toEqual(['{"price":5}', '{"paid":5}']);
+    expect(ran).toEqual(["look tea", "pay 5"]);
+  });
+
+  it.each([
+    ["says no", { approved: false, reason: "Too much." }],
+    ["says nothing", undefined],
+    ["says true as a text", { approved: "true" }],
+  ])("denies a call if it %s", async (_, payload) => {
+    const { server, page, ran } = await buy(version);
+    await answer(page, payload);
+    expect([...resultsOf(page.messages).values()].at(-1)).toBe("The call was denied.");
+    expect(ran).toEqual(["look tea"]);
+    expect((await server.host.status(page.threadId))?.status).toBe("completed");
+  });
+
+  it("denies a call by cancelling its interrupt, whatever the payload says", async () => {
+    const { page, ran } = await buy(version);
+    await answer(page, { approved: true }, "cancelled");
+    expect(ran).toEqual(["look tea"]);
+  });
+
+  it("edits the arguments of a call, which are validated again", async () => {
+    const { page, ran } = await buy(version);
+    await answer(page, { approved: true, args: { amount: 3 } });
+    expect(ran).toEqual(["look tea", "pay 3"]);
+    const other = await buy(version);
+    await answer(other.page, { approved: true, args: { amount: 500 } });
+    expect(other.ran).toEqual(["look tea"]);
+  });
+
+  it("asks again in the same thread: the history comes from the server", async () => {
+    const { server, page } = await buy(version);
+    await answer(page, { approved: true });
+    page.messages = page.messages.slice(-1);
+    page.addMessage({ id: "u2", role: "user", content: "And now?" });
+    await page.runAgent();
+    const messages = (await server.host.status(page.threadId))?.messages ?? [];
+    expect(messages.flatMap((one) => (one.role === "user" ? [one.content] : []))).toEqual(["Buy tea.", "And now?"]);
+  });
+
+  it("gets the same messages on a reload after each event, and after a restart of the server", async () => {
+    const { run } = setUpPayment();
+    const store = sharedStore();
+    const server = await serve({ run, version, store });
+    servers.push(server);
+    const threadId = `reload-${version}`;
+    const init = (body: object, headers: object = {}): RequestInit => ({
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ threadId, runId: "r1", messages: [], ...body }),
+    });
+    const asked = init({ messages: [{ id: "u", role: "user", content: "Buy tea." }] });
+    const whole = await readSent(await fetch(server.url, asked));
+    checkEvents(whole.map(({ event }) => event) as never);
+    const expected = await readMessages(whole.map(({ event }) => event) as never, version);
+    expect(whole.length).toBeGreaterThan(25);
+    for (const [index, { id = "" }] of whole.entries()) {
+      const response = await fetch(server.url, { ...asked, headers: { ...asked.headers, "last-event-id": id } });
+      const rest = await readSent(response);
+      const joined = [...whole.slice(0, index + 1), ...rest];
+      expect(joinDeltas(joined)).toEqual(joinDeltas(whole));
+      expect(await readMessages(joined.map(({ event }) => event) as never, version)).toEqual(expected);
+    }
+    const runId = encodeURIComponent(`${threadId}/1`);
+    const joined = await readSent(await fetch(`${server.url}?offset=-1&runId=${runId}`));
+    expect(textOf(await readMessages(joined.map(({ event }) => event) as never, version))).toBe(textOf(expected));
+    const other = await serve({ run, version, store });
+    servers.push(other);
+    const resume = [{ interruptId: `${threadId}/1:call_i1_0`, status: "resolved", payload: { approved: true } }];
+    const live = await readSent(await fetch(other.url, init({ resume })));
+    const after = await readMessages(live.map(({ event }) => event) as never, version, expected);
+    expect(textOf(after)).toBe("One moment.Paying.It is paid.");
+  });
+});
+
+/** Fragments of one text as one event, without ids. */
+function joinDeltas(sent: readonly SentEvent[]): readonly unknown[] {
+  const joined: SentEvent["event"][] = [];
+  for (const { event } of sent) {
+    const last = joined.at(-1);
+    const isSame = event.delta !== undefined && last?.type === event.type && last["messageId"] === event["messageId"];
+    if (isSame && last?.["toolCallId"] === event["toolCallId"])
+      joined.splice(-1, 1, { ...last, delta: `${last?.delta}${event.delta}` });
+    else joined.push(event);
+  }
+  return joined;
+}

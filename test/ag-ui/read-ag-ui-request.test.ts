@@ -1,0 +1,85 @@
+// The parts of a request that the server accepts.
+
+import { describe, expect, it } from "vitest";
+import { isRequestError, readAGUIRequest, RequestError } from "turnwright/ag-ui";
+
+const ids = { threadId: "t", runId: "r" };
+const none = { decisions: {}, results: {} };
+const user = (content: unknown) => ({ ...ids, messages: [{ id: "u", role: "user", content }] });
+const png = "iVBORw0KGgo=";
+const url = `data:image/png;base64,${png}`;
+const image = { type: "image", mediaType: "image/png", data: url };
+
+describe("readAGUIRequest", () => {
+  it.for<[string, unknown, unknown]>([
+    ["a text", "Hi.", "Hi."],
+    [
+      "parts of text",
+      [
+        { type: "text", text: "One." },
+        { type: "text", text: "" },
+      ],
+      "One.",
+    ],
+    ["an image of 1.0", [{ type: "image", source: { type: "data", value: png, mimeType: "image/png" } }], [image]],
+    ["an image of 0.0", [{ type: "binary", mimeType: "image/png", data: png }], [image]],
+    ["an image of 0.0 with a data URL", [{ type: "binary", mimeType: "image/png", url }], [image]],
+  ])("reads %s", async ([, content, expected]) => {
+    expect(await readAGUIRequest(user(content))).toEqual({ ...ids, message: { role: "user", content: expected }, ...none });
+  });
+
+  it("reads answers to interrupts, with the run that they are about", async () => {
+    const entry = (interruptId: string, payload: unknown, status = "resolved") => ({ interruptId, status, payload });
+    const resume = [
+      entry("chat%3A1/2:a", { approved: true }),
+      entry("chat%3A1/2:b", { approved: true, args: { n: 1 } }),
+      entry("chat%3A1/2:c", { approved: false, reason: "No." }),
+      entry("chat%3A1/2:d", { approved: true }, "cancelled"),
+      entry("chat%3A1/2:e:0", { result: { n: 2 } }),
+      entry("chat%3A1/2:f/g#2", { error: "Closed." }),
+    ];
+    expect(await readAGUIRequest({ ...ids, messages: [], resume })).toEqual({
+      ...ids,
+      continues: "chat:1/2",
+      decisions: {
+        a: { kind: "approve" },
+        b: { kind: "modify", args: { n: 1 } },
+        c: { kind: "deny", reason: "No." },
+        d: { kind: "deny" },
+      },
+      results: { "e:0": { kind: "result", result: { n: 2 } }, "f/g#2": { kind: "failed", error: "Closed." } },
+    });
+  });
+
+  it("reads results of the tools of the page, and no others", async () => {
+    const message = (callId: string, more: object) => ({ id: `m-${callId}`, role: "tool", toolCallId: `t/1:${callId}`, ...more });
+    const messages = [
+      message("earlier", { content: "1" }),
+      { id: "a", role: "assistant", content: "" },
+      message("server", { content: "1", id: "t/1:server:result" }),
+      message("json", { content: '{"n":1}' }),
+      message("text", { content: "Fine." }),
+      message("broken", { content: "", error: "Closed." }),
+    ];
+    expect(await readAGUIRequest({ ...ids, messages })).toEqual({
+      ...ids,
+      continues: "t/1",
+      decisions: {},
+      results: {
+        json: { kind: "result", result: { n: 1 } },
+        text: { kind: "result", result: "Fine." },
+        broken: { kind: "failed", error: "Closed." },
+      },
+    });
+    const resume = [{ interruptId: "t/1:x", status: "cancelled" }];
+    expect((await readAGUIRequest({ ...ids, messages, resume })).results).toEqual({});
+  });
+
+  it("refuses what exceeds its limits, with an error that may be shown", async () => {
+    const error = await readAGUIRequest(user("Too long."), { maxTextChars: 3 }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(RequestError);
+    expect(isRequestError(error)).toBe(true);
+    expect(error).toMatchObject({ status: 413, message: "The message has more than 3 characters of text." });
+    await expect(readAGUIRequest(user("Hi."), { limit: 3 } as object)).rejects.toMatchObject({ code: "unknown-option" });
+  });
+});
