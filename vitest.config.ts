@@ -6,8 +6,8 @@ import { browserTests, findChromium, noChromium } from "./test/web-chat/find-chr
 const needsBrowser = findChromium() === undefined ? [browserTests] : [];
 if (needsBrowser.length > 0) console.warn(noChromium);
 
-/** A vendor's mock that keeps async hooks on: every promise of its process becomes up to 20 times as slow. */
-const slowing = "test/wire/aimock.test.ts";
+/** Files with a vendor's mock that keeps async hooks on: each promise of their process becomes up to 20 times as slow. */
+const slowing = ["test/wire/aimock.test.ts", "test/wire/openai-chat-loop.test.ts", "test/plan/wire-rounds.test.ts"];
 const setupFiles = ["test/fail-on-async-hooks.ts"];
 
 const config: ViteUserConfig = {
@@ -21,11 +21,11 @@ const config: ViteUserConfig = {
         test: {
           name: "test",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/package/**", "test/growth/**", slowing, ...needsBrowser],
+          exclude: ["test/package/**", "test/growth/**", ...slowing, ...needsBrowser],
           setupFiles,
         },
       },
-      { extends: true, test: { name: "aimock", include: [slowing], isolate: true } },
+      { extends: true, test: { name: "aimock", include: slowing, isolate: true } },
       // These read the clock: each file has a process to itself, after all others.
       { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 1 } } },
     ],
