@@ -6,12 +6,7 @@ import type { AddressInfo } from "node:net";
 import { useChat } from "@ai-sdk/react";
 import { lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
 import { defineTool, memoryJournal, streamToolLoop, type Journal, type Message } from "turnwright";
-import {
-  isRequestError,
-  pipeUIMessageStream,
-  readUIChatRequest,
-  toUIMessageStreamResponse,
-} from "turnwright/ui-message-stream";
+import { isRequestError, pipeUIMessageStream, readUIChatRequest, toUIMessageStreamResponse } from "turnwright/ui-message-stream";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 

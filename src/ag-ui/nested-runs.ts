@@ -17,7 +17,7 @@ interface NestedRun {
   isAnnounced: boolean;
 }
 
-/** What the runs inside calls need of the run around them. */
+/** The run around them, as far as the runs inside its calls need it. */
 export interface OuterRun {
   readonly prefix: string;
   readonly options: AGUIOptions;

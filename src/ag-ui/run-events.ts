@@ -37,7 +37,7 @@ interface Call {
   readonly name: string;
   readonly iteration: number;
   readonly audience: Entry["audience"];
-  /** What it was held back with, if it was. */
+  /** The number of the hold that it was shown in, if it was held back. */
   readonly holding: number | undefined;
   /** True once its arguments are complete. */
   isComplete: boolean;
@@ -240,7 +240,7 @@ export class RunEvents {
     this.#push({ type: "TOOL_CALL_RESULT", ...facts, metadata: { outcome } });
   }
 
-  /** Takes back the output of the attempt. What the page has already cannot be taken back, so it is told. */
+  /** Takes back the output of the attempt. The page is told which output it has already, because that stays visible. */
   #discard(): void {
     const { holding } = this.#outbox;
     this.#outbox.drop();

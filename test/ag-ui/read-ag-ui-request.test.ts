@@ -1,4 +1,4 @@
-// What the server takes from a request.
+// The parts of a request that the server takes.
 
 import { describe, expect, it } from "vitest";
 import { isRequestError, readAGUIRequest, RequestError } from "turnwright/ag-ui";
