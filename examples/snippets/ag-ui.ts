@@ -77,8 +77,8 @@ const fetchLocal = (_: unknown, init?: RequestInit) =>
   // #endregion page
   assert.deepEqual(payments, [10]);
   assert.equal(agent.messages.at(-1)?.content, "Paid.");
-  const loaded = await (await get(new Request("http://localhost/api/chat?threadId=chat"))).json();
-  assert.equal(loaded.messages.length, 3);
+  const loaded = await (await get(new Request("http://localhost/api/chat?threadId=chat"))).text();
+  assert.match(loaded, /"content":"Paid\."/);
   assert.equal((await get(new Request("http://localhost/api/chat?runId=other/1"))).status, 204);
   assert.equal((await fetchLocal("", { method: "POST", body: "{}" })).status, 415);
 }

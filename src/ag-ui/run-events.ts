@@ -37,7 +37,7 @@ interface Call {
   readonly name: string;
   readonly iteration: number;
   readonly audience: Entry["audience"];
-  /** The attempt with which the start of the call was held back; undefined if the start was sent immediately. */
+  /** The number of the hold in which the start of the call was held back; undefined if the start was sent immediately. */
   readonly holding: number | undefined;
   /** True once its arguments are complete. */
   isComplete: boolean;

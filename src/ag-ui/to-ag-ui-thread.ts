@@ -78,13 +78,13 @@ function toMessages(messages: readonly Message[], prefix: string): AGUIThreadMes
     if (message.role === "tool") return [];
     const next = messages[index + 1];
     const results = next?.role === "tool" ? next.results : [];
-    return [{ id, role: "assistant", parts: message.content.flatMap((part) => toParts(part, results, prefix)) }];
+    return [{ id, role: "assistant", parts: message.content.flatMap((part) => toAssistantParts(part, results, prefix)) }];
   });
 }
 
 type AssistantParts = Extract<Message, { readonly role: "assistant" }>["content"];
 
-function toParts(part: AssistantParts[number], results: readonly ToolResultPart[], prefix: string): AGUIThreadPart[] {
+function toAssistantParts(part: AssistantParts[number], results: readonly ToolResultPart[], prefix: string): AGUIThreadPart[] {
   if (part.type === "text") return [{ type: "text", content: part.text }];
   if (part.type === "reasoning") return [{ type: "thinking", content: part.text }];
   const { callId, name, args } = part;

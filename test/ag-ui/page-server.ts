@@ -12,7 +12,15 @@ import {
   readAGUIRequest,
   toAGUIThread,
 } from "turnwright/ag-ui";
-import { createRunHost, type HostedLoopOptions, lastEventId, type RunHost, type RunStore } from "turnwright/host";
+import {
+  createRunHost,
+  type HostedLoopOptions,
+  lastEventId,
+  type ResumeAnswer,
+  type RunHost,
+  type RunStore,
+  type StartAnswer,
+} from "turnwright/host";
 
 interface ServerOptions {
   /** The options of each run. */
@@ -22,54 +30,84 @@ interface ServerOptions {
 }
 
 /** A server that is listening. */
-export interface PageServer {
-  readonly url: string;
+export class PageServer {
   readonly host: RunHost;
   /** The requests that were read, in order. */
-  readonly requests: AGUIRequest[];
+  readonly requests: AGUIRequest[] = [];
   /** Cuts each connection after so many events; undefined cuts none. */
   cutAfter: number | undefined;
-  close(): Promise<void>;
-}
+  readonly #options: ServerOptions;
+  readonly #server = createServer((req, res) => void this.#answer(req, res));
 
-/** Starts a server. */
-export async function serve({ run, version, store }: ServerOptions): Promise<PageServer> {
-  const host = createRunHost({ store });
-  const requests: AGUIRequest[] = [];
-  const shared = { version, keepAliveMs: Infinity };
-
-  async function post(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const request = await readAGUIRequest(req);
-    requests.push(request);
-    const { threadId, runId, message, continues, decisions, results } = request;
-    const options: AGUIResponseOptions = { ...shared, threadId, runId, from: message === undefined ? "live" : "start" };
-    const after = lastEventId(req);
-    if (after !== undefined) return pipeAGUIStream(host.join(threadId), cut(res), { ...options, after });
-    const waits = message !== undefined || (await host.status(threadId))?.runId === continues;
-    const answer = !waits
-      ? undefined
-      : message !== undefined
-        ? await host.start(threadId, { ...run, message })
-        : await host.resume(threadId, { ...run, decisions: { ...decisions, ...(results as unknown as typeof decisions) } });
-    if (answer?.kind !== "started") return void res.writeHead(409).end("Nothing waits here.");
-    await pipeAGUIStream(answer.join(), cut(res), options);
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.host = createRunHost({ store: options.store });
   }
 
-  async function get(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
+  }
+
+  listen(): Promise<void> {
+    return new Promise((ready) => void this.#server.listen(0, "127.0.0.1", ready));
+  }
+
+  async close(): Promise<void> {
+    await this.host.close();
+    this.#server.closeAllConnections();
+    await new Promise((done) => this.#server.close(done));
+  }
+
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    try {
+      await (req.method === "POST" ? this.#post(req, res) : this.#get(req, res));
+    } catch (error) {
+      if (res.headersSent) res.destroy();
+      else if (isRequestError(error)) res.writeHead(error.status).end(error.message);
+      else res.writeHead(isLoopError(error) ? 409 : 500).end(error instanceof Error ? error.message : "");
+    }
+  }
+
+  get #shared(): AGUIResponseOptions {
+    return { version: this.#options.version, keepAliveMs: Infinity };
+  }
+
+  async #post(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const request = await readAGUIRequest(req);
+    this.requests.push(request);
+    const { threadId, runId, message } = request;
+    const from = message === undefined ? "live" : "start";
+    const options: AGUIResponseOptions = { ...this.#shared, threadId, runId, from };
+    const after = lastEventId(req);
+    if (after !== undefined) return pipeAGUIStream(this.host.join(threadId), this.#cut(res), { ...options, after });
+    const answer = await this.#run(request);
+    if (answer?.kind !== "started") return void res.writeHead(409).end("Nothing waits here.");
+    await pipeAGUIStream(answer.join(), this.#cut(res), options);
+  }
+
+  async #run({ threadId, message, continues, decisions, results }: AGUIRequest): Promise<StartAnswer | ResumeAnswer | undefined> {
+    const { run } = this.#options;
+    if (message !== undefined) return this.host.start(threadId, { ...run, message });
+    if ((await this.host.status(threadId))?.runId !== continues) return undefined;
+    return this.host.resume(threadId, { ...run, decisions: { ...decisions, ...(results as unknown as typeof decisions) } });
+  }
+
+  async #get(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const query = new URL(req.url ?? "", "http://x").searchParams;
     const runId = query.get("runId");
     if (runId !== null) {
       const threadId = runId.slice(0, runId.lastIndexOf("/"));
-      return pipeAGUIStream(host.join(threadId), cut(res), { ...shared, threadId, runId, after: lastEventId(req) });
+      const options = { ...this.#shared, threadId, runId, after: lastEventId(req) };
+      return pipeAGUIStream(this.host.join(threadId), this.#cut(res), options);
     }
-    const thread = toAGUIThread(await host.status(query.get("threadId") ?? ""));
+    const thread = toAGUIThread(await this.host.status(query.get("threadId") ?? ""));
     res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(thread));
   }
 
   /** Ends the connection in the middle, if the server is told to. */
-  function cut(res: ServerResponse): ServerResponse {
-    if (page.cutAfter === undefined) return res;
-    let left = page.cutAfter;
+  #cut(res: ServerResponse): ServerResponse {
+    if (this.cutAfter === undefined) return res;
+    let left = this.cutAfter;
     const { write } = res;
     res.write = ((text: string) => {
       const events = text.split(/(?<=\n\n)/).slice(0, left);
@@ -81,27 +119,13 @@ export async function serve({ run, version, store }: ServerOptions): Promise<Pag
     }) as typeof res.write;
     return res;
   }
+}
 
-  const server = createServer((req, res) => {
-    (req.method === "POST" ? post(req, res) : get(req, res)).catch((error: unknown) => {
-      if (res.headersSent) return res.destroy();
-      if (isRequestError(error)) return res.writeHead(error.status).end(error.message);
-      return res.writeHead(isLoopError(error) ? 409 : 500).end(error instanceof Error ? error.message : "");
-    });
-  });
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  const page: PageServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    host,
-    requests,
-    cutAfter: undefined,
-    close: async () => {
-      await host.close();
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    },
-  };
-  return page;
+/** Starts a server. */
+export async function serve(options: ServerOptions): Promise<PageServer> {
+  const server = new PageServer(options);
+  await server.listen();
+  return server;
 }
 
 /** An event as it was sent. */
