@@ -72,7 +72,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
     const run = runToolLoop({ ...options, provider: answer, journal: fileJournal(path) });
     await expect(run).rejects.toMatchObject({
       code: "journal-refused",
-      message: `The journal ${path} is refused: its lock ${path}.lock is not a plain file of its own: remove it.`,
+      message: `The file ${path} cannot be used as a journal: its lock ${path}.lock is not a plain file of its own: remove it.`,
     });
     expect([readFileSync(target, "utf8"), readFileSync(path, "utf8"), existsSync(`${path}.lock`)]).toEqual([
       "as it was",

@@ -37,8 +37,7 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
   malformed: (outcome) => report(outcome, "malformed_arguments", outcome.message ?? "the arguments are not valid JSON"),
   truncated: (outcome) =>
     report(outcome, "truncated", "the call was cut off before it was complete, so it was not run; send a shorter call"),
-  interrupted: (outcome) =>
-    report(outcome, "interrupted", "the call was cut off before it ended, so it may have run"),
+  interrupted: (outcome) => report(outcome, "interrupted", "the call was cut off before it ended, so it may have run"),
   "not-run": (outcome) => report(outcome, "not_run", "the run ended before this call started"),
   limit: (outcome) =>
     report(
