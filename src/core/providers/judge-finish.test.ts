@@ -17,13 +17,13 @@ const all: readonly FinishReason[] = [
 ];
 
 const unmapped = (word: string): string =>
-  `The model ended for an unknown reason, "${word}". Map it with the option "finishReasons" of the adapter: { "${word}": "stop" }.`;
+  `The model stopped with the unknown finish reason "${word}". Map it with the adapter's option "finishReasons", for example { "${word}": "stop" }.`;
 
 describe("judgeFinish", () => {
   it.for<[finish: FinishReason | undefined, raw: string | undefined, message: string]>([
     ["error", undefined, "The model ended with an error."],
     ["error", "SAFETY", "The model ended with an error (SAFETY)."],
-    ["unknown", undefined, "The model ended for an unknown reason."],
+    ["unknown", undefined, "The model stopped for an unknown reason."],
     ["unknown", "OTHER", unmapped("OTHER")],
     ["end_turn" as "stop", undefined, unmapped("end_turn")],
     ["toString" as "stop", "raw", unmapped("raw")],
