@@ -39,7 +39,7 @@ describe("judgeFinish", () => {
     expect(judgeFinish("stop", { text: true, calls: true }).reason).toMatchObject({
       error: {
         code: "finish-unknown",
-        message: expect.stringContaining('gives the finish "tool-calls" where its turn has calls'),
+        message: expect.stringContaining('use the finish reason "tool-calls" if there are calls'),
       },
     });
   });
