@@ -55,7 +55,7 @@ export class CancelScope {
     return this.#slots.size;
   }
 
-  /** True once the wall clock has started. */
+  /** True after the time limit of the run has started. */
   get hasWallClock(): boolean {
     return this.#stopTimer !== undefined;
   }

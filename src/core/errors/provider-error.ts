@@ -38,7 +38,7 @@ export interface ProviderErrorFacts {
   readonly retryable?: boolean | undefined;
   /** How long the service asked to wait before a retry, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** The error that caused this error: any thrown value. */
+  /** The cause of the error. Any thrown value is accepted. */
   readonly cause?: unknown;
 }
 

@@ -62,9 +62,9 @@ export interface AttemptPlan {
    * does if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
-  /** Returns the `finish` chunk to pass on for the `finish` chunk of an attempt. */
+  /** Changes the `finish` chunk of an attempt before it is passed on, for example its token. */
   toFinish(chunk: FinishChunk): FinishChunk;
-  /** Returns the failure to pass on for the failure of the last attempt. */
+  /** Changes the failure of the last attempt before it is passed on, for example its message. */
   toLast(fault: Fault): Fault;
 }
 

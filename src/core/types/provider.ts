@@ -123,7 +123,7 @@ export type ModelChunk =
   | { readonly type: "usage"; readonly usage: Usage; readonly mode: "snapshot" | "delta" }
   /** A part of the provider metadata, which is sent back unchanged in the next iteration. */
   | { readonly type: "provider-metadata"; readonly item: Json }
-  /** Text that is shown below the answer. */
+  /** Text to show below the answer. */
   | { readonly type: "details"; readonly text: string }
   /** The last chunk of this type in a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }

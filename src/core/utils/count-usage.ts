@@ -51,8 +51,8 @@ export function growUsage(before: Usage | undefined, now: Usage): Usage {
 }
 
 /**
- * Returns the number of all input tokens. If only the sum of both parts is too large, the tokens written to the cache are added,
- * because every service includes the tokens read from the cache.
+ * Returns the number of all input tokens. If each part fits into the input, but their sum does not, only the tokens written to the
+ * cache are added: every service already includes the tokens read from the cache.
  */
 function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }: Usage): number {
   if (read > input || written > input) return input + read + written;

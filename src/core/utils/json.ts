@@ -83,13 +83,13 @@ type Fields = { readonly [key: string]: unknown };
 const longestJson = 2 ** 28;
 
 /**
- * A value whose counted size is at most this number is never too long as JSON: a character has at most 6 units in JSON, and any
+ * A value whose estimated size is at most this number is never too long as JSON: a character has at most 6 units in JSON, and any
  * other value at most 30.
  */
 const mostUnits = longestJson / 6;
 const leastUnits = 5;
 
-/** The counted size of the value that is being copied. Counted while copying, because a second pass would double the time. */
+/** The estimated JSON size of the value that is being copied. Added up while copying: a second pass would double the time. */
 let units = 0;
 
 /**
@@ -226,7 +226,7 @@ const envelope = 32;
 
 /**
  * Converts a value to JSON text. The keys of each object are sorted by UTF-16 code unit, so that equal data gives equal text. The
- * value is copied like by `toJson`, with the same errors.
+ * value is first copied with `toJson`, whose errors are thrown.
  *
  * @example stableJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */

@@ -84,7 +84,7 @@ function findProblem(expression: string, flags: string): string | undefined {
   try {
     return void new RegExp(expression, flags);
   } catch (error) {
-    // The message repeats the expression before its last colon and states the reason after it.
+    // The message of the engine contains the expression, then a colon and the reason. Only the reason is kept.
     return `cannot be read: ${toPlainError(error).message.replace(/^.*: /s, "")}`;
   }
 }
