@@ -39,8 +39,12 @@ describe("recordTo and replayFrom: a stream", () => {
   it("throws on replay too if stream() returned no async iterable", async () => {
     const broken: Provider = { id: "p", model: "m", stream: () => JSON.parse("{}") };
     const cassette = memoryCassette();
-    expect(await complaintOf(recordTo(cassette, broken))).toBe("What the provider's stream() gave is no async iterable.");
-    expect(await complaintOf(replayFrom(cassette))).toBe("What the provider's stream() gave is no async iterable.");
+    expect(await complaintOf(recordTo(cassette, broken))).toBe(
+      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
+    );
+    expect(await complaintOf(replayFrom(cassette))).toBe(
+      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
+    );
   });
 
   it("throws on replay if it is read past the chunk after which it was left", async () => {
