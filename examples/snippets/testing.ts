@@ -155,7 +155,10 @@ const weather = defineTool({
   const provider = replayFrom(cassette);
   const { reason } = await runToolLoop({ provider, messages, system: "Be brief." });
   assert(reason.kind === "provider-error");
-  assert.match(reason.error.message, /^The cassette has no such request\. The nearest is request 0 .*"system" is new/);
+  assert.match(
+    reason.error.message,
+    /^The cassette does not contain this request\. .* nearest recorded request 0 .*"system" is new/,
+  );
   // #endregion mismatch
 }
 

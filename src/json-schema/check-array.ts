@@ -136,7 +136,8 @@ function checkUniqueItems(isWanted: unknown): Check {
     for (const [index, item] of items.entries()) {
       const mark: unknown = isHolder(item) ? visit.ports.textOf(item) : typeof item === "string" ? `"${item}` : item;
       const first = seen.get(mark);
-      if (first !== undefined) return fail(visit, `The items at indexes ${first} and ${index} are equal, but all items must differ`);
+      if (first !== undefined)
+        return fail(visit, `The items at indexes ${first} and ${index} are equal, but all items must differ`);
       seen.set(mark, index);
     }
   };

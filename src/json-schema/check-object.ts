@@ -90,7 +90,8 @@ function checkDependencies(rules: readonly (readonly [key: string, rule: unknown
       if (Array.isArray(rule)) {
         spendEntries(visit, rule.length);
         for (const other of rule.map(String)) {
-          if (!Object.hasOwn(value, other)) fail(visit, `An object with the property "${key}" must also have the property "${other}"`);
+          if (!Object.hasOwn(value, other))
+            fail(visit, `An object with the property "${key}" must also have the property "${other}"`);
         }
       } else {
         const found = findHere(visit, rule);

@@ -132,7 +132,10 @@ export const numberKeywords: readonly Keyword[] = [
     name: "exclusiveMinimum",
     on: "number",
     make: (argument) =>
-      judge(argument, (limit) => (number, isDraft4) => (!isDraft4 && number <= limit ? `less than or equal to ${limit}` : undefined)),
+      judge(
+        argument,
+        (limit) => (number, isDraft4) => (!isDraft4 && number <= limit ? `less than or equal to ${limit}` : undefined),
+      ),
   },
   {
     name: "exclusiveMaximum",

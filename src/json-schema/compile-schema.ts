@@ -20,8 +20,7 @@ function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   const own = findLongAddress(part);
   if (own !== undefined) return own;
   const below = part["$id"] === undefined && part["id"] === undefined ? nested : nested + 1;
-  if (below > mostNested)
-    return `has more than ${mostNested} nested parts with a "$id": define inner parts in "$defs" instead`;
+  if (below > mostNested) return `has more than ${mostNested} nested parts with a "$id": define inner parts in "$defs" instead`;
   for (const [key, value] of Object.entries(part)) {
     for (const inner of partsOf(key, value)) {
       const problem = findCostlyAddress(inner, below);

@@ -71,7 +71,10 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
 
 /** Makes the result for a tool that runs as a task. The server would only start the task, and nothing here would fetch its result. */
 function refuseTask(): ToolResult {
-  return toolResult({ success: false, message: "This tool runs as an MCP task. MCP tasks are not supported, so the tool cannot be called." });
+  return toolResult({
+    success: false,
+    message: "This tool runs as an MCP task. MCP tasks are not supported, so the tool cannot be called.",
+  });
 }
 
 function reasonOf(texts: readonly string[], structuredContent: unknown): string {

@@ -14,7 +14,8 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   const byName = new Map<string, McpTool>();
   const asked = new Set<string | undefined>();
   for (let cursor: string | undefined; asked.size < mostPages;) {
-    if (asked.has(cursor)) throw new Error("Listing the tools of the MCP server would never end: it returned the same page cursor twice.");
+    if (asked.has(cursor))
+      throw new Error("Listing the tools of the MCP server would never end: it returned the same page cursor twice.");
     asked.add(cursor);
     const page: McpToolPage = readPage(await requestPage(client, cursor));
     for (const tool of page.tools) if (!byName.has(tool.name)) byName.set(tool.name, tool);

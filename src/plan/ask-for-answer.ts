@@ -83,7 +83,10 @@ class AnswerDraft {
     if (!isDone || !this.#hasCalls || this.#hasText) return finish;
     return {
       type: "error",
-      error: providerError("no-output", "The answer contains only tool calls, but it must be text: no tools were offered for it."),
+      error: providerError(
+        "no-output",
+        "The answer contains only tool calls, but it must be text: no tools were offered for it.",
+      ),
     };
   }
 }

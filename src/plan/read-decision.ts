@@ -92,7 +92,8 @@ export function readDecision(value: unknown): DecisionRead {
   if (!isRecord(value)) return { kind: "invalid", problem: `The plan must be an object, but is ${describeValue(value)}.` };
   if (saysResponse(value["next_action"]) || saysNo(value["use_tool"])) return response;
   const fields = Object.keys(value);
-  if (fields.length > 0 && !isPlan(value)) return { kind: "invalid", problem: `The plan must have at least one of these fields: ${planFields.join(", ")}.` };
+  if (fields.length > 0 && !isPlan(value))
+    return { kind: "invalid", problem: `The plan must have at least one of these fields: ${planFields.join(", ")}.` };
   const parsed = form.safeParse(value);
   if (!parsed.success) return { kind: "invalid", problem: describeIssues(parsed.error) };
   const { execution_commands, tool_commands, tool_command } = parsed.data;

@@ -32,7 +32,10 @@ interface IterationSettings extends PlanSettings {
 /** Sent instead of the answer if the limits of the run do not allow another request. The run then ends with the limit as its reason. */
 const noAnswer: ModelChunk = {
   type: "error",
-  error: providerError("no-output", "The model planned to answer, but the limits of the run do not allow the request for the answer."),
+  error: providerError(
+    "no-output",
+    "The model planned to answer, but the limits of the run do not allow the request for the answer.",
+  ),
 };
 
 /** Streams an iteration. Once `maxRounds` plans have run tools, no plan is requested, only the answer. */

@@ -15,7 +15,9 @@ import {
 /** Throws a TypeError unless the first argument of a part function is a string. `example` shows a correct call. */
 function checkWord(value: unknown, maker: string, { what, example }: { readonly what: string; readonly example: string }): void {
   if (typeof value === "string") return;
-  throw new TypeError(`${maker}() expects ${what} as its first argument, a string, but got ${describeValue(value)}. Write ${example}.`);
+  throw new TypeError(
+    `${maker}() expects ${what} as its first argument, a string, but got ${describeValue(value)}. Write ${example}.`,
+  );
 }
 
 const kinds: { readonly [Kind in MockPart["kind"]]: true } = {
@@ -245,7 +247,8 @@ function chunksOf(type: "text-delta" | "reasoning-delta" | "refusal-delta", said
 
 /** Cuts a text into pieces of nearly equal length, without splitting a character. */
 function piecesOf(whole: string, count: number): string[] {
-  if (!Number.isInteger(count) || count < 1) throw new RangeError(`The number of deltas must be a whole number of at least 1, but is ${count}.`);
+  if (!Number.isInteger(count) || count < 1)
+    throw new RangeError(`The number of deltas must be a whole number of at least 1, but is ${count}.`);
   if (count === 1) return [whole];
   const characters = Array.from(whole);
   const pieces = Math.max(1, Math.min(count, characters.length));

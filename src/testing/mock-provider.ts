@@ -144,7 +144,8 @@ function partsOf(messages: MockScript, request: ModelRequest, index: number): re
     checkMockMessage(message, index);
     return "kind" in message ? [message] : message;
   }
-  const scripted = typeof messages === "function" ? "the script function returned none" : `the script has only ${messages.length}`;
+  const scripted =
+    typeof messages === "function" ? "the script function returned none" : `the script has only ${messages.length}`;
   throw new Error(`The mock provider got a request for message ${index} (counted from 0), but ${scripted}.`);
 }
 

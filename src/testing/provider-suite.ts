@@ -267,7 +267,7 @@ async function checkReaderLeaves(bench: Bench): Promise<void> {
 async function checkListeners(bench: Bench): Promise<void> {
   const listeners = watchListeners(bench.call.signal);
   checkFinished(await read(bench, requestOf(bench)));
-  check(listeners.size === 0, `The finished stream left ${listeners.size} listener(s) on the signal. Remove them when the stream ends.`);
+  check(listeners.size === 0, `The finished stream left ${listeners.size} listener(s) on the signal. Remove them all.`);
 }
 
 /** Returns a live set of the listeners that are added to a signal from now on. */

@@ -98,7 +98,7 @@ export function checkFinished(reading: Reading): string {
 
 /** One check of a suite. `run` resolves if the check passes. Otherwise it rejects with an Error that describes the failure. */
 export interface SuiteCheck {
-  /** What is checked, for the title of a test. Unique in its suite. */
+  /** Describes the checked behaviour, for the title of a test. Unique in its suite. */
   readonly title: string;
   run(): Promise<void>;
 }
@@ -150,10 +150,16 @@ export function checkSame(actual: unknown, expected: unknown, what: string): voi
 
 /** Throws if a name occurs more than once. */
 export function checkDistinct(names: readonly string[], what: string): void {
-  check(new Set(names).size === names.length, `The calls of a message must have different ${what}s, but have ${names.join(", ")}.`);
+  check(
+    new Set(names).size === names.length,
+    `The calls of a message must have different ${what}s, but have ${names.join(", ")}.`,
+  );
 }
 
 /** Throws if the stream has a finish chunk. */
 export function checkUnfinished({ chunks }: Reading): void {
-  check(selectChunks(chunks, "finish").length === 0, 'The stream must not have a "finish" chunk, because the model did not finish.');
+  check(
+    selectChunks(chunks, "finish").length === 0,
+    'The stream must not have a "finish" chunk, because the model did not finish.',
+  );
 }

@@ -60,7 +60,9 @@ export function createTestClock(startMs = 0): TestClock {
       now = Math.max(now, next.dueAt);
       next.fire();
     }
-    throw new Error(`The test clock fired ${mostTimers} timers and more are due. Find the code that sets its timer again and again.`);
+    throw new Error(
+      `The test clock fired ${mostTimers} timers and more are due. Find the code that sets its timer again and again.`,
+    );
   }
 
   return {
@@ -78,7 +80,8 @@ export function createTestClock(startMs = 0): TestClock {
     },
     flush: drain,
     async advance(ms) {
-      if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`advance() expects a number of milliseconds of at least 0, but got ${ms}.`);
+      if (!Number.isFinite(ms) || ms < 0)
+        throw new RangeError(`advance() expects a number of milliseconds of at least 0, but got ${ms}.`);
       const endMs = now + ms;
       await runUntil(endMs);
       now = Math.max(now, endMs);

@@ -91,15 +91,15 @@ export function readCassette(text: string, name: string): ReadCassette {
   if (isWhole) lines.push(last);
   const [head = "", ...rest] = lines;
   const provider = readHead(parseJson(head));
-  if (provider === undefined)
-    throw new Error(`${name} is not a version ${version} cassette. Record it again with recordTo().`);
+  if (provider === undefined) throw new Error(`${name} is not a version ${version} cassette. Record it again with recordTo().`);
   const recordings: { readonly request: RequestPrint; readonly moments: Moment[] }[] = [];
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
     const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
     // Request numbers must be consecutive. If two processes write to one cassette, numbers repeat.
     const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
-    if (line === undefined || !isKnown) throw new Error(`${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
+    if (line === undefined || !isKnown)
+      throw new Error(`${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
     if (line.type === "request") recordings.push({ request: line.request, moments: [] });
     else moments?.push(line);
   });
@@ -234,7 +234,8 @@ function openOwnFile(path: string, flags: number): number {
     readLink: readlinkSync,
     resolve: (link, target) => resolve(dirname(link), target),
   });
-  if ("refused" in end) throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
+  if ("refused" in end)
+    throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
   // Windows does not have these two flags.
   const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {

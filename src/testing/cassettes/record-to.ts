@@ -118,7 +118,8 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
 
   #toWritten(chunk: unknown): ModelChunk {
     const copy = copyOf(isChunk(chunk) && chunk.type === "error" ? { ...chunk, error: toProviderError(chunk.error) } : chunk);
-    if (!isChunk(copy)) throw new TypeError("The provider streamed a value that is not a chunk, because it has no type or is not JSON.");
+    if (!isChunk(copy))
+      throw new TypeError("The provider streamed a value that is not a chunk, because it has no type or is not JSON.");
     const { stream, redact } = this.#tape;
     if (redact === undefined) return copy;
     const redacted: unknown = redact({ stream, chunk: copy });
@@ -133,7 +134,8 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     // The recording is closed first, so that nothing is written after an error that cannot be recorded.
     this.#close();
     const written = this.#toWritten({ type: "error", error });
-    if (written.type !== "error") throw invalidOption("redact", "a function that returns an error chunk for an error chunk", written);
+    if (written.type !== "error")
+      throw invalidOption("redact", "a function that returns an error chunk for an error chunk", written);
     this.#tell({ type: "threw", error: written.error });
     return this.#tape.redact === undefined ? error : toThrown(written.error);
   }

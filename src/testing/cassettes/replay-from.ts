@@ -47,7 +47,9 @@ async function* playRecording(
     if (moment.type === "chunk") yield moment.chunk;
     else await undergo(moment, call, wasCut);
   }
-  throw new Error("The recording of this stream is incomplete: the process crashed or an event could not be written. Record it again.");
+  throw new Error(
+    "The recording of this stream is incomplete: the process crashed or an event could not be written. Record it again.",
+  );
 }
 
 function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void> | void {
@@ -57,7 +59,8 @@ function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void
     case "threw":
       throw toThrown(moment.error);
     case "left":
-      if (!moment.waiting) throw new Error("The recording of this stream ends here, because its reader left it. Record it again to the end.");
+      if (!moment.waiting)
+        throw new Error("The recording of this stream ends here, because its reader left it. Record it again to the end.");
       return wasCut ? new Promise<void>(() => {}) : untilAborted(call.signal, () => () => {});
     default:
       return assertNever(moment);
@@ -181,6 +184,8 @@ class Shelf {
 
   #runOut(): Error {
     const count = this.#size === 1 ? "1 request" : `${this.#size} requests`;
-    return new Error(`${this.#name} contains ${count}, which have all been replayed, but another request was sent. Record the run again.`);
+    return new Error(
+      `${this.#name} contains ${count}, which have all been replayed, but another request was sent. Record the run again.`,
+    );
   }
 }
