@@ -168,7 +168,7 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
   };
 }
 
-/** The values, apart from the message, that its conversion depends on. */
+/** The values that the conversion of a message depends on, apart from the message. */
 interface Surroundings {
   readonly forms: FileForms;
   /** The metadata of the calls in the previous assistant message. */

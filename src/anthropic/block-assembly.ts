@@ -166,7 +166,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // The values in these two deltas replace earlier ones.
+    // The values in these two deltas are complete and replace earlier values.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);

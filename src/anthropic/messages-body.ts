@@ -97,7 +97,7 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
 /** A message in the API's format, possibly joined from several messages with the same role. */
 export interface JoinedMessage {
   readonly message: WireMessage;
-  /** The number of blocks before the blocks of the last joined message; 0 if nothing was joined. */
+  /** The number of blocks that come before the last of the joined messages; 0 if nothing was joined. */
   readonly stableBlocks: number;
 }
 
@@ -107,9 +107,9 @@ export function markLast<Item extends object>(items: readonly Item[], cacheContr
 }
 
 /**
- * Adds cache marks to the last two user messages. In a joined last message, the mark is before the blocks that were joined last.
- * Those blocks may be context items, which move in the next request. If they are user messages instead, the mark of the next request
- * includes them.
+ * Adds cache marks to the last two user messages. If the last message was joined from several, its mark is placed before the blocks
+ * of the last one. Those blocks may be context items, which move to another place in the next request. If they are user messages
+ * instead, the marks of the next request include them.
  */
 export function markMessages(joined: readonly JoinedMessage[], cacheControl: CacheControl): readonly WireMessage[] {
   const messages = joined.map(({ message }) => message);

@@ -85,8 +85,8 @@ export interface AnthropicMessagesOptions {
   /** Controls how the model thinks. Default: the model's default. */
   readonly thinking?: AnthropicThinking | undefined;
   /**
-   * Set to true to make the server cache the parts of a request that later requests repeat. The cache lasts 5 minutes, or `ttl`.
-   * Default false. Writing to the cache costs more than plain input; reading from it costs a tenth.
+   * Set to true to make the server cache the parts of a request that later requests repeat. The cache lasts 5 minutes unless you
+   * set `ttl`. Default false. Writing to the cache costs more than plain input; reading from it costs a tenth.
    */
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
   /** The names of beta features for the header `anthropic-beta`. They replace those of the client. Default none. */

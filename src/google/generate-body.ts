@@ -99,7 +99,7 @@ interface ConvertedAssistant {
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** Converted tool results, and the assistant message that the ids of their calls came from. */
+/** Converted tool results, and the assistant message with their calls. The ids of the calls depend on that message. */
 interface ConvertedResults {
   readonly turn: Message | undefined;
   readonly content: WireContent;

@@ -202,7 +202,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { error, candidates, promptFeedback, usageMetadata } = chunk;
-  // Most SDK versions throw this error. Some versions and other clients pass it on as a chunk.
+  // The SDK throws this error. The check is for SDK versions and clients that pass the error on as a chunk.
   if (error !== undefined && error !== null) return fail(error, reading);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));

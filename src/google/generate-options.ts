@@ -29,7 +29,7 @@ export interface WireContent {
 /** The argument of the SDK's `generateContentStream`. `settings.extra` of the run's options may add any field to `config`. */
 export interface GenerateContentParams {
   readonly model: string;
-  /** The conversation: contents with a `role` and `parts`. */
+  /** The conversation, as `Content` objects with `role` and `parts`. */
   readonly contents: unknown;
   readonly config?: object | undefined;
 }
@@ -75,8 +75,8 @@ export interface GoogleGenerateContentOptions {
   readonly family?: string | undefined;
   /**
    * The model generation, which decides the format of requests. Gemini 3 requires a signature on the first call of each message,
-   * and accepts images inside function responses. Gemini 2 does neither. Default: 2 if the model is named as Gemini 1, Gemini 2 or
-   * Gemma, otherwise 3.
+   * and accepts images inside function responses. Gemini 2 does neither. Default: 2 if the model's name contains Gemini 1, Gemini
+   * 2 or Gemma, otherwise 3.
    */
   readonly generation?: 2 | 3 | undefined;
   /** Controls how much the model thinks. Default: the model's default. */

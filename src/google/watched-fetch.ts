@@ -54,7 +54,7 @@ function isFetch(value: unknown): value is Fetch {
 /** The key under which Node's fetch stores its dispatcher. */
 const dispatcherKey = Symbol.for("undici.globalDispatcher.1");
 
-/** Node's fetch without its timeouts of 300 s without data. The SDK disables them only for requests without a fetch function. */
+/** Calls Node's fetch, but disables its timeouts after 300 s of silence. The SDK does this only for requests without a fetch function. */
 const fetchWithoutLimits: Fetch = (input, init) => {
   const dispatch = (options: object, handler: unknown): unknown => {
     const dispatcher = recordOf(Reflect.get(globalThis, dispatcherKey));

@@ -85,7 +85,7 @@ function checkItems(argument: unknown, { prefixItems }: Schema): Check {
   return Array.isArray(argument) ? checkFirst(argument, start) : checkRest(argument, start, misfit);
 }
 
-/** Checks the items after those with their own schemas. Does nothing unless `items` is a list of schemas. */
+/** Checks the items for which the list of schemas in `items` has no schema. Does nothing if `items` is not a list. */
 function checkAdditionalItems(schema: unknown, { prefixItems, items }: Schema): Check {
   if (!Array.isArray(items)) return () => {};
   return checkRest(schema, lengthOf(prefixItems) + items.length, 'The item is not allowed by "additionalItems"');

@@ -84,7 +84,7 @@ function checkPattern(expression: unknown): Check {
   };
 }
 
-/** True if a text matches a pattern. Also true if the pattern cannot be run in linear time and is therefore not checked. */
+/** True if a text matches a pattern. Also true if the pattern cannot run in linear time and is therefore not checked. */
 export function matches({ ports }: Visit, expression: string, text: string): boolean {
   const pattern = ports.patternOf(expression);
   if (pattern === undefined) return true;

@@ -30,7 +30,7 @@ export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "obj
 export interface Ports {
   /** Counts work before it is done, in units of about a microsecond. Throws if the check exceeds its limit. */
   spend(units: number): void;
-  /** Checks a value, or a part of it, with a schema part. */
+  /** Checks a value with a schema part. `path` is the path to the value. */
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
   /** Returns the schema part that the `$ref` of a part refers to. */
   follow(part: Schema): unknown;
@@ -68,7 +68,7 @@ const entriesPerUnit = 8;
 /** The maximum number of faults that are reported for a value. */
 export const mostFaults = 20;
 
-/** The message for a schema that is `false`. Most keywords replace it with a message of their own. */
+/** The message for a schema that is `false`. Most keywords replace it with a more specific message. */
 export const falseMessage = "The value is not allowed, because its schema is false";
 
 /** Counts the work of visiting `count` items or properties. */

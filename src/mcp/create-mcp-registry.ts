@@ -37,8 +37,8 @@ export interface McpRegistry extends ToolRegistry {
  * servers have tools with the same names, set a `prefix`.
  *
  * The timeouts of the loop apply to a call, not the timeout of the SDK. Progress is a heartbeat and a `tool-progress` event. A
- * cancelled call is also cancelled on the server. The server validates the arguments, not this registry. A call fails if its result
- * has `isError` or does not match the output schema, if the server returns an error, or if the connection closes.
+ * cancelled call is also cancelled on the server. The server validates the arguments, not this registry. A call fails if the server
+ * returns an error or the connection closes. It also fails if its result has `isError` or does not match the output schema.
  *
  * Rejects with LoopError `invalid-option` or `unknown-option` before the first request. Rejects with `invalid-tool` if `traits`
  * returns invalid traits, and with `invalid-schema` for a schema that is nested more than 1,000 levels deep. Also rejects with errors
@@ -124,7 +124,7 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** Returns the server's name for a renamed tool as `origin`, because the new name may mean another tool after the list changes. */
+/** For a renamed tool, returns the server's name as `origin`. After the tool list changes, the new name may refer to another tool. */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }

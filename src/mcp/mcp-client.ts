@@ -69,7 +69,7 @@ export interface McpClientV2 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions & { cacheMode?: "refresh" }): Promise<McpToolPage>;
   callTool(params: McpCallParams, options: McpRequestOptions & { toolDefinition?: never }): Promise<object>;
   setNotificationHandler(method: typeof toolsChanged, handler: () => void): void;
-  /** Exists only in version 2, which is how the versions are told apart. */
+  /** Exists only in version 2. The registry uses this method to detect the version. */
   listen(filter: object): Promise<object>;
 }
 

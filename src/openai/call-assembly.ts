@@ -54,9 +54,9 @@ interface OpenCall extends IndexedCall {
  *
  * A fragment with a known id belongs to the call with that id. A new id begins a new call, even if the index is already used:
  * Ollama, Grok and DeepSeek behind gateways give every call index 0. A fragment without an id belongs to the latest call with its
- * index, or to the current call if the fragment has no index. If that call is complete and the fragment names a function, the
- * fragment begins another call, so that the arguments of two calls are never merged. Evidence:
- * github.com/agno-agi/agno/pull/8880, github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
+ * index, or to the current call if the fragment has no index. A fragment that names a function begins another call if that call is
+ * complete. In this way the arguments of two calls are never merged. Evidence: github.com/agno-agi/agno/pull/8880,
+ * github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
  *
  * `call-ready` chunks are sent in the order of the calls. A call with certainly complete arguments is sent as ready when the next
  * call begins; every other call, after the finish reason.

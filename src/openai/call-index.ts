@@ -153,7 +153,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   };
 }
 
-/** True if a fragment with a name starts another call. A new name does so if `call` has arguments, the same name if `call` is complete. */
+/** True if a named fragment starts another call. `call` must have arguments if the names differ, and must be complete if they are equal. */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
   if (name !== call.name) return call.args.text !== "";

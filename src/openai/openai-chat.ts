@@ -10,8 +10,8 @@ import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
  * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If you also
  * retry around the provider, the numbers of attempts multiply.
  *
- * The stream ends with `finish` if the server reported why the model stopped. It also does if the server sent the final token
- * counts, which only follow a complete answer. Otherwise the answer is incomplete, and there is no `finish`.
+ * The stream ends with `finish` if the server reported why the model stopped, or if it sent the final token counts, which only
+ * follow a complete answer. Otherwise the answer is incomplete, and there is no `finish`.
  *
  * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks.
  * The provider reads reasoning from every field that servers use for it, and sends reasoning back only with `echoReasoning`.

@@ -25,7 +25,7 @@ type ResponseEnd =
   | { readonly kind: "completed" | "incomplete"; readonly reason: FinishReason; readonly raw: string }
   | { readonly kind: "failed"; readonly error: ProviderError };
 
-/** The status that each final event implies, the worst first. */
+/** The status of a response for each final event, from the worst to the best. */
 const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.failed", "failed"],
   ["response.cancelled", "cancelled"],

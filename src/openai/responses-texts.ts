@@ -81,7 +81,7 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
     flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
   }
 
-  /** Returns the part that a complete text completes. If the index is new, it may be the part that arrived under another index. */
+  /** Returns the text part for a complete text. If the index is new, the same text may have arrived under another index before. */
   function partOf(place: TextPlace, whole: string): TextPart {
     const { index, isSummary } = place;
     const isNew = typeof index === "number" && !(isSummary ? summaries : contents).has(index);
@@ -135,7 +135,7 @@ function readWholes(list: unknown): readonly WholeText[] {
 
 /**
  * Finds the index under which each complete text was streamed. Usually the index equals the position in the list, but one server
- * gives the only part of a message index 1. In that case the texts are matched in index order. Undefined means that a text cannot
+ * uses index 1 for the only part of a message. In that case the texts are matched in index order. Undefined means that a text cannot
  * be matched.
  */
 function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {

@@ -50,7 +50,7 @@ const longestLead = 32;
 
 /** Finds the first JSON object in a text that is a plan. Each character is read once. */
 export class PlanScanner {
-  /** The fragments of the open object, without trailing commas. */
+  /** The JSON text of the object that is being read, in pieces and without trailing commas. */
   #pieces: string[] = [];
   /** The offset of the next fragment in the current text. */
   #from = 0;

@@ -32,9 +32,9 @@ export interface PlannerAnswer {
   /** "execute" or "response". Default: "execute" if there are commands, otherwise "response". */
   readonly next_action?: string | undefined;
   readonly execution_commands?: readonly PlannerCommand[] | undefined;
-  /** Used if `execution_commands` is empty. */
+  /** Another name for `execution_commands`. Used if that list is empty. */
   readonly tool_commands?: readonly PlannerCommand[] | undefined;
-  /** Used if both lists are empty. */
+  /** A single command. Used if `execution_commands` and `tool_commands` are empty. */
   readonly tool_command?: PlannerCommand | undefined;
   /** Set to `false` to run no tools. */
   readonly use_tool?: boolean | undefined;

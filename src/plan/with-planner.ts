@@ -110,7 +110,7 @@ export interface PlannerOptions {
   readonly enabled?: boolean | undefined;
   /** Instructions for the planner, in addition to the user's request. Default none. */
   readonly extraRequirement?: string | undefined;
-  /** Instructions for the answering model about the tool results. By default they tell it to answer from the results. */
+  /** Instructions for the answering model about the tool results. Default: to answer the user from the results. */
   readonly extraInstruction?: string | undefined;
   /** Returns the instructions for the planning model. Default `plannerPrompt`. */
   readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;

@@ -87,7 +87,7 @@ export interface ReplayOptions {
    * requests are replayed in order. "order": the first request gets the first recording, and so on. Default "request".
    */
   readonly match?: "request" | "order" | undefined;
-  /** Set to true to wait the recorded times between chunks, on the clock of the call. Default false: chunks are sent without waiting. */
+  /** Set to true to wait between chunks for the recorded times, on the clock of the call. By default chunks are sent without waiting. */
   readonly timing?: boolean | undefined;
   /** Called if a crash left an incomplete last line. That line is not replayed, and the file is not changed. Default none. */
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
