@@ -113,7 +113,7 @@ const weather = defineTool({
   const { reason } = await runToolLoop({ provider, tools: [weather], messages });
   assert(reason.kind === "provider-error");
   assert.equal(reason.error.code, "server");
-  assert.match(reason.error.message, /asked for message 1 \(counted from 0\), but the script has 1/);
+  assert.match(reason.error.message, /request for message 1 \(counted from 0\), but the script has only 1/);
 }
 
 {
