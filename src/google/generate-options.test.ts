@@ -19,7 +19,7 @@ const invalid = (option: string, expected: string, received: string): unknown =>
   "invalid-option",
   { option, expected, received },
 ];
-const tools = "a list of objects with a field each";
+const tools = "a list of non-empty objects, such as { googleSearch: {} }";
 
 it.for<[options: unknown, error: unknown]>([
   [undefined, invalid("options", "an object", "undefined")],

@@ -207,6 +207,9 @@ it("withPlanner: ends the run with no-output if the answer has only tool calls",
   const { result } = plan([respond, toolCall("look")]);
   expect((await result).reason).toMatchObject({
     kind: "provider-error",
-    error: { code: "no-output", message: "The answer was nothing but calls, and no tool may be called in it." },
+    error: {
+      code: "no-output",
+      message: "The answer contains only tool calls, but it must be text: no tools were offered for it.",
+    },
   });
 });

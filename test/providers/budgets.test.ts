@@ -60,7 +60,7 @@ const rows: readonly [what: string, stage: Stage, wrap: (stage: Stage) => Provid
     "replanning",
     stageOf("plans nothing"),
     ({ model }) => withPlanner(model("a"), { planRetries: 19 }),
-    "The model gave no plan in 3 tries",
+    "The model sent no valid plan in 3 tries",
   ],
   ["retries of a planner's request", stageOf(), ({ model }) => withPlanner(withRetry(model("a"), retries)), "Busy."],
 ];
