@@ -103,13 +103,13 @@ const answered = (): Response => {
   // #region nobody
   const provider = withFallback([down(529, "Overloaded"), down(401, "Invalid key")]);
   const { reason } = await runToolLoop({ provider, messages });
-  // { kind: "provider-error", error: { code: "auth", message: "All 2 providers failed; the last one: Invalid key", ... } }
+  // { kind: "provider-error", error: { code: "auth", message: "All 2 providers failed; the last error: Invalid key", ... } }
   // #endregion nobody
   assert(reason.kind === "provider-error");
   assert.deepEqual(reason.error, {
     name: "ProviderError",
     code: "auth",
-    message: "All 2 providers failed; the last one: Invalid key",
+    message: "All 2 providers failed; the last error: Invalid key",
     status: 401,
     retryable: false,
   });

@@ -118,7 +118,7 @@ assert.equal((await runTool(clock, { zone: "Oslo" })).kind, "invalid-input");
 const checked = withValidation(everything); // validates the arguments of tools without validation, with the schema that the model sees
 // #endregion with-validation
 assert.deepEqual(checked.validate?.("crm_search", { id: "7" }), {
-  issues: [{ message: 'Instance type "string" is invalid. Expected "integer"', path: ["id"] }],
+  issues: [{ message: 'The type "string" is not allowed. Expected type: "integer"', path: ["id"] }],
 });
 
 // #region openai-agents

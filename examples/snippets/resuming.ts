@@ -192,7 +192,7 @@ orders = 0;
         callId: "call_i0_0",
         name: "order",
         outcome: "interrupted",
-        result: { status: "interrupted", reason: "it was cut off before it ended, so it may have run", tool_name: "order" },
+        result: { status: "interrupted", reason: "the call was cut off before it ended, so it may have run", tool_name: "order" },
       },
     ],
   });

@@ -113,7 +113,7 @@ const weather = defineTool({
   const { reason } = await runToolLoop({ provider, tools: [weather], messages });
   assert(reason.kind === "provider-error");
   assert.equal(reason.error.code, "server");
-  assert.match(reason.error.message, /asked for message 1 \(counted from 0\), but the script has 1/);
+  assert.match(reason.error.message, /request for message 1 \(counted from 0\), but the script has only 1/);
 }
 
 {
@@ -155,7 +155,10 @@ const weather = defineTool({
   const provider = replayFrom(cassette);
   const { reason } = await runToolLoop({ provider, messages, system: "Be brief." });
   assert(reason.kind === "provider-error");
-  assert.match(reason.error.message, /^The cassette has no such request\. The nearest is request 0 .*"system" is new/);
+  assert.match(
+    reason.error.message,
+    /^The cassette does not contain this request\. .* nearest recorded request 0 .*"system" is new/,
+  );
   // #endregion mismatch
 }
 

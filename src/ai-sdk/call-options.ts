@@ -1,4 +1,4 @@
-// The options and the prompt for `doStream`. Each message and tool is converted once.
+// Builds the options and the prompt for `doStream`. Each message and tool is converted once and then cached.
 
 import {
   assertNever,
@@ -39,15 +39,15 @@ import {
 } from "./model-options.ts";
 import { type OwnMessageReader, readMetadata } from "./provider-metadata.ts";
 
-/** Writes images and files in user messages and in tool results. */
+/** Converters for images and files in user messages and in tool results. */
 interface FileForms {
   readonly user: MediaForms<PromptPart>;
   readonly result: MediaForms<PromptPart>;
 }
 
-/** Makes the forms for a model that accepts the URLs of `urls`. Only its package knows the accepted media types, and rejects the others. */
+/** Makes the converters for a model that accepts URLs matching `urls`. Any media type is passed on; the model's package may reject it. */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
-  const takes = "files in base64, and at some URLs only";
+  const takes = "files as base64, and only some URLs";
   const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
     takes,
     write: (media) => {
@@ -68,8 +68,8 @@ function toFile(media: ReadableMedia): FileFacts {
 }
 
 /**
- * True if a model accepts a file at its location. The keys of the patterns are media types, which may end in an asterisk or be
- * one. The patterns match lower-case URLs.
+ * True if a model accepts a file as base64 or at its URL. The keys of `patterns` are media types, such as `image/*` or `*`. Models
+ * write the patterns for lower-case URLs, so the URL is tried as written and in lower case.
  */
 function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
@@ -79,7 +79,7 @@ function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean
     ([key, list]) =>
       isMediaTypeOf(mediaType, key.toLowerCase()) &&
       Array.isArray(list) &&
-      // `search` keeps no position between calls, unlike `test` with some flags.
+      // Unlike `test`, `search` does not depend on the `lastIndex` of a global or sticky pattern.
       list.some((pattern: unknown) => pattern instanceof RegExp && spellings.some((url) => url.search(pattern) !== -1)),
   );
 }
@@ -89,15 +89,15 @@ function isMediaTypeOf(mediaType: string, key: string): boolean {
   return key.endsWith("/*") ? mediaType.startsWith(key.slice(0, -1)) : mediaType === key;
 }
 
-/** The inputs for converting results. */
+/** The values needed to convert tool results. */
 interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
-  /** The service's metadata of each call. The service wants part of it back with the result, such as the caller. */
+  /** The metadata that the service sent with each call, by call id. Some of it must go back with the result, such as the caller. */
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
-/** One part for each result, in order. */
+/** Converts each result to one part, in the same order. */
 function toResultParts({ results }: ToolMessage, ports: ResultPorts): readonly PromptPart[] {
   return results.map((part) => {
     const providerOptions = ports.callOptions.get(part.callId);
@@ -111,7 +111,7 @@ function toResultParts({ results }: ToolMessage, ports: ResultPorts): readonly P
   });
 }
 
-/** Wraps a result for the prompt. The model reads `result` in any case. */
+/** Converts the outcome of a call for the prompt. Every form contains `result`, also for failed and denied calls. */
 function toOutput(part: ToolResultPart, ports: ResultPorts): PromptPart {
   const { outcome, result, content = [] } = part;
   if (content.length > 0) return { type: "content", value: toContent(result, content, ports) };
@@ -136,7 +136,7 @@ function toText(result: Json): string {
   return typeof result === "string" ? result : JSON.stringify(result);
 }
 
-/** A converted message, and the metadata of its calls that their results need. */
+/** A converted message, and the metadata of its calls that must be sent with their results. */
 interface ConvertedMessage {
   readonly messages: readonly PromptMessage[];
   readonly callOptions: ReadonlyMap<string, Json>;
@@ -147,7 +147,7 @@ type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly
 
 const noOptions: ReadonlyMap<string, Json> = new Map();
 
-/** Makes a converter that caches by the identity of the message. */
+/** Makes a converter that caches its result for each message object. */
 function createPromptConverter(reader: OwnMessageReader): PromptConverter {
   const known = new WeakMap<Message, { readonly after: ReadonlyMap<string, Json>; readonly converted: ConvertedMessage }>();
   return (messages, urls) => {
@@ -156,7 +156,7 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
     const forms = createFileForms(reader.words, urls);
     for (const [index, message] of messages.entries()) {
       let made = known.get(message);
-      // Another assistant message may have replaced the one whose calls were answered.
+      // Convert again if a different assistant message now precedes the tool results.
       if (made?.after !== callOptions) {
         made = { after: callOptions, converted: convert(message, reader, { forms, callOptions, index }) };
         known.set(message, made);
@@ -168,10 +168,10 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
   };
 }
 
-/** The context of a message. */
+/** The values that the conversion of a message depends on, apart from the message. */
 interface Surroundings {
   readonly forms: FileForms;
-  /** The metadata of the calls in the message before. */
+  /** The metadata of the calls in the previous assistant message. */
   readonly callOptions: ReadonlyMap<string, Json>;
   /** The 0-based index of the message. */
   readonly index: number;
@@ -192,7 +192,7 @@ function convert(message: Message, reader: OwnMessageReader, { forms, callOption
   }
 }
 
-/** Empty texts next to other parts are omitted, as in the AI SDK, because some services reject them. */
+/** Converts a user message. Empty text parts are omitted, as in the AI SDK, because some services reject them. */
 function toUserMessages(
   { content }: UserMessage,
   { user }: FileForms,
@@ -213,7 +213,7 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Text and calls only. A service rejects reasoning without its signature, and another model cannot use it. */
+/** Converts only text and calls. Reasoning is omitted: services reject it without its signature, and other models cannot use it. */
 function rebuildMessage(turn: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readAssistantMessage(turn);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -223,16 +223,16 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
   return { type: "tool-call", toolCallId: callId, toolName: toWireName(name), input: toArgumentsObject(args) };
 }
 
-/** Makes the options of one call. */
+/** Builds the `doStream` options for one request. */
 type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;
 
-/** Makes a builder. It throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
+/** Makes a builder, which throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];
   const convert = createPromptConverter({ id, model: model.modelId, words });
   return async (request, signal) => {
-    // A promise if the model first has to find out which URLs it accepts.
+    // `supportedUrls` is a promise for models that must first find out which URLs they accept.
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     return {
@@ -241,16 +241,16 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...toSettingFields(request.settings ?? {}),
       ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
-      // Spread, not assigned: an own key "__proto__" stays a field.
+      // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...request.settings?.extra,
-      // Not for a gateway, which would send them over the network twice.
+      // A gateway would send each chunk twice over the network, as a part and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };
   };
 }
 
-/** Joins consecutive tool messages: first answers to the service, then results of the run's own tools. */
+/** Joins consecutive tool messages: answers to the service's approval requests, then results from tools of the run. */
 function joinMessages({ system }: ModelRequest, messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
     const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));

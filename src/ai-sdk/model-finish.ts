@@ -1,4 +1,4 @@
-// Usage and finish reasons of the three specifications, and the service's own finish words.
+// Reads usage and finish reasons in the three specification versions, and the finish reasons that services send themselves.
 
 import {
   countOf,
@@ -15,7 +15,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { AiSdkLanguageModel } from "./model-options.ts";
 
-/** Reads the counts of a finished stream. Undefined if the service reported neither sum. */
+/** Reads the usage of a finished stream. Undefined if the service reported neither input nor output tokens. */
 export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel): Usage | undefined {
   if (!isRecord(usage)) return undefined;
   const { inputTokens, outputTokens } = usage;
@@ -23,7 +23,7 @@ export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel)
   return readFlat(usage, provider);
 }
 
-/** v3 and v4. */
+/** Reads the usage format of v3 and v4. */
 function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefined {
   const [cached, written] = [countOf(input.cacheRead), countOf(input.cacheWrite)];
   return usageOf({
@@ -36,8 +36,8 @@ function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefi
 }
 
 /**
- * Reads the counts of v2, whose sums differ between packages. Anthropic's input excludes tokens read from the cache
- * (github.com/PostHog/posthog-js/issues/2829). Google's and xAI's output excludes reasoning, which their total includes
+ * Reads the usage format of v2, in which packages count differently. Anthropic's input excludes tokens read from the cache
+ * (github.com/PostHog/posthog-js/issues/2829). Google's and xAI's output excludes reasoning tokens, but their total includes them
  * (github.com/vercel/ai/issues/7542).
  */
 function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
@@ -53,13 +53,13 @@ function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
   });
 }
 
-/** The sum of the known counts; undefined if none is known. */
+/** Returns the sum of the known counts, or undefined if all counts are unknown. */
 function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
   const known = counts.filter((count) => count !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** Maps finish words of services to words of the specification. */
+/** Maps the finish reasons that services send to those of the AI SDK. */
 const words: ReadonlyMap<string, string> = new Map([
   ["eos", "stop"],
   ["function_call", "tool-calls"],
@@ -71,13 +71,13 @@ const words: ReadonlyMap<string, string> = new Map([
   ["completed", "stop"],
 ]);
 
-/** Reads the raw events of Chat Completions, Responses and Gemini that packages pass on. */
+/** Reads the finish reason and usage from raw chunks of Chat Completions, Responses and Gemini, which packages pass on. */
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;
-  /** True if the answer may go on after its finish reason, as Gemini's does. */
+  /** True if content may follow the finish reason, as with Gemini. */
   mayGoOn = false;
-  /** True if the finish word came with the last event. A package that cannot read this event has lost its other content. */
+  /** True if the last event contained the finish reason. If the package cannot parse that event, its other content is lost. */
   isLast = false;
 
   /** The finish reason, if the service has reported one. */
@@ -86,7 +86,7 @@ export class RawEnding {
     return raw === undefined ? undefined : readFinish({ unified: words.get(raw) ?? raw, raw });
   }
 
-  /** The last counts, without details about cached tokens and reasoning. */
+  /** The latest token counts, without details about cached tokens and reasoning. */
   get usage(): Usage | undefined {
     return this.#usage;
   }
@@ -103,7 +103,7 @@ export class RawEnding {
     for (const candidate of listOf(event.candidates)) this.#readCandidate(recordOf(candidate));
   }
 
-  /** A finish reason next to code that the service runs does not end the answer, and such code cancels an earlier finish reason. */
+  /** Reads a Gemini candidate. If the service runs code, more content follows, so finish reasons next to or before code are ignored. */
   #readCandidate({ content, finishReason }: UnknownRecord): void {
     this.mayGoOn = true;
     const code = listOf(recordOf(content).parts)
@@ -129,10 +129,10 @@ function toRawUsage(counts: UnknownRecord): Usage | undefined {
   return { inputTokens: input ?? 0, outputTokens, totalTokens: (input ?? 0) + outputTokens };
 }
 
-/** A reported finish reason. */
+/** A finish reason that the model reported. */
 export interface SaidFinish {
   readonly reason: FinishReason;
-  /** The service's own word, if there is one. */
+  /** The finish reason as the service sent it, or the AI SDK's if the service sent none. */
   readonly raw: string;
 }
 
@@ -145,9 +145,9 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Words that are more exact than the reason they come with. Anthropic's pauses come with "stop" and "other", its full context
- * with "length", and its refusals with "content-filter". Gemini's unreadable calls and some of its filters come with "error" and
- * "other". For a response that was cut off for a rarer reason, OpenAI's package reports "tool-calls" if it has calls.
+ * Finish reasons of services that are more exact than the AI SDK's reason. Packages report Anthropic's pauses as "stop" or "other",
+ * its full context as "length", and its refusals as "content-filter". They report Gemini's malformed calls and some of its filters
+ * as "error" or "other". OpenAI's package reports "tool-calls" for a cut-off response with calls if the reason is rare.
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
   ["pause_turn", "paused"],
@@ -164,7 +164,7 @@ const exactWords: FinishWords = new Map<string, FinishReason>([
   ["steered", "unknown"],
 ]);
 
-/** Finish reasons by the service's own words, and by those of the specification. */
+/** Neutral finish reasons: `exact` by the service's finish reason, `unified` by the AI SDK's. */
 export interface ModelWords {
   readonly exact: FinishWords;
   readonly unified: FinishWords;
@@ -172,7 +172,7 @@ export interface ModelWords {
 
 const knownWords: ModelWords = { exact: exactWords, unified: unifiedWords };
 
-/** Merges the known words with those of the caller. */
+/** Merges the built-in meanings of finish reasons with those of the caller. */
 export function toModelWords(option: { readonly [word: string]: FinishReason } | undefined): ModelWords {
   return { exact: withFinishReasons(exactWords, option), unified: withFinishReasons(unifiedWords, option) };
 }
@@ -180,9 +180,10 @@ export function toModelWords(option: { readonly [word: string]: FinishReason } |
 const cutWords: ReadonlySet<string> = new Set(["interrupted", "unknown"]);
 
 /**
- * Reads a finish reason: a word in v2, `{ unified, raw }` in v3 and v4. Undefined if the stream was cut off. Provider packages
- * report a finish as soon as a stream is over. Without a reason from the service it is "unknown" in v2, "other" without a raw
- * word in v3, and "interrupted" in v4. The words of "unknown" and "interrupted" count if the caller gives them a meaning.
+ * Reads a finish reason: a string in v2, `{ unified, raw }` in v3 and v4. Undefined if the stream was cut off.
+ *
+ * Provider packages report a finish reason even for a stream that was cut off: "unknown" in v2, "other" without `raw` in v3, and
+ * "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the caller's `finishReasons` give them a meaning.
  */
 export function readFinish(said: unknown, words: ModelWords = knownWords): SaidFinish | undefined {
   const fields = isRecord(said) ? said : { unified: said };
@@ -193,10 +194,10 @@ export function readFinish(said: unknown, words: ModelWords = knownWords): SaidF
   return { reason: reason ?? "unknown", raw: raw === "" ? unified : raw };
 }
 
-/** The content of the message at its end. */
+/** The content of a finished message that affects its finish reason. */
 interface FinishedMessage {
   readonly hasCalls: boolean;
-  /** The service asked for permission to run its own tools, and waits for the answers. */
+  /** True if the service requested permission to run its tools and waits for the answers. */
   readonly hasAnswers: boolean;
 }
 

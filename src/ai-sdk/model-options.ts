@@ -1,5 +1,5 @@
-// The options of `aiSdkModel`, and the differences of the three specifications. The types are defined here, so that any of the
-// three can be used.
+// The options of `aiSdkModel`, and the differences between the three specification versions. The types do not come from the SDK, so
+// that all three versions work.
 
 import {
   checkFields,
@@ -13,7 +13,7 @@ import {
   type Json,
 } from "../core/provider-kit.ts";
 
-/** The fields of the `doStream` options that all specifications share. `extra` of the settings may add any field. */
+/** The `doStream` options that all specification versions share. `settings.extra` of the run's options may add any field. */
 export interface AiSdkCallOptions {
   readonly prompt: readonly object[];
   readonly abortSignal?: AbortSignal | undefined;
@@ -52,27 +52,27 @@ export interface MessagePart {
 /** The data of a file. */
 export type FileSource =
   | { readonly kind: "base64"; readonly data: string }
-  /** As it was written, and parsed. */
+  /** A URL, as written and as parsed. */
   | { readonly kind: "url"; readonly text: string; readonly url: URL };
 
-/** A file. */
+/** The media type and the data of a file. */
 export interface FileFacts {
-  /** IANA media type. */
+  /** The IANA media type, for example "image/png". */
   readonly mediaType: string;
   readonly source: FileSource;
 }
 
-/** The parts that the specifications write differently. */
+/** The formats that differ between specification versions. */
 export interface SpecWords {
   /** Returns the `data` of a file in a user message or an assistant message. */
   toFileData(source: FileSource): unknown;
-  /** Returns a file in a tool result. Undefined if the specification has no form for it. */
+  /** Returns the part for a file in a tool result. Undefined if the specification version has no format for such a file. */
   toResultFile(file: FileFacts): PromptPart | undefined;
-  /** Returns the result of a denied call. */
+  /** Returns the `output` for the result of a denied call. */
   toDenial(reason: string): PromptPart;
   /** The type of a tool that the service defines. */
   readonly providerToolType: string;
-  /** Types of message parts that the specification does not have. */
+  /** The types of message parts that the specification version does not support. */
   readonly unknownParts: ReadonlySet<string>;
 }
 
@@ -100,7 +100,7 @@ const v3: SpecWords = {
   unknownParts: onlyInV4,
 };
 
-/** The text of the URL is kept, because parsing may change a URL such as "gs://…". */
+/** Returns the v4 form of file data. The original URL is kept, because parsing may change a URL such as "gs://…". */
 function toTaggedData(source: FileSource): object {
   if (source.kind === "base64") return { type: "data", data: source.data };
   const { url, text } = source;
@@ -115,32 +115,33 @@ const v4: SpecWords = {
   unknownParts: new Set(),
 };
 
-/** One entry per specification: one without an entry does not compile. */
+/** The formats for each specification version. A missing version is a type error. */
 export const specWords: { readonly [Version in AiSdkLanguageModel["specificationVersion"]]: SpecWords } = { v2, v3, v4 };
 
 /**
- * A tool that the service defines, as the provider packages make it: `openai.tools.webSearch({})`. `id` and `args` are required,
- * although the types of the packages do not guarantee them.
+ * A tool that the service defines, made by a provider package, for example `openai.tools.webSearch({})`. `id` and `args` are
+ * required. They are optional here only because the types of the packages do not guarantee them.
  */
 export interface AiSdkProviderTool {
   readonly type?: string | undefined;
-  /** Such as "openai.web_search". */
+  /** The id of the tool, for example "openai.web_search". */
   readonly id?: string;
   readonly args?: object;
 }
 
-/** A request of the service for permission to run one of its own tools. */
+/** A request from the service for permission to run one of its tools. */
 export interface AiSdkApprovalRequest {
   readonly approvalId: string;
   readonly toolCallId: string;
-  /** Empty if the service named no call. */
+  /** The name of the tool to run. Empty if the request does not identify a call. */
   readonly toolName: string;
   readonly input: Json;
 }
 
 /**
- * A warning of the provider package about a part of a request that it could not send unchanged. The types in v2 are
- * "unsupported-setting", "unsupported-tool" and "other"; in v3 and v4 "unsupported", "compatibility", "deprecated" and "other".
+ * A warning from the provider package about a part of a request that it could not send unchanged. The values of `type` are
+ * "unsupported-setting", "unsupported-tool" and "other" in v2; and "unsupported", "compatibility", "deprecated" and "other" in v3
+ * and v4.
  */
 export interface AiSdkWarning {
   readonly type: string;
@@ -149,42 +150,42 @@ export interface AiSdkWarning {
 
 /** The options of `aiSdkModel`. */
 export interface AiSdkModelOptions {
-  /** For example `openai("gpt-5")`, or a result of `wrapLanguageModel`. */
+  /** The language model, for example `openai("gpt-5")`, or the return value of `wrapLanguageModel`. */
   readonly model: AiSdkLanguageModel;
-  /** The service of the model, for usage, prices and provider metadata. Default: the model's own `provider`, such as "openai.responses". */
+  /** The name of the service, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses". */
   readonly id?: string | undefined;
-  /** API family, for policies that depend on it. Default none. */
+  /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
-  /** Options of the provider package, by its name: `{ openai: { reasoningEffort: "low" } }`. Default none. */
+  /** Options for the provider package, by its name, for example `{ openai: { reasoningEffort: "low" } }`. Default none. */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } } | undefined;
-  /** HTTP headers of each request. Default none. */
+  /** HTTP headers to send with each request. Default none. */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
-   * Tools that the service defines, by the name that the model uses. Calls of tools that the service runs are not calls of the
-   * run, and are sent back unchanged. Calls of the others run the tool of the same name in the run. Default none.
+   * Tools that the service defines, by the name that the model uses. If the service runs such a tool, the run does not execute its
+   * calls and sends them back unchanged. Otherwise the run executes its own tool with the same name. Default none.
    */
   readonly providerTools?: { readonly [name: string]: AiSdkProviderTool } | undefined;
   /**
-   * Returns true if the service may run its own tool that it asks permission for, such as one of an MCP server. The answer
-   * becomes part of the transcript. Default: no. Throwing means no.
+   * Called when the service requests permission to run one of its tools, for example an MCP tool. Return true to permit the call.
+   * The answer becomes part of the transcript. By default every request is denied; so is a request for which the function throws.
    */
   readonly approveProviderTool?: ((request: AiSdkApprovalRequest) => boolean) | undefined;
-  /** Called with each warning, for every request again. Its errors are ignored. Default none. */
+  /** Called with each warning. A warning may be repeated for every request. Errors that the function throws are ignored. Default none. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /**
-   * The meanings of finish words: `{ "FUNCTION_CALL": "tool-calls" }`. The service's own words are looked up first, then those of
-   * the AI SDK. These entries take precedence over the known ones. Default none.
+   * The meanings of further finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. The finish reason of the service is
+   * looked up first, then that of the AI SDK. These entries take precedence over the built-in meanings. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The options with their defaults. */
+/** The options with defaults filled in. */
 export interface ModelSettings extends AiSdkModelOptions {
   readonly id: string;
 }
 
 const checks: Checks<AiSdkModelOptions> = {
-  model: ['a language model of the AI SDK, specification v2, v3 or v4, such as openai("gpt-5"), and no id', isLanguageModel],
+  model: ['an AI SDK language model object (v2, v3 or v4), such as openai("gpt-5"); a model id is not enough', isLanguageModel],
   id: is.name,
   family: is.name,
   providerOptions: ["an object of objects", isRecordOf(isRecord)],

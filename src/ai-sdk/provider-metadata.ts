@@ -1,5 +1,5 @@
-// An assistant message as the model wrote it. Its parts are kept as provider metadata, in order, and sent back with all metadata
-// of the service. Reasoning has a signature or an id, and only these parts contain the results of the service's own tools.
+// Keeps the parts of an assistant message as provider metadata, and sends them back with all metadata from the service. Only these
+// parts contain the signature or id of reasoning, and the results of tools that the service runs.
 
 import {
   type AssistantMessage,
@@ -14,41 +14,41 @@ import {
 import { isPromptName, toFileSource } from "./turn-parts.ts";
 import type { PromptMessage, PromptPart, SpecWords, MessagePart } from "./model-options.ts";
 
-/** An answer to a service that asks for permission to run one of its own tools. */
+/** The answer to a service that requested permission to run one of its tools. */
 export interface ApprovalAnswer {
   readonly approvalId: string;
   readonly approved: boolean;
   readonly reason?: string;
 }
 
-/** The provider metadata of a message. */
+/** The content of an assistant message that is kept as provider metadata. */
 export interface MessageRecord {
   readonly parts: readonly MessagePart[];
-  /** Sources and citations, which no service needs back. */
+  /** Sources and citations. They are kept, but never sent back. */
   readonly references: readonly Json[];
   readonly answers: readonly ApprovalAnswer[];
 }
 
-/** Makes one part of provider metadata for each item, in the form of `readMetadata`. */
+/** Makes one provider metadata item for each part, reference and answer, in the form that `readMetadata` reads. */
 export function toMetadataItems({ parts, references, answers }: MessageRecord): readonly Json[] {
   return [...parts.map((part) => ({ part })), ...references, ...answers.map((answer) => ({ approval: { ...answer } }))];
 }
 
-/** The reader of a message. */
+/** The provider that reads a message, and the formats of its specification version. */
 export interface OwnMessageReader extends MetadataReader {
   readonly words: SpecWords;
 }
 
-/** A converted assistant message, and the metadata of its calls that their results need. */
+/** A converted assistant message, and the metadata of its calls that must be sent with their results. */
 interface MetadataContent {
   readonly messages: readonly PromptMessage[];
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
 /**
- * Reads the provider metadata of an assistant message. Undefined if the message must be written from its neutral parts: if a part
- * is of another service or model, because signatures are not portable, or if the parts do not match the neutral ones. They match
- * with the same text, and the same calls with the same ids. They differ if a call got another id, a continuation was cut off, or
+ * Reads the provider metadata of an assistant message. Returns undefined if the message must be rebuilt from its neutral parts. All
+ * recorded parts must come from this service and model, because signatures are not portable. They must also match the neutral parts:
+ * the same text, and the same calls with the same ids. They do not match if a call got another id, a continuation was cut off, or
  * the message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: OwnMessageReader): MetadataContent | undefined {
@@ -61,7 +61,7 @@ export function readMetadata(turn: AssistantMessage, reader: OwnMessageReader): 
   return { messages: toMessages(items, reader.words), callOptions: new Map(parts.flatMap(toCallOptions)) };
 }
 
-/** An answer ends the message before it. Later parts of the service belong to another message. */
+/** Groups parts and answers into messages. An approval answer ends an assistant message; the parts after it begin another one. */
 function toMessages(items: readonly (MessagePart | ApprovalAnswer)[], words: SpecWords): readonly PromptMessage[] {
   const messages: { role: "assistant" | "tool"; content: PromptPart[] }[] = [];
   for (const item of items) {

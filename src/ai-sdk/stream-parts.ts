@@ -1,4 +1,4 @@
-// Turns the parts of a model's stream into chunks.
+// Converts the parts of a model's stream to neutral chunks.
 
 import {
   copyFields,
@@ -19,7 +19,7 @@ import { type ModelWords, RawEnding, readFinish, readModelUsage, type SaidFinish
 import type { ModelSettings } from "./model-options.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
 
-/** The used part of a ReadableStream. */
+/** The methods that `toIterable` uses of a ReadableStream. */
 interface PartStream {
   getReader(): PartReader;
 }
@@ -30,9 +30,9 @@ interface PartReader {
 }
 
 /**
- * Makes a stream iterable, and cancels it when the signal fires, because a model may ignore its signal. Also cancels a stream
- * that comes after the signal. The stream's own iterator can do nothing while it waits for a part, and not every browser has one.
- * Anything else is returned unchanged.
+ * Makes a ReadableStream iterable, and cancels it when the signal fires, because a model may ignore its signal. If the signal has
+ * already fired, the stream is cancelled immediately. The stream's own iterator is not used: it cannot be cancelled while it waits
+ * for a part, and some browsers do not have it. Other values are returned unchanged.
  */
 export function toIterable(stream: unknown, signal: AbortSignal): unknown {
   if (!isPartStream(stream)) return stream;
@@ -55,36 +55,36 @@ function isPartStream(value: unknown): value is PartStream {
   return isRecord(value) && typeof value.getReader === "function";
 }
 
-/** The inputs of a reader. */
+/** The settings, finish reasons and tool names that a reader needs. */
 interface ReaderPorts {
   readonly settings: ModelSettings;
   readonly words: ModelWords;
   readonly tools: readonly ToolDefinition[];
 }
 
-/** The content so far. */
+/** The state of reading one stream. */
 interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly out: ModelChunk[];
   readonly parts: MessageParts;
   readonly calls: MessageCalls;
   readonly references: Json[];
   readonly answers: ApprovalAnswer[];
-  /** The content type of the response, if the package reports it. */
+  /** The content type of the response. Empty if the package does not report it. */
   answerType: string;
   finish: SaidFinish | undefined;
-  /** Reads the service's own finish word, for packages that wait until the connection closes. */
+  /** Reads the finish reason from raw chunks, because some packages report it only when the connection closes. */
   readonly ending: RawEnding;
-  /** The last part has come, with or without a finish reason. */
+  /** True if the last part has arrived, with or without a finish reason. */
   isOver: boolean;
   failed: boolean;
 }
 
-/** Also gets the headers of the response. */
+/** An event reader that is also given the headers of the response. */
 interface PartsReader extends EventReader {
   opened(headers: unknown): void;
 }
 
-/** Makes a reader that appends to `out`. Parts of unknown types are ignored. */
+/** Makes a reader that appends chunks to `out`. Parts with unknown types are ignored. */
 export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): PartsReader {
   const parts = createMessageParts();
   const calls = new MessageCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
@@ -117,7 +117,7 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     },
     opened: (headers) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
     read: (part) => {
-      // One stream contains one message.
+      // One stream contains one message, so later parts are ignored.
       if (isRecord(part) && !reading.isOver) readPart(part, reading);
     },
     end: () => endReading(reading),
@@ -197,7 +197,7 @@ function endText({ id, providerMetadata, citations }: UnknownRecord, { parts, re
   if (Array.isArray(citations) && citations.length > 0) references.push(copyFields({ citations }));
 }
 
-/** Preliminary results are replaced by the next one. */
+/** Adds the result of a tool that the service ran. A preliminary result is skipped, because another result follows. */
 function addServiceResult(part: UnknownRecord, parts: MessageParts): void {
   if (part.preliminary === true) return;
   const { value = null } = copyFields({ value: part.result });
@@ -220,7 +220,7 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** Calls a function of the caller. Its errors and rejections are ignored, so that they end neither the iteration nor the process. */
+/** Calls a function that the caller passed. Its errors and rejections are ignored, so that they do not end the iteration or process. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     const result = run();
@@ -231,7 +231,7 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** An error after the end of an answer is ignored, unless the package could not read the event with the end. */
+/** Handles an error. An error after the finish reason is ignored, unless the package could not parse the event with that reason. */
 function fail(error: unknown, reading: Reading): void {
   const { ending, out } = reading;
   if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
@@ -244,7 +244,7 @@ function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Rea
   const usage = readModelUsage(counts, settings.model);
   if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
   const said = readFinish(finishReason, words);
-  // Packages report an error for anything that they cannot parse, even after the end.
+  // Packages report the finish reason "error" for anything that they cannot parse, even after the real finish reason.
   reading.finish = said?.reason === "error" ? (ending.finish ?? said) : said;
   reading.isOver = true;
 }
@@ -259,7 +259,7 @@ function endReading(reading: Reading): void {
   if (!isOver && ending.usage !== undefined) out.push({ type: "usage", usage: ending.usage, mode: "snapshot" });
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
-  // The content before a refusal is not sent back.
+  // Content before a refusal is not kept, so that it is not sent back.
   if (reason !== "refusal" && reason !== "content-filter") {
     for (const item of toMetadataItems({ parts: parts.all(), references, answers }))
       out.push({ type: "provider-metadata", item });
@@ -271,8 +271,8 @@ function isNoStream(mediaType: string): boolean {
   return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
 }
 
-/** The package has consumed the body and does not pass it on. */
+/** The error for a response that is not a stream. The body is not shown, because the package consumes it without passing it on. */
 function noStreamError(mediaType: string): ProviderError {
-  const message = `The service answered with ${mediaType} in place of a stream: an error, or the page of a proxy.`;
+  const message = `The service sent ${mediaType} instead of a stream. Check the base URL and any proxy: the response may be an error page.`;
   return providerError("server", message, { retryable: false });
 }

@@ -1,4 +1,4 @@
-// The parts and calls of an answer during its stream.
+// Collects the parts and calls of an assistant message while it streams.
 
 import {
   copyFields,
@@ -16,7 +16,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { FileSource, MessagePart } from "./model-options.ts";
 
-/** Returns a file of a stream as a part that can be recorded; undefined if it is empty. In v4 its data has a type. */
+/** Converts a streamed file to a part that can be recorded. Returns undefined for an empty file. In v4, `data` is an object with a type. */
 export function toFilePart({ type, mediaType, data }: UnknownRecord): MessagePart | undefined {
   const place = toPlace(
     isRecord(data) && !(data instanceof Uint8Array) && !(data instanceof URL) ? (data.data ?? data.url) : data,
@@ -31,7 +31,7 @@ function toPlace(data: unknown): { readonly [field: string]: Json } | undefined 
   return /^https?:/i.test(data) ? { url: data } : { data };
 }
 
-/** Returns the data of a recorded file; undefined if it cannot be read. */
+/** Returns the data of a recorded file, or undefined if the data cannot be read. */
 export function toFileSource({ url, data }: { readonly url?: unknown; readonly data?: unknown }): FileSource | undefined {
   if (typeof data === "string") return { kind: "base64", data };
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
@@ -41,32 +41,31 @@ export function toFileSource({ url, data }: { readonly url?: unknown; readonly d
 /** A tool name that every service accepts. */
 const promptName = /^[\w-]{1,64}$/;
 
-/** True if a name may be sent back unchanged. */
+/** True if a tool name may be sent back unchanged. */
 export function isPromptName(name: string): boolean {
   return promptName.test(name);
 }
 
 /** The parts of one assistant message, in the order in which they began. */
 export interface MessageParts {
-  /** Begins a text. A known id that begins again is another text. */
+  /** Begins a text. If the id is already known, a new text begins. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  /** Adds to a text. A text without a beginning gets a part of its own, so that nothing is lost. */
+  /** Adds a piece to a text. If the text was never begun, the piece begins a new text, so that nothing is lost. */
   extend(type: "text" | "reasoning", id: unknown, more: { readonly text: string; readonly metadata: unknown }): void;
   end(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  /** Adds a part that comes complete. */
+  /** Adds a complete part. */
   add(part: MessagePart, metadata: unknown): void;
   all(): readonly MessagePart[];
 }
 
 interface PartDraft {
   readonly part: MessagePart;
-  /** Undefined for parts that come complete. */
+  /** The text so far. Undefined for parts that were added complete. */
   text: string | undefined;
-  /** The latest metadata; copied once, at the end. */
+  /** The latest metadata. It is copied only once, when the message is finished. */
   metadata: unknown;
 }
 
-/** Makes an empty message. */
 export function createMessageParts(): MessageParts {
   const drafts: PartDraft[] = [];
   const open = { text: new Map<unknown, PartDraft>(), reasoning: new Map<unknown, PartDraft>() };
@@ -95,7 +94,7 @@ export function createMessageParts(): MessageParts {
   };
 }
 
-/** Adds the service's metadata to a part, as options, because the service expects it so. */
+/** Returns the finished part. Its metadata becomes `providerOptions`, in which the service expects the metadata back. */
 function toPart({ part, text, metadata }: PartDraft): MessagePart {
   return {
     ...part,
@@ -104,13 +103,13 @@ function toPart({ part, text, metadata }: PartDraft): MessagePart {
   };
 }
 
-/** The inputs for reading calls. */
+/** The values that `MessageCalls` needs. */
 interface CallPorts {
-  /** Receives chunks. */
+  /** Receives the chunks of calls. */
   readonly out: ModelChunk[];
-  /** Receives parts. */
+  /** Receives the parts to send back. */
   readonly parts: MessageParts;
-  /** Names of the run's own tools. */
+  /** The names of the run's tools. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -129,15 +128,15 @@ interface OpenCall {
   argsText: string;
 }
 
-/** The calls of one stream. */
+/** Collects the tool calls of one stream. */
 export class MessageCalls {
   readonly #ports: CallPorts;
   readonly #open = new Map<unknown, OpenCall>();
   readonly #ofService = new Map<unknown, ServiceCall>();
-  /** The run's calls that are complete. */
+  /** The complete calls that call tools of the run. */
   readonly #taken = new FinishedCalls<object>();
   #begun = 0;
-  /** True if one of them belongs to the run. */
+  /** True if at least one call is for a tool of the run. */
   hasOwn = false;
 
   constructor(ports: CallPorts) {
@@ -145,11 +144,11 @@ export class MessageCalls {
   }
 
   /**
-   * Begins a call. A call cannot be taken back if it turns out to be the service's, so only calls of the run's own tools are sent
-   * at once.
+   * Begins a call. Chunks that were sent cannot be taken back. Therefore a call streams only if it names a tool of the run; it might
+   * otherwise turn out to be a call that the service runs.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // A repeated beginning belongs to the same call.
+    // Calls that the service runs arrive again when they are complete. A known id means that this start is repeated.
     if (providerExecuted === true || this.#open.has(id)) return;
     const { out, names } = this.#ports;
     const name = textOf(toolName);
@@ -166,7 +165,7 @@ export class MessageCalls {
     if (call.isHeard) this.#ports.out.push({ type: "call-args-delta", key: call.key, text });
   }
 
-  /** Takes a complete call. Its fields take precedence over what streamed before. */
+  /** Adds a complete call. Its fields take precedence over the streamed pieces. */
   take(said: UnknownRecord): void {
     const { toolCallId, providerMetadata } = said;
     const argsText = typeof said.input === "string" ? said.input : JSON.stringify(said.input ?? {});
@@ -185,12 +184,12 @@ export class MessageCalls {
     this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);
   }
 
-  /** Returns a call of the service by its id. */
+  /** Returns a call that the service runs, by its id. */
   ofService(id: unknown): ServiceCall | undefined {
     return this.#ofService.get(id);
   }
 
-  /** Marks calls that never completed as cut off. */
+  /** Marks unfinished calls as ready and cut off. */
   settle(): void {
     for (const call of this.#open.values()) {
       const { id, name, argsText } = call;
@@ -212,16 +211,16 @@ export class MessageCalls {
   }
 }
 
-/** Returns the input as an object, which services require. */
+/** Parses the input of a call to an object, which services require. */
 function toInput(argsText: string): Json {
   const input = readInput(argsText);
   return isRecord(input) ? input : toArgumentsObject(argsText);
 }
 
-/** Levels of nesting that a recorded part adds. Input that only exceeds the limit with these levels would make the whole part invalid. */
+/** The nesting levels that a recorded part adds. The limit for the input is lowered by them, so that the whole part stays valid. */
 const levelsAround = 4;
 
-/** A text that is not JSON, or is nested too deeply, is kept as a text. */
+/** Parses the input of a call. Input that is not JSON, or is nested too deeply, stays a string. */
 function readInput(argsText: string): Json {
   try {
     const parsed = parseToolArguments(argsText);

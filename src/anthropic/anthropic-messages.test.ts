@@ -158,6 +158,6 @@ describe("anthropicMessages", () => {
 
   it("throws a ProviderError if the client answers without a stream", async () => {
     const { thrown } = await runWith({ messages: { create: () => Promise.resolve(JSON.parse('{"content":[]}')) } });
-    expect(thrown).toMatchObject({ name: "ProviderError", code: "server", message: "The client answered without a stream." });
+    expect(thrown).toMatchObject({ name: "ProviderError", code: "server", message: "The client did not return a stream." });
   });
 });

@@ -1,4 +1,4 @@
-// Anthropic Messages as a provider, with the caller's own client.
+// The provider for Anthropic Messages. It uses the client that the caller passes.
 
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
@@ -6,16 +6,18 @@ import { createMessagesReader, stopWords } from "./messages-events.ts";
 import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-options.ts";
 
 /**
- * Makes a provider from an Anthropic client. Key, base URL, proxy and retries of the client are used unchanged. It retries failed
- * connections and the statuses 408, 409, 429 and 5xx by itself, twice unless `maxRetries` is set. Retries around it multiply the
- * attempts.
+ * Makes a provider from an Anthropic client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
+ * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If you also
+ * retry around the provider, the numbers of attempts multiply.
  *
- * The stream ends with `finish` if it reached `message_stop` with a stop reason. Otherwise it ends without one, because the
- * answer is incomplete. Errors of the SDK are thrown unchanged.
+ * The stream ends with `finish` if the service sent a stop reason and `message_stop`. Otherwise the answer is incomplete, and there
+ * is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
- * The blocks of a finished message become `provider-metadata` chunks and go back to the same model unchanged: thinking with its
- * signature, the server's own tools, and unknown blocks. Another model gets only the text and the calls, as does the same model
- * if the message was edited. `seed` of the settings is not sent, because the API has none.
+ * The blocks of a finished message become `provider-metadata` chunks. The next request sends them back to the same model unchanged:
+ * thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. Another model gets only
+ * the text and the calls. So does the same model if the message was edited.
+ *
+ * The setting `seed` is not sent, because the API has no field for it.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *
@@ -39,7 +41,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
   return createSdkProvider(settings, (request, call, out) => ({
     open: async (signal) => {
-      // Real time: containers expire at a date, and the clock of the loop has an arbitrary origin.
+      // Containers expire at a date, so the current date is needed. The loop's clock has an arbitrary origin.
       const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
       return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);
     },

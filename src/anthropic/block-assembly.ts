@@ -1,4 +1,5 @@
-// Assembles the blocks of a stream from their deltas: as chunks at once, and unchanged for the next request.
+// Assembles content blocks from their deltas. Sends each delta as a chunk immediately, and keeps the blocks unchanged for the next
+// request.
 
 import {
   copyFields,
@@ -17,37 +18,37 @@ import {
 import type { WireBlock } from "./messages-options.ts";
 import { invalidJsonKey } from "./provider-metadata.ts";
 
-/** The blocks of one stream. */
+/** Collects the content blocks of one stream. */
 export interface BlockAssembly {
   /** The number of blocks so far. */
   readonly size: number;
-  /** True if one of them is a call of the run's own tools. */
+  /** True if at least one block calls a tool of the run. */
   readonly hasCalls: boolean;
-  /** Begins a block. The block before it is complete then. */
+  /** Begins a block. The previous block is then complete. */
   start(index: unknown, block: UnknownRecord): void;
-  /** Adds a delta. Returns false if the stream contradicts itself and cannot go on. */
+  /** Adds a delta. Returns false if the stream contradicts itself, so that reading must stop. */
   extend(index: unknown, delta: UnknownRecord): boolean;
-  /** Marks all remaining calls as ready. `cut` means that the model was stopped, and that the last call may be incomplete. */
+  /** Marks all remaining calls as ready. `cut` means that the model was stopped early, so the last call may be incomplete. */
   settle(cut: boolean): void;
-  /** Returns the blocks to send back. If the model was cut off, a last block that cannot be sent is omitted. */
+  /** Returns the blocks to send back. `cut` omits blocks that the service would reject because they were cut off. */
   blocks(cut: boolean): readonly WireBlock[];
 }
 
-/** A call of the run's own tools, not of the server's. */
+/** A call of a tool of the run, not of a tool that the server runs. */
 interface OpenCall {
   readonly key: string;
-  /** Receives its chunks. A separate list while it may be a repetition of another call. */
+  /** Receives the chunks of this call. A separate list if the call may turn out to repeat another call. */
   readonly out: ModelChunk[];
   ready: boolean;
-  /** True if it repeats another call and is omitted. */
+  /** True if this call repeats another call and is omitted. */
   isRepeated: boolean;
 }
 
 interface OpenBlock {
   readonly fields: { [field: string]: Json };
-  /** The text of its input so far, which comes as fragments of JSON. */
+  /** The JSON text of the block's input so far, which arrives in fragments. */
   json: string;
-  /** The citations of a text, if any came as deltas. */
+  /** The citations that arrived as deltas. Undefined if there were none. */
   citations: Json[] | undefined;
   readonly call: OpenCall | undefined;
 }
@@ -55,19 +56,19 @@ interface OpenBlock {
 /**
  * Makes an assembly that appends its chunks to `out`.
  *
- * The end of a block does not mean that it is complete, because the service also closes a block that was cut off. `call-ready` is
- * therefore sent when the next block begins, or when the stop reason is known.
+ * The service closes every block, even one that was cut off, so a closed block may be incomplete. `call-ready` is therefore sent
+ * when the next block begins, or when the stop reason is known.
  *
- * A text without a block, or for a block of another type, begins a block of its own. No text is lost, and no block is sent back
- * with fields that the service never gives it.
+ * A text delta without a block, or for a block with another type, begins a new block. In this way no text is lost, and no block is
+ * sent back with fields that its type does not have.
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
-  /** The latest block of each index. */
+  /** The latest block with each index. */
   const byIndex = new Map<unknown, OpenBlock>();
   const finished = new FinishedCalls<OpenCall>();
   let hasCalls = false;
-  /** Only the last block may not be ready: the others were complete when the next one began. */
+  /** Settles the last block. Every earlier block was complete when the next block began. */
   const settle = (cut: boolean): void => {
     const { call, fields, json } = blocks[blocks.length - 1] ?? {};
     if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });
@@ -108,13 +109,13 @@ function createCall(position: number, out: ModelChunk[]): OpenCall {
   return { key: `block-${position}`, out, ready: false, isRepeated: false };
 }
 
-/** True for a repeated call. A gateway may send the start of a call twice. */
+/** True if a block repeats the call that has just begun. Some gateways send the start of a call twice. */
 function isRepeated(block: OpenBlock | undefined, { type, id }: UnknownRecord): boolean {
   if (block?.call?.ready !== false || block.json !== "") return false;
   return type === "tool_use" && textOf(id) !== "" && id === block.fields.id;
 }
 
-/** Returns the type of block that a delta belongs to. */
+/** Returns the block type that a delta belongs to. */
 function blockType({ type }: UnknownRecord): string | undefined {
   switch (type) {
     case "text_delta":
@@ -132,13 +133,13 @@ function blockType({ type }: UnknownRecord): string | undefined {
   }
 }
 
-/** True if a delta fits a block. Calls of the server's own tools have their own types: "server_tool_use", "mcp_tool_use". */
+/** True if a delta fits the type of a block. Input deltas also fit calls that the server runs: "server_tool_use", "mcp_tool_use". */
 function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   const type = blockType(delta);
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
 }
 
-/** Sends the initial content of a block. */
+/** Sends the content that the start of a block contains. */
 function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: ModelChunk[]): void {
   if (call !== undefined) call.out.push({ type: "call-start", key: call.key, id: textOf(fields.id), name: textOf(fields.name) });
   else if (fields.type === "text") pushText(out, "text-delta", textOf(fields.text));
@@ -165,7 +166,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // These two deltas contain final values.
+    // The values in these two deltas are complete and replace earlier values.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
@@ -202,7 +203,7 @@ interface Readiness {
 
 function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
   call.ready = true;
-  // Calls that code on the server makes come complete, without deltas.
+  // Calls made by code on the server arrive complete, without deltas.
   const argsText =
     json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
   const [id, name] = [textOf(fields.id), textOf(fields.name)];
@@ -213,8 +214,8 @@ function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Read
 }
 
 /**
- * Omits a block that the service would reject because it was cut off: thinking without its signature, or a partial input of its
- * own tool.
+ * Converts a block for the next request. Omits a block that the service would reject because it was cut off: thinking without a
+ * signature, or a tool call of the server with incomplete input.
  */
 function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
   const { type } = fields;
@@ -226,10 +227,10 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
   return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
 }
 
-/** Levels of nesting that a recorded block adds. Input that only exceeds the limit with these levels would make the whole block invalid. */
+/** The nesting levels that a recorded block adds. The limit for the input is lowered by them, so that the whole block stays valid. */
 const levelsAround = 4;
 
-/** Undefined for input that is not an object, or is nested too deeply. */
+/** Parses the input of a call. Returns undefined for input that is not an object or is nested too deeply. */
 function readInput(json: string): Json | undefined {
   try {
     const parsed = parseToolArguments(json);

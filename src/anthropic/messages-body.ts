@@ -1,4 +1,4 @@
-// The body of a Messages request. Each message and tool is converted once.
+// Builds the body of a Messages request. Each message and tool is converted once and then cached.
 
 import {
   assertNever,
@@ -41,7 +41,7 @@ import type {
 import { closeMessage, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
- * Returns the blocks of a user's content. Blank texts are omitted, because the service rejects them. Throws a ProviderError
+ * Converts the content of a user message. Blank texts are omitted, because the service rejects them. Throws a ProviderError
  * `bad-request` for content that the API does not support.
  */
 export function toUserBlocks(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WireBlock[] {
@@ -51,7 +51,7 @@ export function toUserBlocks(content: string | readonly ContentPart[], place: Om
   );
 }
 
-/** Returns the blocks of a tool result's content. Text for the model replaces content that the API does not support. */
+/** Converts the content of a tool result. A note for the model replaces images and files that the API does not support. */
 export function toResultBlocks(content: readonly ContentPart[]): readonly WireBlock[] {
   return content.flatMap((part) => {
     const written = part.type === "text" ? part.text : writeToolMedia(part, blockMedia);
@@ -59,16 +59,16 @@ export function toResultBlocks(content: readonly ContentPart[]): readonly WireBl
   });
 }
 
-/** Returns one block, or none for a blank text. */
+/** Returns one block, or an empty list if the text is blank. */
 function toTextBlocks(text: string): readonly WireBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** Excludes SVG, which the service only accepts as text. */
+/** The supported image types. SVG is missing, because the service accepts it only as text. */
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
 const blockMedia: MediaForms<WireBlock> = {
-  takes: "images as JPEG, PNG, GIF or WebP and PDFs, in base64 or at https: or http: URLs, and in base64 texts in UTF-8",
+  takes: "JPEG, PNG, GIF and WebP images and PDFs, as base64 or https: or http: URLs, and UTF-8 text files as base64",
   write(media) {
     if (isTextType(media.mediaType)) return toTextDocument(media);
     const type = toBlockType(media);
@@ -77,7 +77,7 @@ const blockMedia: MediaForms<WireBlock> = {
   },
 };
 
-/** An image at a URL may have an unknown type. */
+/** Returns the block type for a media type. `image/*` is accepted only for URLs. */
 function toBlockType({ kind, mediaType }: ReadableMedia): "image" | "document" | undefined {
   if (mediaType === "application/pdf") return "document";
   return imageTypes.has(mediaType) || (kind === "url" && mediaType === "image/*") ? "image" : undefined;
@@ -88,28 +88,28 @@ function toSource(media: ReadableMedia): WireBlock["source"] {
   return { type: "base64", media_type: media.mediaType, data: toBase64(media) };
 }
 
-/** Decodes the bytes, because the API accepts text only as text. */
+/** Converts a text file. The bytes are decoded, because the API does not accept text documents as base64. */
 function toTextDocument(media: ReadableMedia): WireBlock | undefined {
   const data = readText(media);
   return data === undefined ? undefined : { type: "document", source: { type: "text", media_type: "text/plain", data } };
 }
 
-/** A message, possibly joined from several of one role. */
+/** A message in the API's format, possibly joined from several messages with the same role. */
 export interface JoinedMessage {
   readonly message: WireMessage;
-  /** The number of blocks before the last part that was joined; 0 for a single message. */
+  /** The number of blocks that come before the last of the joined messages; 0 if nothing was joined. */
   readonly stableBlocks: number;
 }
 
-/** Marks the last block or tool of a list. */
+/** Adds a cache mark to the last block or tool in a list. */
 export function markLast<Item extends object>(items: readonly Item[], cacheControl: CacheControl): readonly Item[] {
   return markAt(items, items.length - 1, cacheControl);
 }
 
 /**
- * Marks the last two messages of the user's side. In the last message the mark comes before the part that was joined last. That
- * part may be context items, which move on in the next request. It may also be messages, which the mark of the next request
- * includes.
+ * Adds cache marks to the last two user messages. If the last message was joined from several, its mark is placed before the blocks
+ * of the last one. Those blocks may be context items, which move to another place in the next request. If they are user messages
+ * instead, the marks of the next request include them.
  */
 export function markMessages(joined: readonly JoinedMessage[], cacheControl: CacheControl): readonly WireMessage[] {
   const messages = joined.map(({ message }) => message);
@@ -128,26 +128,26 @@ function markAt<Item extends object>(items: readonly Item[], at: number, cacheCo
   return items.map((item, position) => (position === at ? { ...item, cache_control: cacheControl } : item));
 }
 
-/** Makes a system text a block, so that it can be marked. */
+/** Converts a system text to a block with a cache mark. A plain string cannot have a mark. */
 export function markSystem(system: string, cacheControl: CacheControl): readonly WireBlock[] {
   return [{ type: "text", text: system, cache_control: cacheControl }];
 }
 
 /** A converted message. */
 interface ConvertedMessage {
-  /** Used if another message follows. A message with empty content is omitted. */
+  /** The message to send if another message follows. Omitted from the request if its content is empty. */
   readonly wire: WireMessage;
-  /** Used as the last message of a request: a paused message goes back unchanged. */
+  /** The message to send if it is the last of a request. A paused message is then sent back unchanged. */
   readonly asLast: WireMessage;
-  /** True if an assistant message was written from its neutral parts, and has lost its thinking. */
+  /** True if an assistant message was rebuilt from its neutral parts, and therefore has no thinking. */
   readonly isRebuilt: boolean;
   readonly container: WireContainer | undefined;
 }
 
-/** Converts the message at `index`. Throws a ProviderError `bad-request` if a user's message has content that the API does not support. */
+/** Converts the message at `index`. Throws a ProviderError `bad-request` if a user message has content that the API does not support. */
 type MessageConverter = (message: Message, index: number) => ConvertedMessage;
 
-/** Makes a converter that caches by the identity of the message. */
+/** Makes a converter that caches its result for each message object. */
 export function createMessageConverter(reader: MetadataReader): MessageConverter {
   return memoize((message: Message, index: number) => convert(message, index, reader));
 }
@@ -179,8 +179,8 @@ function convertAssistantMessage(message: AssistantMessage, reader: MetadataRead
 }
 
 /**
- * Text and calls only, because the service rejects reasoning without its signature. It also rejects a last assistant message that
- * ends in a space.
+ * Converts only text and calls, because the service rejects reasoning without its signature. Trailing spaces are removed, because
+ * the service also rejects a last assistant message that ends with a space.
  */
 function rebuildMessage(turn: AssistantMessage): readonly WireBlock[] {
   const { text, calls } = readAssistantMessage(turn);
@@ -191,12 +191,12 @@ function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
   return { type: "tool_use", id: toWireId(callId), name: toWireName(name), input: toWireInput(args) };
 }
 
-/** Returns an object, which the API requires; arguments of a refused call may be any value. */
+/** Returns arguments as an object, which the API requires. The arguments of a refused call may be any value. */
 function toWireInput(args: Json): Json {
   return isRecord(args) ? args : { [invalidJsonKey]: args };
 }
 
-/** Returns all results of a tool message, for one message of the API. */
+/** Converts all results of a tool message to blocks for one user message. */
 function convertResults({ results }: ToolMessage): readonly WireBlock[] {
   return results.map(toToolResult);
 }
@@ -207,7 +207,7 @@ function toToolResult(part: ToolResultPart): WireBlock {
   return { ...id, ...(content === undefined ? {} : { content }), ...(hasSucceeded(part) ? {} : { is_error: true }) };
 }
 
-/** A text alone stays a string. Next to images and files it is a block. Empty content is omitted. */
+/** Converts a result. Text stays a string, unless there are images or files; then it becomes a block. Empty text is omitted. */
 function toResultContent({ result, content = [] }: ToolResultPart): Json | undefined {
   const text = typeof result === "string" ? result : JSON.stringify(result);
   const more = toResultBlocks(content);
@@ -215,15 +215,15 @@ function toResultContent({ result, content = [] }: ToolResultPart): Json | undef
   return [...toTextBlocks(text), ...more];
 }
 
-/** The inputs of a body. */
+/** The values that `buildMessagesBody` needs. */
 interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
-  /** Milliseconds since 1970, to detect expired containers. */
+  /** The current time in milliseconds since 1970, to detect expired containers. */
   readonly now: number;
 }
 
-/** Builds the body of a request. `extra` comes last and may replace every field except `stream`. */
+/** Builds the body of a request. Fields in `settings.extra` of the request may replace every field except `stream`. */
 export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { system, messages, settings: model = {} } = request;
   const { settings, convert } = ports;
@@ -239,20 +239,20 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
     messages: cacheControl === undefined ? joined.map(({ message }) => message) : markMessages(joined, cacheControl),
     ...toThinkingField(messages, ports),
     ...toSettingFields(model),
-    // Spread, not assigned: an own key "__proto__" stays a field.
+    // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...model.extra,
     ...toContainerField(messages, model.extra?.container, ports),
     stream: true,
   };
 }
 
-/** The first user message of a conversation that begins with a greeting of the model, which the service rejects. */
+/** Inserted before a conversation that starts with an assistant message. The service requires a user message first. */
 const opening: JoinedMessage = {
   message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
   stableBlocks: 0,
 };
 
-/** Joins consecutive messages of one role: tool results, then a user's message. */
+/** Joins consecutive messages with the same role, for example tool results and the user message after them. */
 function joinMessages(messages: readonly Message[], convert: MessageConverter): readonly JoinedMessage[] {
   const wire = messages.map((message, position) => {
     const { wire: followed, asLast } = convert(message, position);
@@ -282,7 +282,7 @@ function toChoiceField(choice: ToolChoice | undefined): object {
   return { tool_choice: { type: choice === "required" ? "any" : choice } };
 }
 
-/** Omits `seed`, because the API rejects unknown fields. */
+/** Omits `seed`: the API has no such field and rejects unknown ones. */
 function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): object {
   return {
     ...(temperature === undefined ? {} : { temperature }),
@@ -292,8 +292,8 @@ function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): o
 }
 
 /**
- * With a thinking budget, a model rejects the results of an assistant message that does not begin with thinking. A message of
- * another model has no thinking to send back, so such a request goes without thinking.
+ * Returns the `thinking` field. With a thinking budget, the service rejects tool results after an assistant message that does not
+ * begin with thinking. A message from another model has no thinking, so the request after it disables thinking.
  */
 function toThinkingField(messages: readonly Message[], { settings, convert }: BodyPorts): object {
   const { thinking } = settings;
@@ -305,7 +305,7 @@ function toThinkingField(messages: readonly Message[], { settings, convert }: Bo
   return thinking.type === "enabled" && goesOn ? {} : { thinking };
 }
 
-/** Adds the last container of the conversation until it expires, also together with skills in `extra`. */
+/** Returns the `container` field: the last container of the conversation, unless it has expired. Skills in `extra.container` are kept. */
 function toContainerField(messages: readonly Message[], extra: Json | undefined, { convert, now }: BodyPorts): object {
   if (extra !== undefined && !(isRecord(extra) && extra.id === undefined)) return {};
   const container = lastContainer(messages, convert);

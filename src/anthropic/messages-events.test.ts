@@ -104,7 +104,7 @@ describe("createMessagesReader: chunks", () => {
         "text a",
         "start block-1 t1 f",
         'call-args {"n":',
-        "error stream-ended-early: The service began another answer before it ended the first one.",
+        "error stream-ended-early: The service started a second answer before the first answer was complete.",
       ],
     ],
     [
@@ -123,7 +123,7 @@ describe("createMessagesReader: chunks", () => {
       [text(0, "a"), [{ type: "error", error: { type: "overloaded_error", message: "Busy." } }], stop("end_turn")],
       ["text a", "error overloaded: Busy."],
     ],
-    ["an error event without a message", [[{ type: "error" }]], ["error server: The service sent an error without words."]],
+    ["an error event without a message", [[{ type: "error" }]], ["error server: The service sent an error without a message."]],
     [
       "arguments for a completed call as an error",
       [call(0, "{}"), call(1), [delta(0, { type: "input_json_delta", partial_json: "x" })], stop("tool_use")],

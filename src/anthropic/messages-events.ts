@@ -1,4 +1,4 @@
-// Turns the events of the Messages API into chunks.
+// Converts the stream events of the Messages API to neutral chunks.
 
 import {
   countOf,
@@ -20,7 +20,7 @@ import { type BlockAssembly, createBlockAssembly } from "./block-assembly.ts";
 import type { WireContainer } from "./messages-options.ts";
 import { toContainer, toMetadataItems } from "./provider-metadata.ts";
 
-/** `compaction` (beta) is also a pause: the message, which contains the summary, is sent back and the model goes on. */
+/** The neutral finish reason for each stop reason. After `compaction` (beta), the message with the summary is sent back to continue. */
 export const stopWords: FinishWords = new Map<string, FinishReason>([
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
@@ -32,30 +32,29 @@ export const stopWords: FinishWords = new Map<string, FinishReason>([
   ["compaction", "paused"],
 ]);
 
-/** Returns the finish reason. */
 export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWords = stopWords): FinishReason {
   const reason = words.get(raw) ?? "unknown";
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
 /**
- * True if the last block may be incomplete, although the service closes every block. A stop sequence may have occurred inside
- * arguments.
+ * True if the last block may be incomplete, although the service closes every block. This includes `stop_sequence`, because the stop
+ * sequence may occur inside arguments.
  */
 export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
   const reason = words.get(raw);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
 }
 
-/** The counts of one stream so far. */
+/** Collects the token counts of one stream. */
 interface UsageCounts {
-  /** Merges a `usage` object. Its counts are totals, not increments; absent or null counts keep their value. Returns the sum. */
+  /** Merges a `usage` object and returns the usage so far. Counts are totals, not increments. Missing counts keep their earlier value. */
   add(usage: unknown): Usage | undefined;
 }
 
 type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
 
-/** Makes empty counts. Tokens read from or written to the cache are not in `input_tokens`, so they are added. */
+/** Makes empty counts. `input_tokens` excludes tokens read from or written to the cache, so they are added to the input. */
 export function countUsage(): UsageCounts {
   let counts: Counts = {};
   let compactions: readonly Counts[] = [];
@@ -83,7 +82,7 @@ function readCounts(usage: UnknownRecord, before: Counts): Counts {
   };
 }
 
-/** Requests in which the service summarized the context. They are billed, but not included in the counts of the message. */
+/** Reads the counts of requests that summarized the context. They are billed, but not included in the counts of the message. */
 function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
   return iterations
     .map(recordOf)
@@ -91,7 +90,7 @@ function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
     .map((usage) => readCounts(usage, {}));
 }
 
-/** Undefined until the last request has counts. */
+/** Sums the counts of all requests. Returns undefined if the last request has no counts yet. */
 function toUsage(last: Counts, compactions: readonly Counts[]): Usage | undefined {
   if (last.input === undefined && last.output === undefined) return undefined;
   const requests = [last, ...compactions];
@@ -104,15 +103,15 @@ function toUsage(last: Counts, compactions: readonly Counts[]): Usage | undefine
   return usageOf({ input: inputTokens, output: sum("output") ?? 0, cached: cacheRead, cacheWrite, reasoning });
 }
 
-/** The content so far. */
+/** The state of reading one stream. */
 interface Reading {
   readonly out: ModelChunk[];
   readonly blocks: BlockAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
-  /** The id of the stream's first message. */
+  /** The id of the first message in the stream. */
   messageId: string;
-  /** True if anything has come after the start. */
+  /** True if any event has arrived after `message_start`. */
   hasBegun: boolean;
   container: WireContainer | undefined;
   stopReason: string | undefined;
@@ -123,7 +122,7 @@ interface Reading {
   failed: boolean;
 }
 
-/** Makes a reader that appends to `out`. Events, blocks and deltas of unknown types are ignored; blocks are recorded to be sent back. */
+/** Makes a reader that appends chunks to `out`. Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
 export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
   const reading: Reading = {
     out,
@@ -150,7 +149,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = sto
       return reading.failed;
     },
     read: (event) => {
-      // One stream contains one message.
+      // One stream contains one message, so later events are ignored.
       if (isRecord(event) && !reading.finished) readEvent(event, reading);
     },
     end: () => endReading(reading),
@@ -180,11 +179,11 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** The start contains the whole message if code on the server calls a tool and the service generates nothing. */
+/** Reads `message_start`. It contains the whole message if code on the server calls a tool and the model generates nothing. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
   const id = textOf(message.id);
-  // Some gateways send the start twice, but not later.
+  // Some gateways send `message_start` twice in a row. After other events, a second start belongs to another message.
   if (reading.hasBegun || (id !== "" && reading.messageId !== "" && id !== reading.messageId)) return failSpliced(reading);
   reading.messageId ||= id;
   if (Array.isArray(message.content) && reading.blocks.size === 0) {
@@ -235,7 +234,7 @@ function endReading({ out, words, blocks, container, stopReason, explanation, ha
   if (!finished || failed || stopReason === undefined) return;
   const reason = toFinishReason(stopReason, blocks.hasCalls, words);
   if (reason === "refusal") {
-    // The content before a refusal must not be sent back as the model's own words, so none of it becomes provider metadata.
+    // Content before a refusal must not be sent back to the model, so it does not become provider metadata.
     if (explanation !== "") out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   } else {
     for (const item of toMetadataItems(blocks.blocks(mayBeCut(stopReason, words)), container))

@@ -18,8 +18,8 @@ const invalid = (option: string, expected: string, received: string): unknown =>
   "invalid-option",
   { option, expected, received },
 ];
-const thinking = 'an object with a "type", and with "budget_tokens" where that is "enabled"';
-const cache = 'true, false or { ttl: "5m" or "1h" }';
+const thinking = 'an object with a "type"; type "enabled" also needs "budget_tokens"';
+const cache = 'true, false, { ttl: "5m" } or { ttl: "1h" }';
 const serverTools = 'a list of objects with a "type"';
 
 it.for<[options: unknown, error: unknown]>([
@@ -31,15 +31,15 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: " " }, invalid("model", "the name of a model", '" "')],
   [{ client, model: "m", id: "" }, invalid("id", "a name", '""')],
   [{ client, model: "m", family: 5 }, invalid("family", "a name", "5")],
-  [{ client, model: "m", maxTokens: 0 }, invalid("maxTokens", "a whole number from 1 on", "0")],
-  [{ client, model: "m", maxTokens: 1.5 }, invalid("maxTokens", "a whole number from 1 on", "1.5")],
-  [{ client, model: "m", maxTokens: "9" }, invalid("maxTokens", "a whole number from 1 on", '"9"')],
+  [{ client, model: "m", maxTokens: 0 }, invalid("maxTokens", "a whole number of at least 1", "0")],
+  [{ client, model: "m", maxTokens: 1.5 }, invalid("maxTokens", "a whole number of at least 1", "1.5")],
+  [{ client, model: "m", maxTokens: "9" }, invalid("maxTokens", "a whole number of at least 1", '"9"')],
   [{ client, model: "m", thinking: true }, invalid("thinking", thinking, "true")],
   [{ client, model: "m", thinking: {} }, invalid("thinking", thinking, "an object")],
   [{ client, model: "m", thinking: { type: "enabled" } }, invalid("thinking", thinking, "an object")],
   [
     { client, model: "m", maxTokens: 9, thinking: { type: "enabled", budget_tokens: 9 } },
-    invalid("maxTokens", "more than the budget for thinking", "9"),
+    invalid("maxTokens", "more than the thinking budget", "9"),
   ],
   [{ client, model: "m", cache: "1h" }, invalid("cache", cache, '"1h"')],
   [{ client, model: "m", cache: { ttl: "2h" } }, invalid("cache", cache, "an object")],
@@ -49,7 +49,10 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", serverTools, "an array of 1 item")],
   [
     { client, model: "m", apiKey: "sk-x" },
-    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client that you made with your key" }],
+    [
+      "unknown-option",
+      { option: "apiKey", nearest: "client", instead: "client, an SDK client that you created with your API key" },
+    ],
   ],
   [{ client, model: "m", maxToken: 5 }, ["unknown-option", { option: "maxToken", nearest: "maxTokens" }]],
   [{ client, model: "m", servertools: [] }, ["unknown-option", { option: "servertools", nearest: "serverTools" }]],

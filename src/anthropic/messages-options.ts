@@ -1,5 +1,5 @@
-// The options of `anthropicMessages`, and the request types of the API. The types are defined here, so that any version of the
-// SDK can be used.
+// The options of `anthropicMessages`, and the request types of the API. The types do not come from the SDK, so that any SDK version
+// works.
 
 import {
   checkFields,
@@ -13,26 +13,26 @@ import {
   type Json,
 } from "../core/provider-kit.ts";
 
-/** A block of a message, a system text or a tool result. Blocks of the model may have any type and fields. */
+/** A block of a message, a system text or a tool result. Blocks that the model created may have any type and fields. */
 export interface WireBlock {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }
 
-/** A message of a request. Its content is always a list, so that a cache mark changes nothing else. */
+/** A message of a request. The content is always a list, because a cache mark must be on a block. */
 export interface WireMessage {
   readonly role: "user" | "assistant";
   readonly content: readonly WireBlock[];
 }
 
-/** The server's container for code and files. */
+/** A container on the server, in which code runs and files are kept. */
 export interface WireContainer {
   readonly id: string;
-  /** ISO 8601. */
+  /** The expiry date, in ISO 8601. */
   readonly expires_at?: string | undefined;
 }
 
-/** The body of a streaming request. `extra` of the settings may add any field. */
+/** The body of a streaming request. `settings.extra` of the run's options may add any field. */
 export interface MessagesRequestBody {
   readonly model: string;
   readonly max_tokens: number;
@@ -40,28 +40,28 @@ export interface MessagesRequestBody {
   readonly stream: true;
 }
 
-/** The options of a request. */
+/** The options that are passed to the client with a request. */
 export interface MessagesRequestOptions {
   readonly signal: AbortSignal;
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** The used part of an Anthropic client: `new Anthropic()` of `@anthropic-ai/sdk`, or one of the clients for Bedrock and Vertex. */
+/** The methods that `anthropicMessages` calls on a client: `new Anthropic()` from `@anthropic-ai/sdk`, or the Bedrock or Vertex client. */
 export interface AnthropicMessagesClient {
   readonly messages: {
     create(body: MessagesRequestBody, options: MessagesRequestOptions): PromiseLike<AsyncIterable<unknown>>;
   };
 }
 
-/** How the model thinks, in the format of the API: `{ type: "adaptive" }`, `{ type: "enabled", budget_tokens: 4_000 }`. */
+/** Controls how the model thinks, in the format of the API: `{ type: "adaptive" }` or `{ type: "enabled", budget_tokens: 4_000 }`. */
 export interface AnthropicThinking {
   readonly type: string;
-  /** For type "enabled": tokens, fewer than the limit of the whole answer. */
+  /** The thinking budget for type "enabled", in tokens. Must be less than the token limit of the whole answer. */
   readonly budget_tokens?: number | undefined;
   readonly [field: string]: Json | undefined;
 }
 
-/** A tool that Anthropic runs, in the format of the API: `{ type: "web_search_20250305", name: "web_search" }`. */
+/** A tool that Anthropic runs, in the format of the API, for example `{ type: "web_search_20250305", name: "web_search" }`. */
 export interface AnthropicServerTool {
   readonly type: string;
   readonly [field: string]: Json | undefined;
@@ -71,46 +71,46 @@ export interface AnthropicServerTool {
 export interface AnthropicMessagesOptions {
   /** The client to use. */
   readonly client: AnthropicMessagesClient;
-  /** For example "claude-opus-4-6". */
+  /** The name of the model, for example "claude-opus-4-6". */
   readonly model: string;
-  /** The service of the model, named as in `gen_ai.provider.name`. Default "anthropic". */
+  /** The name of the service that runs the model, as in `gen_ai.provider.name`. Default "anthropic". */
   readonly id?: string | undefined;
-  /** API family, for policies that depend on it. Default none. */
+  /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
   /**
-   * Most tokens of one answer, including thinking, if the settings have no `maxOutputTokens`. The API requires a number. Default
-   * 16,384, plus the thinking budget if there is one.
+   * The maximum number of tokens in one answer, including thinking. Applies if the settings have no `maxOutputTokens`, because the
+   * API requires a limit. Default 16,384, plus the thinking budget if there is one.
    */
   readonly maxTokens?: number | undefined;
-  /** Default: the default of the model. */
+  /** Controls how the model thinks. Default: the model's default. */
   readonly thinking?: AnthropicThinking | undefined;
   /**
-   * Marks the parts that later requests repeat, so that the server caches them: for 5 minutes with `true`, or for `ttl`. Default
-   * false. Writing to the cache costs more than plain input, reading from it a tenth.
+   * Set to true to make the server cache the parts of a request that later requests repeat. The cache lasts 5 minutes unless you
+   * set `ttl`. Default false. Writing to the cache costs more than plain input; reading from it costs a tenth.
    */
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
-  /** Names for the header `anthropic-beta`; they replace those of the client. Default none. */
+  /** The names of beta features for the header `anthropic-beta`. They replace those of the client. Default none. */
   readonly betas?: readonly string[] | undefined;
   /**
-   * Offered after the run's own tools. Their calls belong to the server: they never run here, and are sent back unchanged.
-   * Default none.
+   * Tools that the server runs, offered to the model after the tools of the run. The run never executes their calls, and sends their
+   * calls and results back unchanged. Default none.
    */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
   /**
-   * The meanings of the service's finish words: `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence over the known ones.
-   * Default none.
+   * The meanings of further stop reasons of the service, for example `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence over
+   * the built-in meanings. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The mark of a cached block. */
+/** The cache mark on a block or tool. The server caches the request up to the mark. */
 export interface CacheControl {
   readonly type: "ephemeral";
   readonly ttl?: "5m" | "1h";
   readonly [field: string]: Json | undefined;
 }
 
-/** The options with their defaults. */
+/** The options with defaults filled in. */
 export interface MessagesSettings {
   readonly client: AnthropicMessagesClient;
   readonly model: string;
@@ -130,9 +130,9 @@ const checks: Checks<AnthropicMessagesOptions> = {
   model: ["the name of a model", isFilled],
   id: ["a name", isFilled],
   family: ["a name", isFilled],
-  maxTokens: ["a whole number from 1 on", isCount],
-  thinking: ['an object with a "type", and with "budget_tokens" where that is "enabled"', isThinking],
-  cache: ['true, false or { ttl: "5m" or "1h" }', isCache],
+  maxTokens: ["a whole number of at least 1", isCount],
+  thinking: ['an object with a "type"; type "enabled" also needs "budget_tokens"', isThinking],
+  cache: ['true, false, { ttl: "5m" } or { ttl: "1h" }', isCache],
   betas: ["a list of names", (value) => isListOf(value, isFilled)],
   serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
   finishReasons: finishReasonsCheck,
@@ -152,7 +152,7 @@ function toMaxTokens({ maxTokens, thinking }: AnthropicMessagesOptions): number 
   const budget = (thinking?.type === "enabled" ? thinking.budget_tokens : undefined) ?? 0;
   if (maxTokens === undefined) return usualMaxTokens + budget;
   if (maxTokens > budget) return maxTokens;
-  throw invalidOption("maxTokens", "more than the budget for thinking", maxTokens);
+  throw invalidOption("maxTokens", "more than the thinking budget", maxTokens);
 }
 
 function toCacheControl(cache: AnthropicMessagesOptions["cache"]): CacheControl | undefined {

@@ -1,5 +1,5 @@
-// An assistant message as the model wrote it. Its blocks are kept as provider metadata, in order, and sent back unchanged.
-// Thinking has a signature, and only these blocks contain the results of the server's own tools.
+// Keeps the blocks of an assistant message as provider metadata, and sends them back unchanged. Only these blocks contain the
+// signatures of thinking, and the results of tools that the server runs.
 
 import {
   type AssistantMessage,
@@ -14,27 +14,27 @@ import {
 } from "../core/provider-kit.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
 
-/** Key for the text of arguments that are not a JSON object, for which the API has no other place. */
+/** The key under which arguments that are not a JSON object are sent. The API accepts only objects. */
 export const invalidJsonKey = "INVALID_JSON";
 
-/** Makes one part of provider metadata for each block, and one for the container, in the form of `readMetadata`. */
+/** Makes one provider metadata item for each block, and one for the container, in the form that `readMetadata` reads. */
 export function toMetadataItems(blocks: readonly WireBlock[], container: WireContainer | undefined): readonly Json[] {
   const items: Json[] = blocks.map((block) => ({ content_block: block }));
   if (container !== undefined) items.push({ container: { ...container } });
   return items;
 }
 
-/** The provider metadata of a message for the service that wrote it. */
+/** The provider metadata of a message, for the service that sent the message. */
 export interface MetadataContent {
-  /** The blocks of the message; undefined if it must be written from its neutral parts. */
+  /** The blocks of the message. Undefined if the message must be rebuilt from its neutral parts. */
   readonly blocks: readonly WireBlock[] | undefined;
   readonly container: WireContainer | undefined;
 }
 
 /**
- * Reads the provider metadata of an assistant message. Its blocks may be sent only if all of them are of this service and model,
- * because signatures are not portable. They must also match the neutral parts: the same text, and the same calls with the same
- * ids. They differ if a call got another id, a continuation was cut off, or the message was edited.
+ * Reads the provider metadata of an assistant message. The blocks may be sent only if all of them come from this service and model,
+ * because signatures are not portable. The blocks must also match the neutral parts: the same text, and the same calls with the same
+ * ids. They do not match if a call got another id, a continuation was cut off, or the message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
   const { providerMetadata } = turn;
@@ -45,8 +45,8 @@ export function readMetadata(turn: AssistantMessage, reader: MetadataReader): Me
 }
 
 /**
- * Omits blank texts, which the service sends between thinking and a call, but rejects in a request. Also omits thinking at the
- * end of a message that was cut off after it, which the service rejects (github.com/tailcallhq/forgecode/issues/2107).
+ * Omits blank texts: the service sends them between thinking and a call, but rejects them in a request. Also omits thinking at the
+ * end of a cut-off message, which the service rejects (github.com/tailcallhq/forgecode/issues/2107).
  */
 function toSendable(blocks: readonly WireBlock[]): readonly WireBlock[] {
   const sendable = blocks.filter((block) => !isBlank(block));
@@ -63,7 +63,7 @@ function isThinkingBlock(block: WireBlock | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-/** Undefined if any part is not a block for this reader. */
+/** Returns undefined if any part is not a block from the reader's service and model. */
 function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader): readonly WireBlock[] | undefined {
   const items = readOwnItems(providerMetadata, reader) ?? [];
   const blocks: WireBlock[] = [];
@@ -74,7 +74,7 @@ function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader):
   return blocks.length === 0 ? undefined : blocks;
 }
 
-/** The last container. It belongs to the account, for any model. */
+/** Returns the last container, also one from another model, because containers belong to the account. */
 function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReader): WireContainer | undefined {
   let last: WireContainer | undefined;
   for (const { provider, item } of providerMetadata) {
@@ -83,7 +83,7 @@ function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReade
   return last;
 }
 
-/** Reads a container, with only the fields that identify it. */
+/** Reads a container. Keeps only its id and expiry date. */
 export function toContainer(value: unknown): WireContainer | undefined {
   if (!isRecord(value) || typeof value.id !== "string" || value.id === "") return undefined;
   const { id, expires_at: expiresAt } = value;
@@ -99,7 +99,7 @@ function toRecorded(blocks: readonly WireBlock[]): RecordedMessage<WireBlock> {
   return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
 
-/** Names and ids of calls that the service accepts. */
+/** The pattern of names and ids that the service accepts for calls. */
 const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
@@ -113,17 +113,16 @@ function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
 }
 
 /**
- * Replaces characters of an id that the service rejects by their code points. Text that already looks like such a replacement is
- * also replaced, so that two ids never become equal. Ids of the service itself stay unchanged.
+ * Replaces each character of a call id that the service rejects with its code point, such as `_x20_`. Text that already looks like
+ * a replacement is also replaced, so that two ids never become equal. Ids that the service made stay unchanged.
  */
 export function toWireId(callId: string): string {
   return callId.replace(/[^\w-]|_(?=x[\da-f]+(?:_|[^\w-]))/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
 }
 
 /**
- * Removes open calls of the server's own tools from a message that is not the last one. Such a call was open when the message was
- * paused and never completed. If the message also calls the run's own tools, it is kept, because the service completes it after
- * their results.
+ * Removes unfinished calls of server tools from a message that is not the last. Such a call was unfinished when the message was
+ * paused. If the message also calls tools of the run, the server call is kept, because the service completes it after their results.
  */
 export function closeMessage(blocks: readonly WireBlock[]): readonly WireBlock[] {
   if (blocks.some(({ type }) => type === "tool_use")) return blocks;

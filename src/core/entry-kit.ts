@@ -1,4 +1,4 @@
-// The part of the core that the other entries use. It is not published.
+// The exports of the core for the other entries of this package. They are not public.
 
 export { CancelScope } from "./cancellation/cancel-scope.ts";
 export { followSignal } from "./cancellation/signals.ts";

@@ -1,4 +1,4 @@
-// The public surface of the core.
+// The public exports of the entry `turnwright`.
 
 export type {
   Clock,

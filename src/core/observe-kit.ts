@@ -1,4 +1,4 @@
-// Functions for observers, besides the entry kit. A separate file, so that bundles of providers do not include it.
+// The exports of the core for observers. Separate from entry-kit.ts, so that bundles of providers do not include them.
 
 export {
   cutName,

@@ -1,5 +1,5 @@
-// The entry `turnwright/parts`: the parts of the loop, for building a loop of your own. `nextStep` decides, `applyStep` updates
-// the state. The four stages are `streamOnce`, `executeToolCall`, `detectContextRestart` and `buildResult`.
+// The entry `turnwright/parts`: the parts of the loop, for building your own loop. `nextStep` decides what happens next, and
+// `applyStep` updates the state. The four stages are `streamOnce`, `executeToolCall`, `detectContextRestart` and `buildResult`.
 
 export { type Cancellable, type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { type NextStep, nextStep } from "./loop/next-step.ts";

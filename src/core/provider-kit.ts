@@ -1,5 +1,5 @@
-// The entry `turnwright/provider-kit`: functions that adapters of model services share. The adapters of this package import
-// nothing else from the core.
+// The entry `turnwright/provider-kit`: functions for adapters to model services. The adapters in this package import nothing else
+// from the core.
 
 export {
   type Check,

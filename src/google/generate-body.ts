@@ -1,4 +1,4 @@
-// The contents and settings of a generateContent request. Each message is converted once.
+// Builds the contents and settings of a generateContent request. Each message is converted once and then cached.
 
 import {
   assertNever,
@@ -32,7 +32,7 @@ import type { GenerateContentParams, GenerateSettings, WireContent, WirePart } f
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
 /**
- * Returns the parts of a user's content. Blank texts are omitted, because Vertex AI rejects them. Throws a ProviderError
+ * Converts the content of a user message. Blank texts are omitted, because Vertex AI rejects them. Throws a ProviderError
  * `bad-request` for content that the API does not support.
  */
 export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
@@ -42,17 +42,17 @@ export function toContentParts(content: string | readonly ContentPart[], place: 
   );
 }
 
-/** Returns one part, or none for a blank text. */
+/** Returns one part, or an empty list if the text is blank. */
 function toTextParts(text: string): readonly WirePart[] {
   return text.trim() === "" ? [] : [{ text }];
 }
 
-/** Converts a part of a tool result's content. Text for the model replaces a part that the API does not support. */
+/** Converts an image or a file from a tool result. If the API does not support it, returns a note for the model instead. */
 export function toResultMedia(part: MediaPart): MediaWirePart | string {
   return writeToolMedia(part, partMedia);
 }
 
-/** Base64 data, or a URL for the service to fetch: of the Files API, a bucket, or the web. */
+/** Media as base64 data, or as a URL that the service fetches: from the Files API, a storage bucket or the web. */
 export type MediaWirePart =
   | { readonly inlineData: { readonly mimeType: string; readonly data: string } }
   | { readonly fileData: { readonly mimeType: string; readonly fileUri: string } };
@@ -62,11 +62,11 @@ export function standsInAnswer(part: MediaWirePart): boolean {
   return "inlineData" in part && answerTypes.has(part.inlineData.mimeType);
 }
 
-/** Source: the guide to function calling of the Gemini API, section "Multimodal function responses". */
+/** The media types that a function response may contain. Source: Gemini API, Function calling, "Multimodal function responses". */
 const answerTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"]);
 
 const partMedia: MediaForms<MediaWirePart> = {
-  takes: "images as PNG, JPEG, WebP, HEIC or HEIF, sounds, videos, PDFs and texts, in base64 or at https:, http: or gs: URLs",
+  takes: "PNG, JPEG, WebP, HEIC and HEIF images, audio, video, PDFs and text files, as base64 or https:, http: or gs: URLs",
   write(media) {
     const mimeType = toKnownType(media.mediaType);
     if (mimeType === undefined) return undefined;
@@ -78,7 +78,7 @@ const partMedia: MediaForms<MediaWirePart> = {
 const imageTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"]);
 const otherTypes = /^(?:(?:audio|video)\/[\w.+-]+|application\/pdf)$/;
 
-/** Maps text types to "text/plain": the service reads any text, but supports few text types. */
+/** Maps a media type to one that the service supports. All text types become "text/plain", because few others are supported. */
 function toKnownType(mediaType: string): string | undefined {
   if (isTextType(mediaType)) return "text/plain";
   return imageTypes.has(mediaType) || otherTypes.test(mediaType) ? mediaType : undefined;
@@ -88,24 +88,24 @@ function toKnownType(mediaType: string): string | undefined {
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
 /**
- * Converts a message, given the one before it and its index. A content without parts must be omitted. Throws a ProviderError
- * `bad-request` if a user's message has content that the API does not support.
+ * Converts a message, given the message before it and its own index. The caller must omit a result without parts. Throws a
+ * ProviderError `bad-request` if a user message has content that the API does not support.
  */
 type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
-/** A converted assistant message, and the ids for the results of its calls. A call without an id gets a result without one. */
+/** A converted assistant message, and the ids to send with the results of its calls. A call without an id has no entry. */
 interface ConvertedAssistant {
   readonly content: WireContent;
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** The results of a message's calls, with the ids of that message. */
+/** Converted tool results, and the assistant message with their calls. The ids of the calls depend on that message. */
 interface ConvertedResults {
   readonly turn: Message | undefined;
   readonly content: WireContent;
 }
 
-/** Makes a converter that caches by the identity of the message. */
+/** Makes a converter that caches its result for each message object. */
 export function createContentConverter(settings: ContentSettings): ContentConverter {
   const results = new WeakMap<ToolMessage, ConvertedResults>();
   const toUser = memoize(({ content }: UserMessage, index: number): WireContent => ({
@@ -138,7 +138,7 @@ const noIds: ReadonlyMap<string, string> = new Map();
 function convertAssistantMessage(message: AssistantMessage, settings: ContentSettings): ConvertedAssistant {
   const providerMetadata = readMetadata(message, settings);
   const written = providerMetadata ?? rebuildMessage(message);
-  // A message with only thoughts is omitted.
+  // A message that contains only thoughts is omitted.
   const parts = written.every(({ thought }) => thought === true) ? [] : written;
   const signed = settings.generation === 3 ? signFirstCall(parts) : parts;
   return {
@@ -147,7 +147,7 @@ function convertAssistantMessage(message: AssistantMessage, settings: ContentSet
   };
 }
 
-/** Reads the ids of the calls, which have the same order in both forms. */
+/** Maps the ids of the run's calls to the service's ids. Calls have the same order in the message and in its metadata. */
 function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   const asked = providerMetadata.filter(isCallPart);
@@ -160,8 +160,8 @@ function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]):
 }
 
 /**
- * Text and calls only, because thoughts and ids are of another service. Several calls need no ids, because their results come in
- * the same order.
+ * Converts only text and calls, because thoughts and ids may come from another service. Calls need no ids, because results are sent
+ * in the order of their calls.
  */
 function rebuildMessage(turn: AssistantMessage): readonly WirePart[] {
   const { text, calls } = readAssistantMessage(turn);
@@ -172,12 +172,12 @@ function toCallPart({ name, args }: ToolCallPart): WirePart {
   return { functionCall: { name: toWireName(name), args: toArgumentsObject(args) } };
 }
 
-/** The text that the service accepts instead of its own signature (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
+/** A placeholder that the service accepts as a signature (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
 const noSignature = "skip_thought_signature_validator";
 
 /**
- * Adds a placeholder signature to the first call, which Gemini 3 requires and a message of another model lacks. A message with
- * any signature stays unchanged.
+ * Adds a placeholder signature to the first call. Gemini 3 requires a signature there, and messages from another model have none.
+ * A message that already has a signature stays unchanged.
  */
 function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   const first = parts.findIndex(isCallPart);
@@ -185,7 +185,7 @@ function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   return parts.map((part, position) => (position === first ? { ...part, thoughtSignature: noSignature } : part));
 }
 
-/** Converts the results of a message, followed by the content that cannot be inside them. */
+/** Converts tool results, followed by the images and files that the API does not accept inside a function response. */
 function convertResults(
   { results }: ToolMessage,
   ids: ReadonlyMap<string, string>,
@@ -201,12 +201,12 @@ function convertResults(
   return [...answers, ...media];
 }
 
-/** The content parts of a tool result. */
+/** The content parts of a tool result, sorted by where they are sent. */
 interface SortedContent {
   readonly texts: readonly string[];
-  /** Parts inside the function response. */
+  /** Images and files to send inside the function response. */
   readonly inside: readonly MediaWirePart[];
-  /** Parts after the function responses. */
+  /** Images and files to send after all function responses. */
   readonly behind: readonly MediaWirePart[];
 }
 
@@ -223,7 +223,7 @@ function sortContent({ content = [] }: ToolResultPart, { generation }: ContentSe
   return { texts, inside, behind };
 }
 
-/** The service reads the keys "output" and "error" (docstring of `FunctionResponse.response` in @google/genai). */
+/** Converts a result. The keys "output" and "error" come from the docstring of `FunctionResponse.response` in @google/genai. */
 function toFunctionResponse(
   part: ToolResultPart,
   id: string | undefined,
@@ -238,7 +238,7 @@ function toFunctionResponse(
   };
 }
 
-/** The inputs of a request. */
+/** The settings, converter and signal that `buildGenerateParams` needs. */
 interface RequestPorts {
   readonly settings: GenerateSettings;
   readonly convert: ContentConverter;
@@ -246,8 +246,8 @@ interface RequestPorts {
 }
 
 /**
- * Builds a request. `extra` may replace every field of `config` except those that this adapter relies on: the signal, the
- * continuation token, and the fields that keep the SDK from running tools or continuing an answer by itself.
+ * Builds a request. Fields in `settings.extra` of the request may replace every field of `config` except those that this adapter
+ * relies on: the signal, the continuation token, and the fields that keep the SDK from running tools or continuing by itself.
  */
 export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {
   const { system, messages, continuationToken, settings: model = {} } = request;
@@ -259,7 +259,7 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
       ...toToolFields(request, settings),
       ...toSettingFields(model),
       ...(settings.thinking === undefined ? {} : { thinkingConfig: settings.thinking }),
-      // Spread, not assigned: an own key "__proto__" stays a field.
+      // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...model.extra,
       ...(continuationToken === undefined ? {} : { continuationToken }),
       automaticFunctionCalling: { disable: true },
@@ -269,10 +269,10 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
   };
 }
 
-/** The first content of a conversation that does not begin with the user, which the service requires. */
+/** Inserted before a conversation that starts with an assistant message. The service requires a user message first. */
 const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
 
-/** Joins consecutive contents of one role: function responses, then a user's message. */
+/** Joins consecutive contents with the same role, for example function responses and the user message after them. */
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {
   const contents = messages.map((message, index) => convert(message, messages[index - 1], index));
   const groups = groupByRole(contents.filter(({ parts }) => parts.length > 0));
@@ -289,7 +289,7 @@ function toToolFields({ tools, toolChoice }: ModelRequest, settings: GenerateSet
   return { tools: [...functions, ...serverTools], ...(tools.length === 0 ? {} : toToolConfig(toolChoice, settings)) };
 }
 
-/** With tools of both kinds, Gemini 3 must be asked to report its own tool calls. Vertex AI has no field for it. */
+/** Builds `toolConfig`. With tools of the run and of the service, Gemini 3 must report its own calls. Vertex AI has no such field. */
 function toToolConfig(choice: ToolChoice | undefined, settings: GenerateSettings): object {
   const { client, generation, serverTools, streamArguments } = settings;
   const calling = {
@@ -310,8 +310,8 @@ function toCallingMode(choice: ToolChoice): object {
 }
 
 /**
- * Uses `parametersJsonSchema`, which accepts any JSON Schema. The older field `parameters` answers 400 to unknown keywords, such
- * as `exclusiveMinimum`.
+ * Converts a tool. `parametersJsonSchema` accepts any JSON Schema. With the older field `parameters`, the service answers 400 to
+ * unknown keywords such as `exclusiveMinimum`.
  */
 const toDeclaration = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
   name,

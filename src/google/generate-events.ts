@@ -1,4 +1,4 @@
-// Turns the chunks of generateContentStream into neutral chunks.
+// Converts the chunks of generateContentStream to neutral chunks.
 
 import {
   AnswerIds,
@@ -21,7 +21,10 @@ import {
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 
-/** The service also reports STOP for calls. Words that are not listed here, such as FINISH_REASON_UNSPECIFIED, are unknown. */
+/**
+ * The neutral finish reason for each `finishReason`. The service also reports STOP for calls. Reasons that are not listed, such as
+ * FINISH_REASON_UNSPECIFIED, become "unknown".
+ */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
@@ -45,14 +48,14 @@ export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["CONTINUATION", "continue"],
 ]);
 
-/** The content of the message at its end. */
+/** The content of a finished message that affects its finish reason. */
 interface FinishedMessage {
   readonly hasCalls: boolean;
-  /** True if there is a continuation token. */
+  /** True if the service sent a continuation token. */
   readonly hasToken: boolean;
 }
 
-/** Returns the finish reason. An answer that should be continued but has no token counts as cut off. */
+/** Returns the neutral finish reason. "continue" without a continuation token becomes "length", because the answer is cut off. */
 export function toFinishReason(
   raw: string,
   { hasCalls, hasToken }: FinishedMessage,
@@ -63,20 +66,20 @@ export function toFinishReason(
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** True if a later finish reason may replace this one. A bad finish is never replaced by a later STOP. */
+/** True if a later finish reason may replace this one. A later STOP never replaces an abnormal finish reason. */
 function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
   const reason = words.get(raw);
   return reason === "stop" || reason === "tool-calls";
 }
 
-/** True if a message with this finish is sent back unchanged. Filtered or broken content is not. */
+/** True if a message with this finish reason is sent back unchanged. Filtered or broken content is not sent back. */
 export function isKept(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls" || reason === "length" || reason === "continue";
 }
 
-/** The counts of one stream so far. */
+/** Collects the token counts of one stream. */
 interface UsageCounts {
-  /** Merges a `usageMetadata` object, and returns the usage so far; undefined if it has no counts. */
+  /** Merges a `usageMetadata` object. Returns the usage so far, or undefined if the object has no counts. */
   add(metadata: unknown): Usage | undefined;
 }
 
@@ -91,9 +94,9 @@ const fields = [
 type Counts = { [Field in (typeof fields)[number]]?: number };
 
 /**
- * Makes empty counts. Each object counts the whole stream so far, or nothing, as in the middle of a stream of Vertex AI. A
- * missing count keeps its value. Prompt counts include cached tokens, but not the input of the service's own tools. Candidate
- * counts exclude thoughts.
+ * Makes empty counts. Each `usageMetadata` object contains totals for the stream so far. In the middle of a stream, Vertex AI sends
+ * objects without counts. A missing count keeps its earlier value. Prompt counts include cached tokens, but not the input of tools
+ * that the service runs. Candidate counts exclude thoughts.
  */
 export function countUsage(): UsageCounts {
   const counts: Counts = {};
@@ -116,7 +119,7 @@ export function countUsage(): UsageCounts {
   };
 }
 
-/** The total is at least the sum: a reported total may lack a count that was kept. */
+/** Converts the counts. A reported `total` may lack an earlier count, so the total is at least the sum of all counts. */
 function toUsage(counts: Counts, total: number): Usage | undefined {
   const { promptTokenCount: prompt, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = counts;
   if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
@@ -129,24 +132,24 @@ function toUsage(counts: Counts, total: number): Usage | undefined {
   });
 }
 
-/** The content so far. */
+/** The state of reading one stream. */
 interface Reading {
   readonly out: ModelChunk[];
   readonly parts: PartAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
   readonly ids: AnswerIds;
-  /** True if a part has come. */
+  /** True if at least one part has arrived. */
   hasBegun: boolean;
-  /** True if the stream has gone on with another answer, which is not read. */
+  /** True if the stream has switched to another answer, which is not read. */
   isLeft: boolean;
-  /** True if the chunk contains code without its result. The result and more text follow then, after any finish reason. */
+  /** True if the service is running code. The result and more text then follow, even after a finish reason. */
   runsCode: boolean;
-  /** The finish reason. */
+  /** The finish reason as the service sent it. */
   finishRaw: string | undefined;
-  /** Why the service blocked the prompt. */
+  /** The service's reason for blocking the prompt. */
   blockRaw: string | undefined;
-  /** The service's explanation of either. */
+  /** The service's explanation of the finish reason or of the block reason. */
   explanation: string;
   /** The latest continuation token of an incomplete answer. */
   token: string;
@@ -155,8 +158,10 @@ interface Reading {
 }
 
 /**
- * Makes a reader that appends to `out`. It reads the first candidate; parts of unknown kinds are recorded to be sent back. A
- * token before the end of the stream is a checkpoint for a lost connection. It is not used for that: a lost stream is a failure.
+ * Makes a reader that appends chunks to `out`. Only the first candidate is read. Parts of unknown kinds are kept and sent back.
+ *
+ * A continuation token may arrive before the end of the stream, for resuming after a lost connection. The reader uses it only if
+ * the finish reason requests a continuation; a lost stream is a failure.
  */
 export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
   const reading: Reading = {
@@ -197,7 +202,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { error, candidates, promptFeedback, usageMetadata } = chunk;
-  // The SDK throws the error; this is for versions and clients that do not.
+  // The SDK throws this error. The check is for SDK versions and clients that pass the error on as a chunk.
   if (error !== undefined && error !== null) return fail(error, reading);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));
@@ -210,7 +215,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 
-/** True for the first candidate. More than one only comes if the caller requested it. Without an index, the position counts. */
+/** True for the candidate with index 0, or the first in the list if it has no index. Others arrive only if the caller requests them. */
 function isFirst(candidate: unknown, place: number): boolean {
   const { index } = recordOf(candidate);
   return (typeof index === "number" ? index : place) === 0;
@@ -234,7 +239,7 @@ function readPart(part: unknown, reading: Reading): void {
   reading.parts.add(part);
 }
 
-/** Code and its result cancel an earlier finish reason. */
+/** Cancels an earlier clean finish reason if the service runs code, because more content follows. */
 function noteCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
   if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
   reading.runsCode = isRecord(executableCode);
@@ -247,7 +252,7 @@ function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, readin
   reading.explanation = textOf(blockReasonMessage).trim();
 }
 
-/** Stops reading. An answer with its finish reason is complete, even if another one follows. */
+/** Stops reading when another answer begins. The answer so far is complete if its finish reason has arrived, otherwise cut off. */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   if (reading.finishRaw !== undefined || reading.blockRaw !== undefined) return;

@@ -19,7 +19,7 @@ const invalid = (option: string, expected: string, received: string): unknown =>
   "invalid-option",
   { option, expected, received },
 ];
-const tools = "a list of objects with a field each";
+const tools = "a list of non-empty objects, such as { googleSearch: {} }";
 
 it.for<[options: unknown, error: unknown]>([
   [undefined, invalid("options", "an object", "undefined")],
@@ -41,7 +41,10 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", serverTools: { googleSearch: {} } }, invalid("serverTools", tools, "an object")],
   [
     { client, model: "m", apiKey: "AIza" },
-    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client that you made with your key" }],
+    [
+      "unknown-option",
+      { option: "apiKey", nearest: "client", instead: "client, an SDK client that you created with your API key" },
+    ],
   ],
   [{ client, model: "m", thinkin: {} }, ["unknown-option", { option: "thinkin", nearest: "thinking" }]],
 ])("checkGenerateOptions: rejects %j", ([options, error]) => {

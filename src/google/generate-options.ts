@@ -1,5 +1,5 @@
-// The options of `googleGenerateContent`, and the request types of the API. The types are defined here, so that many versions of
-// the SDK can be used.
+// The options of `googleGenerateContent`, and the request types of the API. The types do not come from the SDK, so that many SDK
+// versions work.
 
 import {
   checkFields,
@@ -15,26 +15,26 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** A part of a content. Parts of the model may have any fields. */
+/** One part of a `Content` object. Parts that the model created may have any fields. */
 export interface WirePart {
   readonly [field: string]: Json | undefined;
 }
 
-/** A message of one side. */
+/** A `Content` object of the API: a message from the user or from the model. */
 export interface WireContent {
   readonly role: "user" | "model";
   readonly parts: readonly WirePart[];
 }
 
-/** The argument of the SDK. `extra` of the settings may add any field to `config`. */
+/** The argument of the SDK's `generateContentStream`. `settings.extra` of the run's options may add any field to `config`. */
 export interface GenerateContentParams {
   readonly model: string;
-  /** The conversation: contents with a `role` and `parts`. */
+  /** The conversation, as `Content` objects with `role` and `parts`. */
   readonly contents: unknown;
   readonly config?: object | undefined;
 }
 
-/** The used part of a Google client: `new GoogleGenAI()` of `@google/genai` 2 or later. */
+/** The fields that `googleGenerateContent` uses of a Google client: `new GoogleGenAI()` from `@google/genai` 2 or later. */
 export interface GoogleGenAIClient {
   /** True if the client uses Vertex AI. */
   readonly vertexai?: boolean | undefined;
@@ -43,13 +43,13 @@ export interface GoogleGenAIClient {
   };
 }
 
-/** How much the model thinks, in the format of the SDK. Other fields are also sent. */
+/** Controls how much the model thinks, in the format of the SDK. Fields that are not listed here are also sent. */
 export interface GoogleThinking {
-  /** True if a summary of the thoughts is sent. */
+  /** Set to true to receive a summary of the thoughts. */
   readonly includeThoughts?: boolean | undefined;
-  /** Tokens; 0 for none, -1 lets the model decide. For Gemini 2.5. */
+  /** The thinking budget of Gemini 2.5, in tokens. 0 disables thinking; -1 lets the model decide. */
   readonly thinkingBudget?: number | undefined;
-  /** For example "LOW" or "HIGH". For Gemini 3. */
+  /** The thinking level of Gemini 3, for example "LOW" or "HIGH". */
   readonly thinkingLevel?: string | undefined;
   readonly [field: string]: Json | undefined;
 }
@@ -63,37 +63,39 @@ export interface GoogleServerTool {
 export interface GoogleGenerateContentOptions {
   /** The client to use, for the Gemini API or for Vertex AI. */
   readonly client: GoogleGenAIClient;
-  /** For example "gemini-3-pro-preview". */
+  /** The name of the model, for example "gemini-3-pro-preview". */
   readonly model: string;
   /**
-   * The service of the model, named as in `gen_ai.provider.name`. Default "gcp.vertex_ai" if the client uses Vertex AI, else
-   * "gcp.gemini". Thought signatures are only sent back to the same id, so use different ids for clients of different accounts.
+   * The name of the service that runs the model, as in `gen_ai.provider.name`. Default "gcp.vertex_ai" if the client uses Vertex AI,
+   * otherwise "gcp.gemini". Thought signatures are sent back only to a provider with the same id, so use different ids for clients
+   * with different accounts.
    */
   readonly id?: string | undefined;
-  /** API family, for policies that depend on it. Default none. */
+  /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
   /**
-   * The rules of the request. Gemini 3 requires a signature on the first call of each message, and accepts images inside function
-   * responses; Gemini 2 supports neither. Default: 2 if the model's name contains Gemini 1 or 2, or Gemma, else 3.
+   * The model generation, which decides the format of requests. Gemini 3 requires a signature on the first call of each message,
+   * and accepts images inside function responses. Gemini 2 does neither. Default: 2 if the model's name contains Gemini 1, Gemini
+   * 2 or Gemma, otherwise 3.
    */
   readonly generation?: 2 | 3 | undefined;
-  /** Default: the default of the model. */
+  /** Controls how much the model thinks. Default: the model's default. */
   readonly thinking?: GoogleThinking | undefined;
-  /** True if the arguments of calls are streamed in parts. Default false; only Vertex AI supports it. */
+  /** Set to true to stream the arguments of calls in pieces, which only Vertex AI supports. Default false. */
   readonly streamArguments?: boolean | undefined;
   /**
-   * Offered after the run's own tools. Their calls belong to the service: they never run here, and are sent back unchanged.
-   * Default none.
+   * Tools that the service runs, offered to the model after the tools of the run. The run never executes their calls, and sends
+   * their calls and results back unchanged. Default none.
    */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
   /**
-   * The meanings of the service's finish reasons: `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence over the known ones.
-   * Default none.
+   * The meanings of further finish reasons of the service, for example `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence
+   * over the built-in meanings. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The options with their defaults. */
+/** The options with defaults filled in. */
 export interface GenerateSettings {
   readonly client: GoogleGenAIClient;
   readonly model: string;
@@ -113,7 +115,7 @@ const checks: Checks<GoogleGenerateContentOptions> = {
   generation: oneOf(2, 3),
   thinking: is.object,
   streamArguments: is.flag,
-  serverTools: ["a list of objects with a field each", isToolList],
+  serverTools: ["a list of non-empty objects, such as { googleSearch: {} }", isToolList],
   finishReasons: finishReasonsCheck,
 };
 
@@ -122,7 +124,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
   const { client, model, family, thinking, streamArguments = false, serverTools = [] } = options;
-  // The SDK would reject the field for the Gemini API with each request.
+  // Without this check, the SDK would reject every request to the Gemini API.
   if (streamArguments && client.vertexai === false) {
     throw invalidOption("streamArguments", "false for a client of the Gemini API", streamArguments);
   }
@@ -130,7 +132,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   return { client, model, id, family, generation, thinking, streamArguments, serverTools };
 }
 
-/** Aliases such as "gemini-flash-latest", tuned models and endpoints do not show it, and get the newer rules. */
+/** Guesses the generation from the model's name. Returns 3 for names without a version, such as "gemini-flash-latest". */
 function generationOf(model: string): 2 | 3 {
   return /(?:^|\/)(?:gemini-[12](?![\d])|gemma)/i.test(model) ? 2 : 3;
 }

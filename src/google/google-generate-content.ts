@@ -1,4 +1,4 @@
-// Gemini's generateContentStream as a provider, with the caller's own client.
+// The provider for Gemini's generateContentStream. It uses the client that the caller passes.
 
 import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildGenerateParams, createContentConverter } from "./generate-body.ts";
@@ -7,18 +7,18 @@ import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./gener
 import { watchFetch } from "./watched-fetch.ts";
 
 /**
- * Makes a provider from a Google client, for the Gemini API or for Vertex AI. Key, project, base URL and `httpOptions` of the
- * client are used unchanged. It does not retry unless `httpOptions.retryOptions` is set.
+ * Makes a provider from a Google client, for the Gemini API or for Vertex AI. The provider uses the client's key, project, base URL
+ * and `httpOptions` unchanged. The client does not retry unless its `httpOptions.retryOptions` is set.
  *
- * The stream ends with `finish` if the service reported why the model stopped, or that it has blocked the prompt. Otherwise it
- * ends without one, because the answer is incomplete. Errors of the SDK are thrown unchanged.
+ * The stream ends with `finish` if the service reported why the model stopped, or that it blocked the prompt. Otherwise the answer
+ * is incomplete, and there is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
- * The parts of a finished message become `provider-metadata` chunks and go back to the same model unchanged: parts with thought
- * signatures, and calls of the service's own tools. Another model gets only the text and the calls, as does the same model if the
- * message was edited.
+ * The parts of a finished message become `provider-metadata` chunks. The next request sends them back to the same model unchanged:
+ * parts with thought signatures, and calls of tools that the service runs. Another model gets only the text and the calls. So does
+ * the same model if the message was edited.
  *
- * The loop continues an answer that reached the limit of one request. The SDK's own continuation is switched off, because it
- * counts against no limit.
+ * If an answer reaches the limit of one request, the loop continues it with another request. The continuation of the SDK is
+ * disabled, because no limit of the run would apply to it.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

@@ -1,4 +1,4 @@
-// Reads the parts of a stream: as chunks at once, and unchanged for the next request.
+// Reads the parts of a stream. Sends each part as chunks immediately, and keeps the parts unchanged for the next request.
 
 import {
   copyFields,
@@ -16,39 +16,40 @@ import {
 import type { WirePart } from "./generate-options.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
 
-/** The parts of one stream. */
+/** Collects the parts of one stream. */
 export interface PartAssembly {
-  /** True if one of them is a call of the run's own tools. */
+  /** True if at least one part calls a tool of the run. */
   readonly hasCalls: boolean;
   add(part: UnknownRecord): void;
-  /** Marks a call as ready whose end has not come. */
+  /** Marks an unfinished call as ready, with the problem "truncated". */
   settle(): void;
   /** Returns the parts to send back. */
   parts(): readonly WirePart[];
 }
 
-/** A text that may be continued. A text with a signature is not, because the signature does not cover what follows. */
+/** A text part that later parts may continue. A text with a signature is never continued, because the signature covers only that text. */
 interface OpenText {
   text: string;
   readonly isThought: boolean;
 }
 
-/** A call that has begun. */
+/** A tool call and the part that contained it. */
 interface OpenCall {
   readonly key: string;
   readonly id: string | undefined;
   readonly name: string;
   readonly args: PartialArguments;
-  /** Its part with the call, without the arguments. */
+  /** The fields of the part, without the call. */
   readonly part: { [field: string]: Json };
+  /** The fields of the call, without the arguments. */
   readonly call: { [field: string]: Json };
-  /** Its arguments, if the service sent them complete. */
+  /** The complete arguments as JSON, if the service sent them in one piece. */
   whole: string | undefined;
-  /** True if the arguments came in parts. */
+  /** True if the arguments arrived in several pieces. */
   inPieces: boolean;
-  /** Receives its chunks. A separate list while it may be a repetition of another call. */
+  /** Receives the chunks of this call. A separate list if the call may turn out to repeat another call. */
   out: ModelChunk[];
-  /** True if it repeats another call and is omitted. */
+  /** True if this call repeats another call and is omitted. */
   isRepeated: boolean;
 }
 
@@ -65,8 +66,8 @@ interface Assembly {
 /**
  * Makes an assembly that appends its chunks to `out`.
  *
- * A call usually comes complete in one part, and is ready then. Vertex AI may stream its arguments: a part with its name and
- * `willContinue`, parts with `partialArgs`, and a last part without `willContinue`.
+ * A call usually arrives complete in one part, and is then ready. Vertex AI may stream a call: first a part with the name and
+ * `willContinue`, then parts with `partialArgs`, and a last part without `willContinue`.
  */
 export function createPartAssembly(out: ModelChunk[]): PartAssembly {
   const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };
@@ -91,14 +92,14 @@ function addText(part: UnknownRecord, text: string, { out, kept }: Assembly): vo
     kept.push({ fields: copyFields(part) });
     return;
   }
-  // Vertex AI rejects an empty text.
+  // Empty texts are not kept, because Vertex AI rejects them in the next request.
   if (text === "") return;
   const last = kept[kept.length - 1];
   if (last !== undefined && "text" in last && last.text.isThought === isThought) last.text.text += text;
   else kept.push({ text: { text, isThought } });
 }
 
-/** True if a text has no other fields, such as a signature. */
+/** True if a text part has no other fields, such as a signature. */
 function isPlain(part: UnknownRecord): boolean {
   for (const field in part) if (field !== "text" && field !== "thought") return false;
   return true;
@@ -112,9 +113,9 @@ function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): 
     extendCall(call, open, assembly);
     return;
   }
-  // Another call begins before the end of this one, so its remaining arguments are unknown.
+  // If another call begins before the open call has ended, the remaining arguments of the open call are unknown.
   closeCall(assembly, false);
-  // An empty call is the end of a call that has ended already.
+  // An empty call only marks the end of the call before it, so it begins nothing.
   if (Object.keys(call).length > 0) extendCall(call, startCall(part, call, assembly), assembly);
 }
 
@@ -135,7 +136,7 @@ function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly)
   return open;
 }
 
-/** Adds missing fields. A signature may come with a later part of its call, and never replaces an earlier one. */
+/** Adds missing fields, such as a signature that arrives with a later part of the call. Existing fields are never replaced. */
 function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
   for (const [field, value] of Object.entries(copyFields(later)))
     if (!Object.hasOwn(fields, field)) setField(fields, field, value);
@@ -170,7 +171,7 @@ function closeCall(assembly: Assembly, isComplete: boolean): void {
   if (out !== assembly.out) for (const chunk of out) assembly.out.push(chunk);
 }
 
-/** Returns the arguments that no chunk has sent yet. */
+/** Returns the part of the arguments that has not been sent yet. */
 function restOf({ whole, args, inPieces }: OpenCall): string {
   if (whole === undefined) return args.end();
   return inPieces ? "" : whole;
@@ -185,7 +186,7 @@ function toWirePart(kept: KeptPart): WirePart {
   return { ...part, functionCall: { ...call, ...given } };
 }
 
-/** Arguments that are nested too deeply to be written give this malformed text. */
+/** Writes arguments as JSON. Arguments that are nested too deeply for JSON.stringify become the malformed text "{". */
 function writeArguments(args: unknown): string {
   try {
     return JSON.stringify(args);
@@ -195,12 +196,12 @@ function writeArguments(args: unknown): string {
 }
 
 /**
- * Levels of nesting that a recorded part adds. Arguments that only exceed the limit with these levels would make the whole part
- * invalid.
+ * The number of nesting levels that a recorded part adds around the arguments. The nesting limit for arguments is lowered by this
+ * number, so that the whole part stays valid.
  */
 const levelsAround = 5;
 
-/** Arguments that are nested too deeply become a text inside an object, because the API requires an object. */
+/** Parses arguments. Arguments that are nested too deeply are kept as text in an object, because the API requires an object. */
 function readArguments(text: string): Json {
   try {
     return toJson(JSON.parse(text), -levelsAround);

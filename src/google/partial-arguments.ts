@@ -1,18 +1,18 @@
-// Assembles the arguments of a call that arrive value by value, each with its JSON Path (RFC 9535).
+// Assembles call arguments that arrive value by value. Each value comes with a JSON Path (RFC 9535).
 
 import { isRecord, textOf, type UnknownRecord } from "../core/provider-kit.ts";
 
-/** A key of an object, or an index of an array. */
+/** An object key or an array index. */
 type PathSegment = string | number;
 
-/** Deeper than any real argument. Values with more levels are not read. */
+/** The maximum number of segments in a path. Real arguments are less deep. */
 const deepest = 64;
 
 const segmentAt = /\.([^.[\]*]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]/y;
 
 /**
- * Parses a path that identifies one value, such as `$.a.b[0]["c d"]`. Undefined for anything else: a wildcard, a slice, a path of
- * more than 64 segments.
+ * Parses a path that identifies one value, such as `$.a.b[0]["c d"]`. Returns undefined for any other path, such as one with a
+ * wildcard, a slice or more than 64 segments.
  */
 export function parseJsonPath(path: string): readonly PathSegment[] | undefined {
   if (!path.startsWith("$")) return undefined;
@@ -34,7 +34,7 @@ function toSegment([, key, index, quoted]: RegExpExecArray): PathSegment | undef
   return quoted === undefined ? key : unquote(quoted);
 }
 
-/** Reads a quoted name. Its escapes are those of JSON, except for the quote in a single-quoted name. */
+/** Parses a quoted name. The escapes are those of JSON. A single-quoted name may also contain `\'` and unescaped double quotes. */
 function unquote(quoted: string): string | undefined {
   const inside = quoted.slice(1, -1);
   const escaped = quoted.startsWith("'") ? inside.replace(/\\'|"/g, (found) => (found === '"' ? '\\"' : "'")) : inside;
@@ -45,33 +45,33 @@ function unquote(quoted: string): string | undefined {
   }
 }
 
-/** A value, or the next part of a text. */
+/** A value to write, or the next piece of a string. */
 interface WrittenValue {
   readonly path: readonly PathSegment[];
-  /** How many segments of the path existed before; all of them if a text continues. */
+  /** The number of leading path segments that already exist: all of them if the value continues a string. */
   readonly known: number;
-  /** The value, or the part of a text, as JSON. */
+  /** The value or the piece of a string, as JSON. */
   readonly json: string;
-  /** True if the text continues. */
+  /** True if more pieces of the same string follow. */
   readonly isOpen: boolean;
 }
 
-/** The JSON text so far. */
+/** Writes the arguments as JSON text, value by value. */
 interface ArgumentsText {
-  /** Returns the text that a value adds. */
+  /** Returns the JSON text that a value adds. */
   write(value: WrittenValue): string;
-  /** Returns the rest of the text after the last value. */
+  /** Returns the closing brackets after the last value. */
   end(): string;
 }
 
 /**
- * Makes an empty text. It grows as long as the values come in the order of a JSON text, as models write them. After the first
- * value that does not, such as a field of a closed object, nothing more can be sent.
+ * Makes an empty JSON text. The text grows while the values arrive in the order in which JSON text contains them, as models write
+ * them. After the first value out of order, such as a field of a closed object, nothing more can be added.
  */
 function createArgumentsText(): ArgumentsText {
   let started = false;
   let lost = false;
-  /** The path of the latest value. `isOpen` is true if it is a text that continues. */
+  /** The path of the latest value. `isOpen` is true if that value is a string with more pieces to follow. */
   let path: readonly PathSegment[] = [];
   let isOpen = false;
 
@@ -99,7 +99,7 @@ function createArgumentsText(): ArgumentsText {
   };
 }
 
-/** Closes the containers of the value before, and opens those of this value. */
+/** Closes the objects and arrays of the previous value, and opens those of the next value. */
 function toHead({ path, known }: WrittenValue, before: readonly PathSegment[] | undefined): string {
   let head = before === undefined ? "{" : `${closersOf(before, known + 1)},`;
   for (let depth = known; depth < path.length; depth += 1) {
@@ -110,22 +110,22 @@ function toHead({ path, known }: WrittenValue, before: readonly PathSegment[] | 
   return head;
 }
 
-/** Closes the arrays and objects from the innermost one to the segment at `depth`. */
+/** Returns the closing brackets from the innermost container out to the segment at `depth`. */
 function closersOf(path: readonly PathSegment[], depth: number): string {
   let closers = "";
   for (let inner = path.length - 1; inner >= depth; inner -= 1) closers += typeof path[inner] === "number" ? "]" : "}";
   return closers;
 }
 
-/** The arguments of one call, as they arrive. */
+/** Collects the arguments of one call while they arrive. */
 export interface PartialArguments {
-  /** Adds one entry of `partialArgs`. Returns its addition to the text of the arguments, as far as it can be sent. */
+  /** Adds one entry of `partialArgs`. Returns the JSON text to send for it; empty if the entry is out of order. */
   add(entry: unknown): string;
-  /** The problem that they would have if they ended now: they contradict themselves, or a text is incomplete. */
+  /** The current problem: "malformed" if entries contradict each other, "truncated" if a string is incomplete. */
   readonly problem: "malformed" | "truncated" | undefined;
-  /** Returns the rest of the text when they are complete. */
+  /** Returns the closing brackets to send after the last entry. */
   end(): string;
-  /** Returns all of them as JSON. */
+  /** Returns the arguments so far as JSON. */
   toText(): string;
 }
 
@@ -134,19 +134,19 @@ type Scalar = string | number | boolean | null;
 interface Leaf {
   readonly kind: "leaf";
   value: Scalar;
-  /** True for a text that continues. */
+  /** True for a string with more pieces to follow. */
   isOpen: boolean;
 }
 
-/** A value without its path. An object is a map, so that its keys are only data. */
+/** A value in the argument tree. Objects are maps, so that a key such as "__proto__" is plain data. */
 type ArgumentNode =
   | { readonly kind: "object"; readonly fields: Map<string, ArgumentNode> }
   | { readonly kind: "array"; readonly items: ArgumentNode[] }
   | Leaf;
 
 /**
- * Makes empty arguments. Contradictions are not repaired: a second value for a complete one, a gap in a list, a path that does
- * not identify one value.
+ * Makes empty arguments. Contradictions are not repaired and make the arguments malformed: a second value for the same path, a gap
+ * in an array, or a path that does not identify one value.
  */
 export function createPartialArguments(): PartialArguments {
   const root: ArgumentNode = { kind: "object", fields: new Map() };
@@ -154,7 +154,7 @@ export function createPartialArguments(): PartialArguments {
   let isBroken = false;
   let openTexts = 0;
 
-  /** Adds an entry. Undefined if it contradicts the earlier ones. */
+  /** Adds an entry. Returns undefined if the entry is invalid or contradicts earlier entries. */
   function addOne(entry: UnknownRecord): string | undefined {
     const path = parseJsonPath(textOf(entry.jsonPath));
     const value = readScalar(entry);
@@ -195,11 +195,11 @@ function readScalar({ stringValue, numberValue, boolValue, nullValue }: UnknownR
 
 interface Place {
   readonly leaf: Leaf;
-  /** How many segments of the path existed before. */
+  /** The number of leading path segments that existed before. */
   readonly known: number;
 }
 
-/** Finds or makes the place of a value. Undefined if another value is there. */
+/** Finds or creates the leaf at a path. Returns undefined if the path conflicts with an existing value. */
 function findPlace(root: ArgumentNode, path: readonly PathSegment[]): Place | undefined {
   let node = root;
   let known = 0;

@@ -1,5 +1,5 @@
-// An assistant message as the model wrote it. Its parts are kept as provider metadata, in order, and sent back unchanged. They
-// have the thought signatures, and only they contain the results of the service's own tools.
+// Keeps the parts of an assistant message as provider metadata, and sends them back unchanged. Only these parts contain the thought
+// signatures, and the results of tools that the service runs.
 
 import {
   type AssistantMessage,
@@ -16,15 +16,15 @@ import {
 } from "../core/provider-kit.ts";
 import type { WirePart } from "./generate-options.ts";
 
-/** Makes one part of provider metadata for each part, in the form of `readMetadata`. */
+/** Makes one provider metadata item for each part of a message, in the form that `readMetadata` reads. */
 export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
   return parts.map((part) => ({ part }));
 }
 
 /**
- * Returns the parts of an assistant message to send; undefined if it must be written from its neutral parts. All parts must be of
- * this service and model, because signatures are not portable. They must also match the neutral parts: the same text, and the
- * same calls. They differ if the message was edited, or a continuation was cut off.
+ * Returns the recorded parts of an assistant message, or undefined if the message must be rebuilt from its neutral parts. All
+ * recorded parts must come from this service and model, because signatures are not portable. They must also have the same text and
+ * the same calls as the neutral parts. They do not if the message was edited, or if a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
   const items = readOwnItems(turn.providerMetadata, reader);
@@ -44,17 +44,17 @@ function toRecorded(parts: readonly WirePart[]): RecordedMessage<WirePart> {
   return { text, calls, isCall: (part, call) => !isAmbiguous && isCall(part, call) };
 }
 
-/** True if a part is a call of the run's own tools. Calls of the service's tools are `toolCall`. */
+/** True if a part calls a tool of the run. Calls of tools that the service runs are in `toolCall`. */
 export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }
 
-/** Returns the service's id of a call. Vertex AI, and models before Gemini 3, often have none. */
+/** Returns the id that the service gave a call. Vertex AI, and models before Gemini 3, often send no id. */
 export function idOfCall({ functionCall }: WirePart): string | undefined {
   return filledOrNone(recordOf(functionCall).id);
 }
 
-/** True if two calls of a message have the same id, so that it identifies neither. */
+/** True if two calls in a message have the same id, which then identifies neither call. */
 function hasDouble(asked: readonly WirePart[]): boolean {
   const ids = asked.map(idOfCall).filter((id) => id !== undefined);
   return new Set(ids).size < ids.length;
@@ -70,7 +70,7 @@ function isCall(part: WirePart, call: ToolCallPart): boolean {
   return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
 }
 
-/** Replaces other characters: with an invented name in the history, the service would reject every later request. */
+/** Makes a name valid. Otherwise one invalid name, invented by the model, would make the service reject every later request. */
 export function toWireName(name: string): string {
   const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
   return wireName.test(plain) ? plain : `_${plain}`;

@@ -1,5 +1,5 @@
-// Reads what the Google SDK does not pass on: the headers of an error, its status if the body is not JSON, and the body of a
-// response that is not a stream.
+// Observes responses for details that the Google SDK does not pass on: the headers of an error, the status of an error without a
+// JSON body, and the body of a response that is not a stream.
 
 import { checkBody, type Clock, isRecord, parseJson, recordOf } from "../core/provider-kit.ts";
 import type { GenerateContentParams, GoogleGenAIClient } from "./generate-options.ts";
@@ -9,14 +9,14 @@ type Fetch = typeof globalThis.fetch;
 /** A request whose responses are observed. */
 interface WatchedRequest {
   readonly params: GenerateContentParams;
-  /** Adds the status and the headers of the response to an error of the SDK. */
+  /** Adds the status and the headers of the response to an error that the SDK threw. */
   explain(error: unknown): unknown;
 }
 
 /**
- * Adds a fetch to the request that passes on the responses of the caller's own fetch, with two changes. The body of an error is
- * always JSON, because the SDK parses it before it reads the status, and would throw a SyntaxError. A response that is not a
- * stream throws the error that it contains. A client that does not expose its fetch is not changed.
+ * Wraps the fetch function of the request, with two changes to its responses. The body of an error response becomes JSON, because
+ * the SDK parses the body before it reads the status, and would throw a SyntaxError. If a response is not a stream, the wrapped
+ * fetch throws the error that the response contains. The fetch of a client that does not expose it is not wrapped.
  */
 export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams, clock: Clock): WatchedRequest {
   const own = readFetch(client, params);
@@ -39,7 +39,7 @@ export function watchFetch(client: GoogleGenAIClient, params: GenerateContentPar
   };
 }
 
-/** Undefined for a client of another kind, whose requests accept no fetch. */
+/** Returns the fetch function of a client, or undefined if the client accepts no fetch function with its requests. */
 function readFetch(client: object, { config }: GenerateContentParams): Fetch | undefined {
   const own: unknown = Reflect.get(client, "apiClient");
   if (!isRecord(own) || typeof own.getFetch !== "function") return undefined;
@@ -51,10 +51,10 @@ function isFetch(value: unknown): value is Fetch {
   return typeof value === "function";
 }
 
-/** The dispatcher of Node's fetch. */
+/** The key under which Node's fetch stores its dispatcher. */
 const dispatcherKey = Symbol.for("undici.globalDispatcher.1");
 
-/** The SDK disables Node's 300 s limits on silence only for requests without a fetch. */
+/** Calls Node's fetch, but disables its timeouts after 300 s of silence. The SDK does this only for requests without a fetch function. */
 const fetchWithoutLimits: Fetch = (input, init) => {
   const dispatch = (options: object, handler: unknown): unknown => {
     const dispatcher = recordOf(Reflect.get(globalThis, dispatcherKey));
@@ -66,7 +66,7 @@ const fetchWithoutLimits: Fetch = (input, init) => {
   return fetch(input, options);
 };
 
-/** Converts an error that cannot be parsed to the JSON form of the service. */
+/** Converts an error response with an unreadable body to the JSON format of the service. */
 async function toReadable(response: Response): Promise<Response> {
   const { status, statusText, headers } = response;
   const text = await response.text();
@@ -76,15 +76,15 @@ async function toReadable(response: Response): Promise<Response> {
     ? text
     : JSON.stringify({ error: { code: status, message: text.trim() || statusText || `Status ${status}` } });
   const plain = new Headers(headers);
-  // The body has changed.
+  // These headers no longer match the new body.
   for (const name of ["content-encoding", "content-length"]) plain.delete(name);
   plain.set("content-type", "application/json");
   return new Response(body, { status: isError(status) ? status : 400, statusText, headers: plain });
 }
 
 /**
- * True for an error that is rewritten. A Response cannot have a body and a status such as 304 or 999, so those are added to the
- * error instead.
+ * True if a rewritten response can keep its status. A `Response` with a body cannot have a status such as 304 or 999. It gets status
+ * 400 instead, and the original status is added to the error later.
  */
 function isError(status: number): boolean {
   return status >= 400 && status <= 599;

@@ -1,4 +1,4 @@
-// Keywords for values of any type: types, choices, and subschemas for the same value.
+// The JSON Schema keywords for values of any type: types, choices, and subschemas for the same value.
 
 import { isRecord, stableJson } from "../core/entry-kit.ts";
 import {
@@ -14,7 +14,7 @@ import {
   type Visit,
 } from "./visit.ts";
 
-/** Characters that are compared per unit of work. */
+/** The number of characters that one unit of work compares. */
 const comparedPerUnit = 4_096;
 
 export const anyValueKeywords: readonly Keyword[] = [
@@ -23,19 +23,19 @@ export const anyValueKeywords: readonly Keyword[] = [
     make: (_, part) => (visit) => {
       const found = findHere(visit, visit.ports.follow(part));
       takeOver(visit, found);
-      blame(visit, "A subschema had errors", found.faults);
+      blame(visit, "The value is not allowed by the schema", found.faults);
     },
   },
   { name: "type", make: checkType },
-  { name: "const", make: (choice) => checkChoice([choice], () => `Instance does not match ${JSON.stringify(choice)}`) },
+  { name: "const", make: (choice) => checkChoice([choice], () => `The value must be ${JSON.stringify(choice)}`) },
   {
     name: "enum",
-    make: (choices) => checkChoice(toList(choices, "enum"), () => `Instance does not match any of ${JSON.stringify(choices)}`),
+    make: (choices) => checkChoice(toList(choices, "enum"), () => `The value must be one of ${JSON.stringify(choices)}`),
   },
   {
     name: "not",
     make: (schema) => (visit) => {
-      if (findHere(visit, schema).faults.length === 0) fail(visit, 'Instance matched "not" schema');
+      if (findHere(visit, schema).faults.length === 0) fail(visit, 'The value must not match the schema in "not"');
     },
   },
   {
@@ -43,7 +43,7 @@ export const anyValueKeywords: readonly Keyword[] = [
     make: (schemas) => (visit) => {
       const { findings, fitting } = findAll(visit, toList(schemas, "anyOf"));
       if (fitting > 0) return;
-      fail(visit, "Instance does not match any subschemas");
+      fail(visit, 'The value must match at least one schema in "anyOf"');
       pass(visit, faultsOf(findings));
     },
   },
@@ -51,7 +51,7 @@ export const anyValueKeywords: readonly Keyword[] = [
     name: "allOf",
     make: (schemas) => (visit) => {
       const { findings } = findAll(visit, toList(schemas, "allOf"));
-      blame(visit, "Instance does not match every subschema", faultsOf(findings));
+      blame(visit, "The value is not allowed by the schema", faultsOf(findings));
     },
   },
   {
@@ -59,7 +59,7 @@ export const anyValueKeywords: readonly Keyword[] = [
     make: (schemas) => (visit) => {
       const { findings, fitting } = findAll(visit, toList(schemas, "oneOf"));
       if (fitting === 1) return;
-      fail(visit, `Instance does not match exactly one subschema (${fitting} matches)`);
+      fail(visit, `The value must match exactly one schema in "oneOf", but matches ${fitting}`);
       pass(visit, faultsOf(findings));
     },
   },
@@ -73,21 +73,21 @@ export const anyValueKeywords: readonly Keyword[] = [
       if (schema === undefined) return;
       const inside = findHere(visit, schema);
       takeOver(visit, inside);
-      blame(visit, `Instance does not match "${branch}" schema`, inside.faults);
+      blame(visit, `The value is not allowed by the schema in "${branch}"`, inside.faults);
     },
   },
 ];
 
-/** Returns the argument of a keyword as a list. Throws if it is wrong, which it may be in an untrusted schema. */
+/** Checks that the argument of a keyword is a list. Throws a TypeError if it is not, because an untrusted schema may be wrong. */
 export function toList(argument: unknown, keyword: string): readonly unknown[] {
   if (Array.isArray(argument)) return argument;
-  throw new TypeError(`the "${keyword}" of the schema is not a list`);
+  throw new TypeError(`"${keyword}" in the schema must be a list`);
 }
 
-/** Like `toList`, for an object. */
+/** Checks that the argument of a keyword is an object, and returns its entries. Throws a TypeError if it is not. */
 export function toEntries(argument: unknown, keyword: string): readonly (readonly [string, unknown])[] {
   if (isRecord(argument)) return Object.entries(argument);
-  throw new TypeError(`the "${keyword}" of the schema is not an object`);
+  throw new TypeError(`"${keyword}" in the schema must be an object`);
 }
 
 function findAll(visit: Visit, schemas: readonly unknown[]): { findings: readonly Finding[]; fitting: number } {
@@ -105,7 +105,7 @@ function checkType(expected: unknown): Check {
   return (visit) => {
     const { type, value } = visit;
     if (names.includes(type) || (type === "number" && names.includes("integer") && Number.isInteger(value))) return;
-    fail(visit, `Instance type "${type}" is invalid. Expected "${names.join('", "')}"`);
+    fail(visit, `The type "${type}" is not allowed. Expected type: "${names.join('" or "')}"`);
   };
 }
 
@@ -123,7 +123,7 @@ function checkChoice(choices: readonly unknown[], word: () => string): Check {
   };
 }
 
-/** True for objects and lists. */
+/** True for objects and arrays. */
 export function isHolder(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }

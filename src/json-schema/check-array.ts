@@ -1,4 +1,4 @@
-// Keywords for lists.
+// The JSON Schema keywords for arrays.
 
 import type { Schema } from "@cfworker/json-schema";
 import { isHolder, toList } from "./check-any-value.ts";
@@ -24,7 +24,7 @@ export const arrayKeywords: readonly Keyword[] = [
       const limit = toLimit(argument);
       return (visit) => {
         const { length } = toItems(visit);
-        if (length > limit) fail(visit, `Array has too many items (${length} > ${limit})`);
+        if (length > limit) fail(visit, `The array has ${length} items, but at most ${limit} are allowed`);
       };
     },
   },
@@ -35,7 +35,7 @@ export const arrayKeywords: readonly Keyword[] = [
       const limit = toLimit(argument);
       return (visit) => {
         const { length } = toItems(visit);
-        if (length < limit) fail(visit, `Array has too few items (${length} < ${limit})`);
+        if (length < limit) fail(visit, `The array has ${length} items, but at least ${limit} are required`);
       };
     },
   },
@@ -47,14 +47,14 @@ export const arrayKeywords: readonly Keyword[] = [
   { name: "uniqueItems", on: "array", make: checkUniqueItems },
 ];
 
-const misfit = "Items did not match schema";
+const misfit = "The item is not allowed by the schema";
 
-/** Returns the items; empty for other values, to which these keywords do not apply. */
+/** Returns the items of an array. Other values give an empty list, because array keywords do not apply to them. */
 function toItems({ value }: Visit): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Checks the items from `start` on, each with its own schema, as far as there are schemas. */
+/** Checks the items from `start` on with one schema each. Items after the last schema are not checked. */
 function checkFirst(schemas: readonly unknown[], start: number): Check {
   return (visit) => {
     const items = toItems(visit).slice(start, start + schemas.length);
@@ -65,7 +65,7 @@ function checkFirst(schemas: readonly unknown[], start: number): Check {
   };
 }
 
-/** Checks all items from `start` on. */
+/** Checks all items from `start` on with the same schema. */
 function checkRest(schema: unknown, start: number, message: string): Check {
   return (visit) => {
     const items = toItems(visit);
@@ -85,10 +85,10 @@ function checkItems(argument: unknown, { prefixItems }: Schema): Check {
   return Array.isArray(argument) ? checkFirst(argument, start) : checkRest(argument, start, misfit);
 }
 
-/** Only checks items after a list of schemas. */
+/** Checks the items for which the list of schemas in `items` has no schema. Does nothing if `items` is not a list. */
 function checkAdditionalItems(schema: unknown, { prefixItems, items }: Schema): Check {
   if (!Array.isArray(items)) return () => {};
-  return checkRest(schema, lengthOf(prefixItems) + items.length, "Items did not match additional items schema");
+  return checkRest(schema, lengthOf(prefixItems) + items.length, 'The item is not allowed by "additionalItems"');
 }
 
 function checkUnevaluatedItems(schema: unknown): Check {
@@ -97,7 +97,7 @@ function checkUnevaluatedItems(schema: unknown): Check {
     spendEntries(visit, items.length);
     for (const [index, item] of items.entries()) {
       if (visit.evaluated.has(index)) continue;
-      blame(visit, "Items did not match unevaluated items schema", findAt(visit, schema, [index, item]).faults);
+      blame(visit, 'The item is not allowed by "unevaluatedItems"', findAt(visit, schema, [index, item]).faults);
     }
   };
 }
@@ -118,15 +118,15 @@ function checkContains(schema: unknown, { minContains = 1, maxContains }: Schema
       if (visit.ports.tracksEvaluated) visit.evaluated.add(key);
     }
     if (count < minContains) {
-      fail(visit, `Array has ${count} of at least ${minContains} items that match the "contains" schema`);
+      fail(visit, `The array has ${count} items that match the schema in "contains", but at least ${minContains} are required`);
       pass(visit, faults);
     } else if (count > toLimit(maxContains)) {
-      fail(visit, `Array has ${count} of at most ${maxContains} items that match the "contains" schema`);
+      fail(visit, `The array has ${count} items that match the schema in "contains", but at most ${maxContains} are allowed`);
     }
   };
 }
 
-/** Compares texts, instead of every pair of items. */
+/** Checks that no two items are equal. Compares the items by text in a map, which is faster than comparing all pairs. */
 function checkUniqueItems(isWanted: unknown): Check {
   return (visit) => {
     if (isWanted !== true) return;
@@ -136,7 +136,8 @@ function checkUniqueItems(isWanted: unknown): Check {
     for (const [index, item] of items.entries()) {
       const mark: unknown = isHolder(item) ? visit.ports.textOf(item) : typeof item === "string" ? `"${item}` : item;
       const first = seen.get(mark);
-      if (first !== undefined) return fail(visit, `Duplicate items at indexes ${first} and ${index}`);
+      if (first !== undefined)
+        return fail(visit, `The items at indexes ${first} and ${index} are equal, but all items must differ`);
       seen.set(mark, index);
     }
   };

@@ -1,4 +1,4 @@
-// Keywords for objects.
+// The JSON Schema keywords for objects.
 
 import type { Schema } from "@cfworker/json-schema";
 import { isRecord, type UnknownRecord } from "../core/entry-kit.ts";
@@ -26,7 +26,7 @@ export const objectKeywords: readonly Keyword[] = [
     make: (argument) => {
       const limit = toLimit(argument);
       return (visit) => {
-        if (keysOf(visit).length < limit) fail(visit, `Instance does not have at least ${limit} properties`);
+        if (keysOf(visit).length < limit) fail(visit, `The object must have at least ${limit} properties`);
       };
     },
   },
@@ -36,7 +36,7 @@ export const objectKeywords: readonly Keyword[] = [
     make: (argument) => {
       const limit = toLimit(argument);
       return (visit) => {
-        if (keysOf(visit).length > limit) fail(visit, `Instance has more than ${limit} properties`);
+        if (keysOf(visit).length > limit) fail(visit, `The object must have at most ${limit} properties`);
       };
     },
   },
@@ -47,7 +47,7 @@ export const objectKeywords: readonly Keyword[] = [
       for (const key of keysOf(visit)) {
         const { faults } = visit.ports.find(schema, key, { key, up: visit.path });
         if (faults.length === 0) continue;
-        fail(visit, `Property name "${key}" does not match schema`);
+        fail(visit, `The property name "${key}" does not match the schema in "propertyNames"`);
         pass(visit, faults);
       }
     },
@@ -67,7 +67,7 @@ function keysOf(visit: Visit): readonly string[] {
   return keys;
 }
 
-/** Returns the properties; empty for other values, to which these keywords do not apply. */
+/** Returns the properties of an object. Other values give an empty object, because object keywords do not apply to them. */
 function toRecord({ value }: Visit): UnknownRecord {
   return isRecord(value) ? value : {};
 }
@@ -77,7 +77,7 @@ function checkRequired(argument: unknown): Check {
   return (visit) => {
     const value = toRecord(visit);
     spendEntries(visit, keys.length);
-    for (const key of keys) if (!Object.hasOwn(value, key)) fail(visit, `Instance does not have required property "${key}"`);
+    for (const key of keys) if (!Object.hasOwn(value, key)) fail(visit, `The required property "${key}" is missing`);
   };
 }
 
@@ -90,12 +90,13 @@ function checkDependencies(rules: readonly (readonly [key: string, rule: unknown
       if (Array.isArray(rule)) {
         spendEntries(visit, rule.length);
         for (const other of rule.map(String)) {
-          if (!Object.hasOwn(value, other)) fail(visit, `Instance has "${key}" but does not have "${other}"`);
+          if (!Object.hasOwn(value, other))
+            fail(visit, `An object with the property "${key}" must also have the property "${other}"`);
         }
       } else {
         const found = findHere(visit, rule);
         takeOver(visit, found);
-        blame(visit, `Instance has "${key}" but does not match dependant schema`, found.faults);
+        blame(visit, `The property "${key}" is not allowed in this object`, found.faults);
       }
     }
   };
@@ -109,7 +110,7 @@ function checkProperties(argument: unknown): Check {
     for (const [key, schema] of rules) {
       if (!Object.hasOwn(value, key)) continue;
       const { faults } = findAt(visit, schema, [key, value[key]]);
-      blame(visit, `Property "${key}" does not match schema`, faults);
+      blame(visit, `The property "${key}" is not allowed`, faults);
     }
   };
 }
@@ -123,13 +124,13 @@ function checkPatternProperties(argument: unknown): Check {
       for (const key of keysOf(visit)) {
         if (!matches(visit, expression, key)) continue;
         const { faults } = findAt(visit, schema, [key, value[key]]);
-        blame(visit, `Property "${key}" matches pattern "${expression}" but does not match associated schema`, faults);
+        blame(visit, `The property "${key}" is not allowed, because its name matches the pattern "${expression}"`, faults);
       }
     }
   };
 }
 
-/** Checks the properties that are named neither directly nor by a pattern. */
+/** Checks the properties that are neither in `properties` nor match a pattern in `patternProperties`. */
 function checkAdditionalProperties(schema: unknown, { properties, patternProperties }: Schema): Check {
   const expressions = isRecord(patternProperties) ? Object.keys(patternProperties) : [];
   const named: object = isRecord(properties) ? properties : {};
@@ -141,7 +142,7 @@ function checkAdditionalProperties(schema: unknown, { properties, patternPropert
     for (const key of keysOf(visit)) {
       if (isNamed(key)) continue;
       const { faults } = findAt(visit, schema, [key, value[key]]);
-      blame(visit, `Property "${key}" does not match additional properties schema`, faults);
+      blame(visit, `The property "${key}" is unknown, and additional properties are not allowed`, faults);
     }
   };
 }
@@ -153,7 +154,7 @@ function checkUnevaluatedProperties(schema: unknown, { additionalProperties }: S
     for (const key of keysOf(visit)) {
       if (visit.evaluated.has(key)) continue;
       const { faults } = findAt(visit, schema, [key, value[key]]);
-      blame(visit, `Property "${key}" does not match unevaluated properties schema`, faults);
+      blame(visit, `The property "${key}" is unknown, and unevaluated properties are not allowed`, faults);
     }
   };
 }

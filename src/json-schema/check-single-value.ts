@@ -1,4 +1,4 @@
-// Keywords for texts and numbers.
+// The JSON Schema keywords for strings and numbers.
 
 import { format as formats } from "@cfworker/json-schema";
 import { type Check, fail, type Keyword, toLimit, type Visit } from "./visit.ts";
@@ -8,7 +8,7 @@ interface Decimal {
   readonly exponent: number;
 }
 
-/** False for divisors that are not positive, and for numbers that are not finite. */
+/** True if a number is a multiple of a divisor. False if the divisor is not positive, or if either number is not finite. */
 function isMultipleOf(number: number, divisor: number): boolean {
   if (!Number.isFinite(number) || !Number.isFinite(divisor) || divisor <= 0) return false;
   const one = toDecimal(number);
@@ -25,13 +25,13 @@ function toDecimal(number: number): Decimal {
   return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
 }
 
-/** Characters that are counted per unit of work. */
+/** The number of characters that one unit of work counts. */
 const countedPerUnit = 1_024;
-/** Units per character that a format reads. */
+/** The units of work for each character that a format check reads. */
 const unitsOfFormat = 1 / 8;
-/** Factor for the format "regex", which compiles its text and takes far longer. */
+/** The units of work for each character with the format "regex". It compiles the text, which takes far longer. */
 const unitsOfCompiling = 20;
-/** Units per instruction and character of a pattern. */
+/** The units of work for each character of a text and each instruction of its pattern. */
 const unitsOfInstruction = 1 / 20;
 
 export const textKeywords: readonly Keyword[] = [
@@ -41,13 +41,13 @@ export const textKeywords: readonly Keyword[] = [
   { name: "format", on: "string", make: checkFormat },
 ];
 
-/** A code point has one or two UTF-16 units, so most texts need not be counted. */
+/** Checks the length in code points. A code point has one or two UTF-16 units, so most strings need not be counted. */
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {
     if (String(visit.value).length <= limit) return;
     const count = countCharacters(visit);
-    if (count > limit) fail(visit, `String is too long (${count} > ${limit})`);
+    if (count > limit) fail(visit, `The string has ${count} characters, but at most ${limit} are allowed`);
   };
 }
 
@@ -56,7 +56,7 @@ function checkMinLength(argument: unknown): Check {
   return (visit) => {
     if (String(visit.value).length / 2 >= limit) return;
     const count = countCharacters(visit);
-    if (count < limit) fail(visit, `String is too short (${count} < ${limit})`);
+    if (count < limit) fail(visit, `The string has ${count} characters, but at least ${limit} are required`);
   };
 }
 
@@ -80,11 +80,11 @@ function isLow(unit: number): boolean {
 function checkPattern(expression: unknown): Check {
   return (visit) => {
     const text = String(visit.value);
-    if (!matches(visit, String(expression), text)) fail(visit, "String does not match pattern");
+    if (!matches(visit, String(expression), text)) fail(visit, "The string does not match the pattern in the schema");
   };
 }
 
-/** True if a text matches, or if the pattern cannot be run. */
+/** True if a text matches a pattern. Also true if the pattern cannot run in linear time and is therefore not checked. */
 export function matches({ ports }: Visit, expression: string, text: string): boolean {
   const pattern = ports.patternOf(expression);
   if (pattern === undefined) return true;
@@ -93,20 +93,20 @@ export function matches({ ports }: Visit, expression: string, text: string): boo
 }
 
 function checkFormat(argument: unknown): Check {
-  // The expression of "url" is slow for long texts, which a model may write. JSON Schema has no such format.
+  // "url" is not a JSON Schema format. It is treated as "uri", because the library's expression for "url" is slow for long texts.
   const name = argument === "url" ? "uri" : String(argument);
   const check = Object.hasOwn(formats, name) ? formats[name] : undefined;
   return (visit) => {
     if (check === undefined) return;
     const text = String(visit.value);
     visit.ports.spend(text.length * (name === "regex" ? unitsOfCompiling : unitsOfFormat));
-    if (!check(text)) fail(visit, `String does not match format "${name}"`);
+    if (!check(text)) fail(visit, `The string does not have the format "${name}"`);
   };
 }
 
 type Judge = (number: number, isDraft4: boolean) => string | undefined;
 
-/** In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are true or false, and define if the limit itself fits. */
+/** The keywords for numbers. In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans that exclude the limit itself. */
 export const numberKeywords: readonly Keyword[] = [
   {
     name: "minimum",
@@ -132,7 +132,10 @@ export const numberKeywords: readonly Keyword[] = [
     name: "exclusiveMinimum",
     on: "number",
     make: (argument) =>
-      judge(argument, (limit) => (number, isDraft4) => (!isDraft4 && number <= limit ? `less than ${limit}` : undefined)),
+      judge(
+        argument,
+        (limit) => (number, isDraft4) => (!isDraft4 && number <= limit ? `less than or equal to ${limit}` : undefined),
+      ),
   },
   {
     name: "exclusiveMaximum",
@@ -156,6 +159,6 @@ function judge(argument: unknown, make: (limit: number) => Judge): Check {
   return (visit) => {
     const number = Number(visit.value);
     const found = judgeNumber(number, visit.ports.isDraft4);
-    if (found !== undefined) fail(visit, `${number} is ${found}`);
+    if (found !== undefined) fail(visit, `The number ${number} is not allowed, because it is ${found}`);
   };
 }

@@ -1,5 +1,4 @@
-// Checks values with a schema. Counts the total work of the schema and the value, because either may be designed to cost too
-// much.
+// Checks values with a schema. Counts the work of each check, because a hostile schema or value may be designed to take too long.
 
 import type { Schema } from "@cfworker/json-schema";
 import { isRecord, memoize, stableJson } from "../core/entry-kit.ts";
@@ -11,19 +10,19 @@ import type { Patterns } from "./patterns.ts";
 import { falseMessage, type Check, type Fault, type Finding, type Path, type Ports, type TypeName, type Visit } from "./visit.ts";
 
 /**
- * Limit of the work for a check, in units of about a microsecond. Each use of a schema part costs one unit; long lists, objects
- * and texts cost more. A schema that refers to itself in an `anyOf` doubles the work with each level.
+ * The maximum work for one check, in units of about a microsecond. Each use of a schema part costs one unit; long arrays, objects
+ * and strings cost more. The limit stops, for example, a schema that refers to itself in `anyOf` and doubles the work with each level.
  */
 const mostUnits = 500_000;
 export const tooLong = "it would take too long";
 
-/** Characters of a comparison text that are written per unit of work. */
+/** The number of characters of a comparison text that one unit of work writes. */
 const writtenPerUnit = 32;
 
 /** A compiled schema. */
 export interface Rules {
   readonly root: unknown;
-  /** All parts that can be referred to, by absolute address. */
+  /** All schema parts that a `$ref` can refer to, by absolute address. */
   readonly lookup: { readonly [address: string]: unknown };
   readonly patterns: Patterns;
   readonly draft: "4" | "7" | "later";
@@ -33,7 +32,7 @@ export interface Rules {
 const keywords = [...anyValueKeywords, ...objectKeywords, ...arrayKeywords, ...numberKeywords, ...textKeywords];
 const fits: Finding = { faults: [], evaluated: new Set() };
 
-/** Makes a function that returns the faults of a value. It throws for a value that takes too long, or is not JSON. */
+/** Makes a function that returns the faults of a value. The function throws if the check takes too long or the value is not JSON. */
 export function createChecker({ root, lookup, patterns, draft, tracksEvaluated }: Rules): (value: unknown) => readonly Fault[] {
   const checksOf = memoize((part: Schema) => toChecks(part, draft));
   return (value) => {
@@ -63,7 +62,7 @@ export function createChecker({ root, lookup, patterns, draft, tracksEvaluated }
       spend(1);
       if (schema === true) return fits;
       if (schema === false) return { faults: [{ message: falseMessage, path }], evaluated: fits.evaluated };
-      if (!isRecord(schema)) throw new TypeError("a part of the schema is neither an object nor true or false");
+      if (!isRecord(schema)) throw new TypeError("each part of the schema must be an object, true or false");
       const type = typeOf(held);
       const visit: Visit = { value: held, type, path, ports, faults: [], evaluated: new Set() };
       for (const { on, check } of checksOf(schema)) if (on === undefined || on === type) check(visit);
@@ -77,14 +76,14 @@ interface TypedCheck {
   readonly check: Check;
 }
 
-/** In drafts 4 to 7, keywords next to a `$ref` are ignored. */
+/** Makes the checks for a schema part. In drafts 4 to 7, keywords next to a `$ref` are ignored. */
 function toChecks(part: Schema, draft: Rules["draft"]): readonly TypedCheck[] {
   const isReference = part.$ref !== undefined && draft !== "later";
   const own = keywords.filter(({ name }) => (isReference ? name === "$ref" : part[name] !== undefined));
   return own.map(({ name, on, make }) => ({ on, check: makeOrThrow(() => make(part[name], part)) }));
 }
 
-/** A keyword with a wrong argument only fails for values that it applies to. */
+/** Makes a check. If the keyword's argument is invalid, the check throws, but only for values to which the keyword applies. */
 function makeOrThrow(make: () => Check): Check {
   try {
     return make();
@@ -100,5 +99,5 @@ function typeOf(value: unknown): TypeName {
   if (Array.isArray(value)) return "array";
   const type = typeof value;
   if (type === "string" || type === "number" || type === "boolean" || type === "object") return type;
-  throw new TypeError(`Instances of "${type}" type are not supported`);
+  throw new TypeError(`a value with the JavaScript type "${type}" is not JSON`);
 }

@@ -8,20 +8,19 @@ import type { Fault, Key } from "./visit.ts";
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
-/** Longest `$id` or `$ref`; longer than any URL in practice. */
+/** The maximum length of a `$id` or `$ref`, in characters. URLs in practice are shorter. */
 const longestAddress = 2_000;
 
-/** A part with a `$id` inside another one is read twice, a part inside that four times, and so on. */
+/** The maximum nesting of parts with a `$id`. Each level doubles how often the parts inside are read. */
 const mostNested = 8;
 
-/** Returns a problem of the addresses in a schema; the text follows its name. Only checks the parts that are used. */
+/** Returns a problem with the addresses in a schema, as text that follows the schema's name. Unused parts are not checked. */
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);
   if (own !== undefined) return own;
   const below = part["$id"] === undefined && part["id"] === undefined ? nested : nested + 1;
-  if (below > mostNested)
-    return `has more than ${mostNested} parts with a "$id" inside of each other: name inner parts in "$defs"`;
+  if (below > mostNested) return `has more than ${mostNested} nested parts with a "$id": define inner parts in "$defs" instead`;
   for (const [key, value] of Object.entries(part)) {
     for (const inner of partsOf(key, value)) {
       const problem = findCostlyAddress(inner, below);
@@ -34,9 +33,9 @@ function findCostlyAddress(part: unknown, nested = 0): string | undefined {
 function findLongAddress(part: { readonly [key: string]: unknown }): string | undefined {
   for (const key of addressKeys) {
     const address = part[key];
-    if (typeof address === "object" && address !== null) return `has a "${key}" that is no text`;
+    if (typeof address === "object" && address !== null) return `has a "${key}" that is not a string`;
     if (typeof address === "string" && address.length > longestAddress) {
-      return `has a "${key}" of more than ${longestAddress} characters`;
+      return `has a "${key}" with more than ${longestAddress} characters`;
     }
   }
   return undefined;
@@ -48,11 +47,12 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
   return schemaMapKeyword[key] === true && isRecord(value) ? Object.values(value) : [value];
 }
 
-/** Arguments of tools are flat, and the validator recurses with each level. */
+/** The maximum nesting of a value. The validator recurses for each level, and real arguments are flat. */
 const deepestLevel = 100;
+/** The maximum number of values in a value to check, including itself. */
 const mostValues = 20_000;
 
-/** Returns why a value is too large to be checked, or undefined. */
+/** Returns why a value is too large to be checked, or undefined if it is not too large. */
 function findExcess(value: unknown): string | undefined {
   let count = 0;
   let level: readonly unknown[] = [value];
@@ -71,29 +71,29 @@ function findExcess(value: unknown): string | undefined {
   return undefined;
 }
 
-/** A compiled schema, or why it cannot be used. `problem` follows the name of the schema. */
+/** A compiled schema, or the problem that makes the schema unusable. `problem` is text that follows the schema's name. */
 type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
 
-/** The issues of a value, empty if it fits, or why it was not checked. */
+/** The result of a check: the issues of a value, empty if it is valid; or the reason why it was not checked. */
 export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
 
-/** Most reads of schema parts: a part with a `$id` inside another one is read twice, a part inside that four times. */
+/** The maximum number of reads of schema parts. Parts inside a nested `$id` are read several times. */
 const mostParts = 100_000;
 
-/** Characters of an address that take as long as a part. */
+/** The number of address characters that take as long as one read of a part. */
 const unitsOfPart = 400;
 
-/** Compiles a schema, once. The schema is not changed. */
+/** Compiles a schema. The result is cached, and the schema is not changed. */
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
 
-/** Like `compileSchema`, for a schema that the caller did not write: patterns that cannot be run in linear time are not checked. */
+/** Like `compileSchema`, for schemas that the caller did not write. Patterns that cannot run in linear time are ignored, not rejected. */
 export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) =>
   compile(schema, "not checked"),
 );
 
 function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): CompiledSchema {
   try {
-    // A copy, because addresses are written into it.
+    // The schema is copied, because `dereference` writes addresses into it.
     const root = toJson(schema) as Schema;
     const costly = findCostlyAddress(root);
     if (costly !== undefined) return { problem: costly };
@@ -109,14 +109,14 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
     const tracksEvaluated = parts.some((part) => ["unevaluatedProperties", "unevaluatedItems"].some((name) => name in part));
     return { judge: judgeOf({ root, lookup, patterns, draft: draftOf(root["$schema"], parts), tracksEvaluated }) };
   } catch (error) {
-    return { problem: `cannot be read: ${toPlainError(error).message.replace(/\.$/, "")}` };
+    return { problem: `cannot be compiled: ${toPlainError(error).message.replace(/\.$/, "")}` };
   }
 }
 
-/** All parts of a schema that can be referred to, by absolute address. */
+/** All schema parts that a `$ref` can refer to, by absolute address. */
 type Lookup = { readonly [address: string]: Schema | boolean };
 
-/** Counts the reads of a schema. Reading it looks up the address of each part, and cannot be stopped in any other way. */
+/** Counts the lookups that `dereference` makes, and throws if there are too many. There is no other way to stop it. */
 function countReads(lookup: Lookup): Lookup {
   let count = 0;
   return new Proxy(lookup, {
@@ -132,11 +132,11 @@ function judgeOf(rules: Rules): (value: unknown) => Judgement {
   const check = createChecker(rules);
   return (value) => {
     const excess = findExcess(value);
-    if (excess !== undefined) return { unchecked: `${excess}, and is not checked` };
+    if (excess !== undefined) return { unchecked: `The value ${excess}, so it was not checked` };
     try {
       return { issues: check(value).map(toIssue) };
     } catch (error) {
-      return { unchecked: `could not be checked: ${toPlainError(error).message}` };
+      return { unchecked: `The value could not be checked: ${toPlainError(error).message}` };
     }
   };
 }
@@ -154,7 +154,7 @@ const drafts: readonly (readonly [mark: string, draft: Rules["draft"]])[] = [
   ["2019-09", "later"],
 ];
 
-/** Finds the draft. A schema may lack "$schema", and then the boolean limits of draft 4 must not be compared with numbers. */
+/** Finds the draft of a schema. Without `$schema`, boolean limits indicate draft 4, in which they must not be compared with numbers. */
 function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   const found = typeof said === "string" ? drafts.find(([mark]) => said.includes(mark)) : undefined;
   if (found !== undefined) return found[1];
@@ -163,14 +163,14 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/** Returns a problem that would make each check fail, or pass without a check. */
+/** Returns a problem in a schema part that would make every check fail, or pass without a check. */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
-    if (typeof part[keyword] === "string") return `has a "${keyword}", which is not followed: write "$ref"`;
+    if (typeof part[keyword] === "string") return `has a "${keyword}", which is not supported: use "$ref" instead`;
   }
   const { $ref } = part;
   if (typeof $ref === "string" && lookup[addressOf(part, $ref)] === undefined) {
-    return `has the "$ref" ${quote($ref)}, which is not inside it, and nothing is fetched`;
+    return `has the "$ref" ${quote($ref)}, which the schema does not define: add it, because nothing is fetched`;
   }
   return undefined;
 }

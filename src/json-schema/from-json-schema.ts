@@ -1,26 +1,26 @@
-// JSON Schema as a Standard Schema: shown to the model, and validated.
+// Converts a JSON Schema to a Standard Schema, which is shown to the model and validates arguments.
 
 import { invalidOption, isRecord, type JsonSchema, LoopError, type StandardSchema } from "../core/entry-kit.ts";
 import { compileSchema, type Judgement } from "./compile-schema.ts";
 
 /**
- * Makes a Standard Schema from a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
- * the last one. A value that fits is returned unchanged: nothing is converted, and `default` is not applied. The type argument
- * names the type of a valid value.
+ * Makes a Standard Schema from a JSON Schema with draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is
+ * 2020-12. A valid value is returned unchanged: nothing is converted, and `default` is not applied. The type argument is the type of
+ * a valid value.
  *
- * A value is rejected without a check if it is nested more than 100 levels deep or contains more than 20,000 values. The same
- * applies if the check would take longer than about a second; the work of the schema on the value is counted for that. RE2 runs
- * the patterns in time proportional to the text.
+ * A value is rejected without a check if it is nested more than 100 levels deep or contains more than 20,000 values. A value is also
+ * rejected if its check would take longer than about a second, measured by counting the work. Patterns run in RE2, in time
+ * proportional to the length of the text.
  *
  * Throws LoopError "invalid-option" for:
  *
- * - a value that is not a JSON Schema, or has more than 100,000 parts
+ * - a value that is not a JSON Schema, or a schema with more than 100,000 parts
  * - patterns of more than 20,000 characters in total
  * - a `$ref` to another document, `$dynamicRef` or `$recursiveRef`
  * - a pattern that is not a regular expression
- * - a pattern that cannot be run in linear time: with look-around, back references or more than 1,000 repetitions
+ * - a pattern that cannot run in linear time, because it has look-around, back references or more than 1,000 repetitions
  *
- * Nothing is ever fetched.
+ * The schema and its references are never fetched from the network.
  *
  * @example
  * const clock = defineTool({
@@ -31,15 +31,15 @@ import { compileSchema, type Judgement } from "./compile-schema.ts";
  * });
  */
 export function fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output> {
-  const expected = "a JSON Schema that can be checked";
+  const expected = "a supported JSON Schema";
   if (!isRecord(schema)) throw invalidOption("fromJsonSchema", expected, schema);
   const made = compileSchema(schema);
   if ("problem" in made)
-    throw new LoopError("invalid-option", { option: "fromJsonSchema", expected, received: `one that ${made.problem}` });
+    throw new LoopError("invalid-option", { option: "fromJsonSchema", expected, received: `a schema that ${made.problem}` });
   return toStandardSchema(schema, made.judge);
 }
 
-/** Makes a Standard Schema from a compiled schema. A value that could not be checked does not fit. */
+/** Makes a Standard Schema from a compiled schema. A value that could not be checked is invalid. */
 export function toStandardSchema<Output = unknown>(
   schema: JsonSchema,
   judge: (value: unknown) => Judgement,
@@ -51,7 +51,7 @@ export function toStandardSchema<Output = unknown>(
       validate(value) {
         const judged = judge(value);
         const issues = "issues" in judged ? judged.issues : [{ message: judged.unchecked }];
-        // The caller names the type of a value that fits.
+        // The type argument from the caller is the type of a valid value.
         return issues.length === 0 ? { value: value as Output } : { issues };
       },
       jsonSchema: { input: () => ({ ...schema }) },

@@ -1,4 +1,4 @@
-// The entry `turnwright/json-schema`: JSON Schema that is validated, and not only shown to the model.
+// The entry `turnwright/json-schema`: validates arguments with JSON Schema, which is otherwise only shown to the model.
 
 export { fromJsonSchema } from "./from-json-schema.ts";
 export { withValidation } from "./with-validation.ts";

@@ -1,16 +1,16 @@
-// The patterns of a schema: their problems, and their compiled form.
+// Compiles the patterns in a schema, and finds patterns that cannot be used.
 
 import type { Schema } from "@cfworker/json-schema";
 import { cutText, isRecord, quote } from "../core/entry-kit.ts";
 import { compileLinearRegExp, type LinearRegExp } from "../core/utils/linear-regexp.ts";
 
-/** Compiled patterns by expression, without those that cannot be run in linear time. */
+/** The compiled patterns, by expression. Patterns that cannot run in linear time are missing. */
 export type Patterns = ReadonlyMap<string, LinearRegExp>;
 
-/** Most characters of all patterns of a schema. Compiling may take 50 microseconds per character. */
+/** The maximum total length of all patterns in a schema, in characters. Compiling may take 50 microseconds per character. */
 const mostCharacters = 20_000;
 
-/** Compiles the patterns of a schema, each once, or returns a problem that follows the name of the schema. */
+/** Compiles each pattern in a schema once. If there is a problem, returns it as text that follows the schema's name. */
 export function readPatterns(
   parts: readonly Schema[],
   slowPatterns: "refused" | "not checked",
@@ -21,13 +21,13 @@ export function readPatterns(
   for (const expression of expressions) {
     const shown = quote(cutText(expression, 64));
     length += expression.length;
-    if (length > mostCharacters) return { problem: `has patterns of more than ${mostCharacters} characters` };
-    if (!isExpression(expression)) return { problem: `has the pattern ${shown}, which is no regular expression` };
+    if (length > mostCharacters) return { problem: `has patterns with more than ${mostCharacters} characters in total` };
+    if (!isExpression(expression)) return { problem: `has the pattern ${shown}, which is not a valid regular expression` };
     const compiled = compileLinearRegExp(expression);
     if (compiled !== undefined) patterns.set(expression, compiled);
     else if (slowPatterns === "refused") {
       return {
-        problem: `has the pattern ${shown}, which cannot be run in linear time: write it without look-around, back references and more than 1,000 repetitions`,
+        problem: `has the pattern ${shown}, which cannot run in linear time: remove look-around, back references and more than 1,000 repetitions`,
       };
     }
   }
@@ -41,7 +41,7 @@ function expressionsOf({ pattern, patternProperties }: Schema): readonly string[
   ];
 }
 
-/** True if an expression is valid in JavaScript, as in other validators. */
+/** True if a pattern is a valid JavaScript regular expression, which other validators also require. */
 function isExpression(text: string): boolean {
   try {
     return new RegExp(text, "u").source !== "";

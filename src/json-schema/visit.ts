@@ -1,12 +1,12 @@
-// A visit of one value by one schema part, and the work that it may do.
+// A visit checks one value with one schema part. This file has its types, and helpers that report faults and count work.
 
 import type { Schema } from "@cfworker/json-schema";
 import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
 
-/** A property name or an index. */
+/** A property name or an array index. */
 export type Key = string | number;
 
-/** The path of a value: its key, and the path of the value around it. */
+/** The path to a value: the key of the value, and the path to the object or array that contains it. */
 export interface Path {
   readonly key: Key;
   readonly up: Path | undefined;
@@ -17,28 +17,28 @@ export interface Fault {
   readonly path: Path | undefined;
 }
 
-/** The result of one visit. A value fits if there are no faults. */
+/** The result of one visit. The value is valid if there are no faults. */
 export interface Finding {
   readonly faults: readonly Fault[];
-  /** The properties and items that the part has evaluated. Empty unless the schema has "unevaluatedProperties" or "unevaluatedItems". */
+  /** The properties and items that the visit checked. Only filled if the schema has "unevaluatedProperties" or "unevaluatedItems". */
   readonly evaluated: ReadonlySet<Key>;
 }
 
 export type TypeName = "string" | "number" | "boolean" | "null" | "array" | "object";
 
-/** Shared by all visits of one value. */
+/** Functions and facts that all visits in one check share. */
 export interface Ports {
-  /** Counts work before it is done, in units of about a microsecond. Throws once a value has taken too much. */
+  /** Counts work before it is done, in units of about a microsecond. Throws if the check exceeds its limit. */
   spend(units: number): void;
-  /** Checks a value, or a part of it, with a schema part. */
+  /** Checks a value with a schema part. `path` is the path to the value. */
   find(schema: unknown, value: unknown, path: Path | undefined): Finding;
-  /** Follows the `$ref` of a schema part. */
+  /** Returns the schema part that the `$ref` of a part refers to. */
   follow(part: Schema): unknown;
-  /** Returns the compiled pattern of an expression. Undefined if it cannot be run in linear time. */
+  /** Returns the compiled pattern for an expression. Undefined if the pattern cannot run in linear time. */
   patternOf(expression: string): LinearRegExp | undefined;
-  /** Returns the keys of an object. Cached, because listing many keys is slow. */
+  /** Returns the keys of an object. They are cached, because listing many keys is slow. */
   keysOf(value: object): readonly string[];
-  /** Returns the same text for equal values. */
+  /** Returns a text for comparing values. Equal values have equal texts. */
   textOf(value: object): string;
   readonly tracksEvaluated: boolean;
   readonly isDraft4: boolean;
@@ -62,16 +62,16 @@ export interface Keyword {
   make(argument: unknown, part: Schema): Check;
 }
 
-/** Entries of a list or map that are visited per unit of work. */
+/** The number of array items or properties that one unit of work visits. */
 const entriesPerUnit = 8;
 
-/** Most faults to report for a value. */
+/** The maximum number of faults that are reported for a value. */
 export const mostFaults = 20;
 
-/** The message for a schema that is `false`. Keywords around it have better messages. */
-export const falseMessage = "False boolean schema";
+/** The message for a schema that is `false`. Most keywords replace it with a more specific message. */
+export const falseMessage = "The value is not allowed, because its schema is false";
 
-/** Counts a visit of `count` entries. */
+/** Counts the work of visiting `count` items or properties. */
 export function spendEntries({ ports }: Visit, count: number): void {
   ports.spend(count / entriesPerUnit);
 }
@@ -85,7 +85,7 @@ export function pass({ faults }: Visit, found: readonly Fault[]): void {
   for (const fault of found) if (faults.length < mostFaults) faults.push(fault);
 }
 
-/** Adds the faults of a subschema, and a message if the subschema is just `false`. */
+/** Adds the faults of a subschema. If the subschema is `false`, adds `message` instead of the general message. */
 export function blame(visit: Visit, message: string, found: readonly Fault[]): void {
   const [first, ...rest] = found;
   if (first?.message === falseMessage) fail(visit, message);
@@ -98,20 +98,20 @@ export function findHere({ ports, value, path }: Visit, schema: unknown): Findin
   return ports.find(schema, value, path);
 }
 
-/** Checks one property or item with a subschema, and marks it as evaluated. */
+/** Checks one property or item with a subschema, and marks the property or item as evaluated. */
 export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [key: Key, value: unknown]): Finding {
   if (visit.ports.tracksEvaluated) visit.evaluated.add(key);
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** Copies the evaluated properties and items of a subschema, if the value fits it. */
+/** Marks the properties and items that a subschema evaluated as evaluated here, if the value is valid for the subschema. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);
   for (const key of evaluated) visit.evaluated.add(key);
 }
 
-/** Returns a limit as a number. NaN for an invalid one, which never fails. */
+/** Returns a limit as a number. An invalid limit becomes NaN, and comparisons with NaN never fail a check. */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }

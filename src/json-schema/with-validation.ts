@@ -1,4 +1,4 @@
-// Validates the arguments of tools whose registry does not.
+// Adds argument validation to tool registries that do not validate arguments.
 
 import {
   isStandardSchema,
@@ -16,17 +16,17 @@ import { compileForeignSchema, compileSchema } from "./compile-schema.ts";
 import { toStandardSchema } from "./from-json-schema.ts";
 
 /**
- * Wraps a registry, or tools, so that unvalidated arguments are validated with the JSON Schema that the model sees. This applies
- * to every tool of a registry without `validate`, and to values that `validate` returns as `unchecked`. `createToolRegistry` does
- * that for tools with plain JSON Schema. Validated arguments are not validated again. Each schema is compiled once.
+ * Wraps a registry or a list of tools, so that unvalidated arguments are validated with the JSON Schema that the model sees.
+ * Arguments are unvalidated if the registry has no `validate`, or if `validate` returns them as `unchecked`. The `validate` of
+ * `createToolRegistry` returns arguments as `unchecked` for tools with plain JSON Schema. Validated arguments are not validated again.
+ * Each schema is compiled once.
  *
- * A pattern that cannot be run in linear time is rejected in a list of tools. In a registry, whose schemas may come from a
- * server, it is not checked.
+ * In a list of tools, a pattern that cannot run in linear time is rejected. In a registry, such a pattern is ignored, because the
+ * schemas may come from a server.
  *
- * An invalid schema throws LoopError "invalid-schema": now, or from `definitions()` if it comes later, which ends a run as
- * "hook-failed". For a registry with `validate` it becomes an issue of the first unvalidated call, because only then the schema
- * is known to be needed. Throws LoopError "invalid-option" for anything that is neither tools nor a registry. See
- * `fromJsonSchema` for the rejected schemas.
+ * Throws LoopError "invalid-schema" for an invalid schema. If the schema appears later, `definitions()` throws the error, and the run
+ * ends as "hook-failed". In a registry with `validate`, an invalid schema becomes an issue of the first call that needs it. Throws
+ * LoopError "invalid-option" if the argument is neither tools nor a registry. `fromJsonSchema` lists the schemas that are rejected.
  *
  * @example
  * await runToolLoop({ provider, tools: withValidation(remoteTools), messages });
@@ -62,7 +62,7 @@ interface Source {
   readonly registry: ToolRegistry;
   /** Returns true if the arguments of a tool are known to be unvalidated. */
   isUnchecked(definition: ToolDefinition): boolean;
-  /** The schemas of a registry may come from a server; those in a list are the caller's. */
+  /** Compiles a schema. Schemas from a registry may come from a server; schemas from a list come from the caller. */
   readonly compile: typeof compileSchema;
 }
 
@@ -81,7 +81,7 @@ function assertSchema({ name, inputSchema }: ToolDefinition, compile: typeof com
   if ("problem" in made) throw new LoopError("invalid-schema", { toolName: name, problem: made.problem });
 }
 
-/** Validates an unchecked value. It is returned unchanged and counts as checked. */
+/** Validates a value if it is unchecked. A valid value is returned unchanged, without `unchecked`. */
 function check(
   validation: Validation,
   schema: JsonSchema | undefined,
@@ -89,6 +89,6 @@ function check(
 ): Validation | Promise<Validation> {
   if (!("value" in validation) || validation.unchecked !== true || schema === undefined) return validation;
   const made = compile(schema);
-  if ("problem" in made) return { issues: [{ message: `could not be checked: the schema ${made.problem}` }] };
+  if ("problem" in made) return { issues: [{ message: `The arguments could not be checked: the schema ${made.problem}` }] };
   return validateArgs(toStandardSchema(schema, made.judge), validation.value);
 }

@@ -154,8 +154,8 @@ describe("toToolResult: failure", () => {
       { content: [said('{ "code": 7 }')], structuredContent: { code: 7 } },
       '{ "code": 7 }',
     ],
-    ["a fixed text if there is only an image", { content: [image] }, "The tool reported an error and did not say which."],
-    ["a fixed text without content", {}, "The tool reported an error and did not say which."],
+    ["a fixed text if there is only an image", { content: [image] }, "The tool reported an error without a message."],
+    ["a fixed text without content", {}, "The tool reported an error without a message."],
   ])("has as message %s", ([, result, message]) => {
     expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
   });

@@ -20,15 +20,15 @@ import { type McpAnswer, readAnswer } from "./read-server.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
-/** An action with a minimum pause between two runs. */
+/** An action that is limited by a minimum pause between two runs. */
 interface Rested {
-  /** Runs the action now, or once when the current pause is over. */
+  /** Runs the action now, or during a pause, once after it. */
   ask(): void;
-  /** Cancels a run that waits for the end of a pause. */
+  /** Cancels a run that waits for the end of the pause. */
   stop(): void;
 }
 
-/** Limits `act` to one run per `restMs`. The last request is never dropped. */
+/** Limits `act` to one run per `restMs` milliseconds. Requests during a pause lead to one run after it. */
 export function withRests(act: () => void, restMs: number): Rested {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let isAsked = false;
@@ -45,10 +45,12 @@ export function withRests(act: () => void, restMs: number): Rested {
 }
 
 /**
- * Reads the result of `tools/call`. Structured content becomes the data, otherwise the texts do, joined, or null without texts.
- * Images become parts, and audio and the bytes of resources become files. A link to a resource becomes a line of text. Next to
- * structured content, a text only counts if it says something else. `isError` gives a failure with the texts and the structured
- * content as its reason. `_meta` is for listeners.
+ * Converts the result of `tools/call`. The data of the tool result is the structured content, otherwise all texts joined with line
+ * breaks, otherwise null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a
+ * line of text. Texts that only repeat the structured content are omitted.
+ *
+ * With `isError`, the result is a failure. Its reason contains the texts and the structured content. `_meta` becomes the `metadata`
+ * of the result, which listeners get.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
  */
@@ -67,23 +69,26 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
-/** Makes the result of a call that the server would only start, because nothing here would fetch its result later. */
+/** Makes the result for a tool that runs as a task. The server would only start the task, and nothing here would fetch its result. */
 function refuseTask(): ToolResult {
-  return toolResult({ success: false, message: "This tool runs as a task of its MCP server, which is not supported here." });
+  return toolResult({
+    success: false,
+    message: "This tool runs as an MCP task. MCP tasks are not supported, so the tool cannot be called.",
+  });
 }
 
 function reasonOf(texts: readonly string[], structuredContent: unknown): string {
   const said = texts.filter((text) => text.trim() !== "");
   if (structuredContent !== undefined && !said.some(compareWith(structuredContent))) said.push(stableJson(structuredContent));
-  return said.length === 0 ? "The tool reported an error and did not say which." : said.join("\n");
+  return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** An equal text may be shorter, for example with 1e20, but not by more than this factor. */
+/** A text shorter by more than this factor cannot be equal JSON. Smaller differences are possible, for example with 1e20. */
 const mostShortened = 8;
 
 /**
- * Returns a function that detects texts with the same content. Servers repeat structured content as text, for clients that do not
- * support it.
+ * Returns a function that detects texts with the same content as the structured content. Servers repeat structured content as text
+ * for clients that do not support it.
  */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
   const copy = toJson(structuredContent);
@@ -123,7 +128,7 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
   return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
 }
 
-/** Undefined for anything but base64. The model's service would fetch a URL that the server chose. */
+/** Converts base64 media. Returns undefined for a URL, because the model's service would fetch any URL that the MCP server chose. */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
@@ -139,20 +144,21 @@ function unknownPart(type: string): ContentPart {
   return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
 }
 
-/** The longest timer. The loop limits the time of a call, and the SDK's own 60 seconds would cut it off. */
+/** The longest possible timer. The loop limits the time of a call; the SDK's default of 60 seconds could end it earlier. */
 const longestMs = 2 ** 31 - 1;
 
-/** The target of a call. */
+/** The server and the tool to call. */
 interface McpCallTarget {
   readonly client: McpClient;
   readonly tool: McpTool;
-  /** Returns the `_meta` of a call. */
+  /** Returns the `_meta` to send with a call. */
   readonly meta: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
 }
 
 /**
- * Calls a tool on its server. Progress of the server becomes progress of the call. When the call's signal fires, the server gets a notification that the call is cancelled. Rejects if there is no result: the server is gone, returns an error, or its result does not
- * fit.
+ * Calls a tool on its server. Progress that the server reports becomes progress of the call. When the call's signal fires, the server
+ * is notified that the call is cancelled. Rejects if the connection is lost, the server returns an error, or the result does not
+ * match the output schema.
  */
 export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
@@ -182,8 +188,8 @@ function toPlainProgress({ progress, total, message }: McpProgress): McpProgress
 }
 
 /**
- * Makes a signal for one call. The first SDK generation never removes its listener, and would cancel a call that is long over.
- * Both generations send the reason to the server, which must not get the caller's own reason.
+ * Makes a separate signal for one call. Version 1 of the SDK never removes its listener from a signal, and would later cancel calls
+ * that are over. Both versions send the abort reason to the server, which must not get the caller's reason.
  */
 function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const own = new AbortController();

@@ -1,4 +1,4 @@
-// Validates the result of a server with the tool's output schema, within a time that the server cannot affect.
+// Validates the result of a call with the tool's output schema. The server cannot make the check slow.
 
 import { compileForeignSchema } from "../json-schema/compile-schema.ts";
 import type { JsonSchema } from "../core/entry-kit.ts";
@@ -6,8 +6,8 @@ import type { McpTool } from "./mcp-client.ts";
 import type { McpAnswer } from "./read-server.ts";
 
 /**
- * Throws if structured content is missing or does not match the output schema. Errors have none. If the schema cannot be read, or
- * the result is too large to be checked, the result is passed on unchanged.
+ * Throws if structured content is missing or does not match the output schema. Error results are not checked, because they have no
+ * structured content. If the schema is unreadable or the result too large, the result is accepted without a check.
  */
 export function checkAnswer({ name, outputSchema }: McpTool, { structuredContent, isError, task }: McpAnswer): void {
   if (outputSchema === undefined || isError || task !== undefined) return;

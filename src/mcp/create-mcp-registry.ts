@@ -1,4 +1,4 @@
-// The tools of an MCP server as a tool registry, with the caller's own client.
+// A tool registry for the tools of an MCP server. It uses the client that the caller passes.
 
 import {
   createToolRegistry,
@@ -18,31 +18,31 @@ import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits
 import { toToolNames } from "./tool-names.ts";
 
 /**
- * Minimum pause between two lists. A server that reports a change after each list would otherwise be listed forever, and block
- * its process.
+ * The minimum pause between two listings of the tools. Without it, a server that reports a change after each listing would keep this
+ * process busy forever.
  */
 const restMs = 100;
 
-/** The tools of one server. A running loop uses changes from its next iteration on. */
+/** The tools of one MCP server. If the tools change, a running loop uses the new tools from its next iteration on. */
 export interface McpRegistry extends ToolRegistry {
-  /** Lists the tools again. Rejects with errors of the client; the tools stay unchanged then. */
+  /** Lists the tools again. If the client fails, rejects with its error and keeps the tools unchanged. */
   refresh(): Promise<void>;
-  /** Removes the handler from the client. The client stays open, and the tools can still be called. */
+  /** Removes the notification handler from the client. The client stays open, and the tools can still be called. */
   close(): void;
 }
 
 /**
- * Makes a registry of the tools of an MCP server, from a connected client: `Client` of `@modelcontextprotocol/sdk` or of
- * `@modelcontextprotocol/client`. Resolves after all pages are listed. Names that providers reject are changed. Two servers with
- * the same tool names need a `prefix`.
+ * Makes a registry with the tools of an MCP server. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or
+ * `@modelcontextprotocol/client`. Resolves when all pages of tools are listed. Tool names that providers reject are changed. If two
+ * servers have tools with the same names, set a `prefix`.
  *
- * The loop limits the time of a call, not the SDK's own timeout. Progress is a heartbeat and a `tool-progress` event. A cancelled
- * call is cancelled on the server. Arguments are validated by the server, not here. Failed results are: a result with `isError`,
- * an error of the server, a connection that closes during a call, and a result that does not fit.
+ * The timeouts of the loop apply to a call, not the timeout of the SDK. Progress is a heartbeat and a `tool-progress` event. A
+ * cancelled call is also cancelled on the server. The server validates the arguments, not this registry. A call fails if the server
+ * returns an error or the connection closes. It also fails if its result has `isError` or does not match the output schema.
  *
- * Rejects with LoopError `invalid-option` or `unknown-option` before any request. Rejects with `invalid-tool` if `traits` returns
- * invalid traits, and with `invalid-schema` for a schema that is nested more than 1,000 levels deep. Also rejects with errors of
- * the client.
+ * Rejects with LoopError `invalid-option` or `unknown-option` before the first request. Rejects with `invalid-tool` if `traits`
+ * returns invalid traits, and with `invalid-schema` for a schema that is nested more than 1,000 levels deep. Also rejects with errors
+ * of the client.
  *
  * @example
  * const client = new Client({ name: "my-app", version: "1.0.0" });
@@ -70,7 +70,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     });
   }, restMs);
 
-  // The handler first, so that no change during the list is missed.
+  // The handler is set before the first listing, so that no change during the listing is missed.
   const release = settings.listChanged ? onToolsChanged(settings.client, behind.ask) : (): void => {};
   const close = (): void => {
     isClosed = true;
@@ -97,7 +97,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     settings.prefix,
   );
   return found.map((tool) => ({
-    // A name from the server must not end a run. The caller's own traits may override this.
+    // The server chooses the tool names, and a name must not end a run. The caller's traits may override this.
     requiresFollowUp: true,
     ...originOf(tool, settings, names),
     ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
@@ -109,7 +109,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
   }));
 }
 
-/** Levels of nesting of a tool around its schemas. */
+/** The number of nesting levels that a tool object adds around its schemas. */
 const envelope = 8;
 
 /** Throws LoopError "invalid-schema" for a tool that is nested too deeply to be copied. */
@@ -124,14 +124,14 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** Returns the original name of a renamed tool. If the server's list changes, the new name may refer to another tool. */
+/** For a renamed tool, returns the server's name as `origin`. After the tool list changes, the new name may refer to another tool. */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
 
 /**
- * Copies the schema, because a server in this process may still change it. Drops `$schema`, which models do not need and some
- * providers reject.
+ * Copies an input schema, because a server in the same process may still change it. Drops `$schema`, because models do not need it
+ * and some providers reject it.
  */
 function toSchema({ name, inputSchema }: McpTool): JsonSchema {
   try {
@@ -146,7 +146,7 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/** Runs one at a time. A request during a run gets the next run, which sees everything that happened before the request. */
+/** Runs `act` one at a time. A request during a run waits for the next run, which includes everything before the request. */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -159,7 +159,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // Checked first, because between the end of one run and the start of the next none is running.
+    // `next` is checked first, because `running` is undefined for a moment between two runs.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);
@@ -167,7 +167,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Errors of `onError` cannot be reported. */
+/** Calls `onError`. Errors that it throws are ignored, because nothing else can report them. */
 function report({ onError }: McpSettings, error: unknown): void {
   try {
     onError?.(error);

@@ -54,7 +54,7 @@ describe("listTools", () => {
   it("rejects a cursor that repeats", async () => {
     let pages = 0;
     const circle = lister(() => ({ tools: [one], nextCursor: String((pages += 1) % 3) }));
-    await expect(listTools(circle)).rejects.toThrow("in a circle");
+    await expect(listTools(circle)).rejects.toThrow("same page cursor twice");
     expect(pages).toBe(4);
   });
 

@@ -1,6 +1,6 @@
-// The required part of an MCP client, which both generations of the official SDK have.
+// The parts of an MCP client that the registry uses. Versions 1 and 2 of the official SDK both have them.
 
-/** Hints of a server about its tool. They may be wrong. */
+/** Hints from a server about its tool. They may be wrong. */
 export interface McpToolAnnotations {
   readonly title?: string | undefined;
   readonly readOnlyHint?: boolean | undefined;
@@ -9,7 +9,7 @@ export interface McpToolAnnotations {
   readonly openWorldHint?: boolean | undefined;
 }
 
-/** A tool as its server lists it. */
+/** A tool as the server lists it. */
 export interface McpTool {
   readonly name: string;
   readonly title?: string | undefined;
@@ -21,20 +21,20 @@ export interface McpTool {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** One page of a server's tools. */
+/** One page of the list of tools. */
 export interface McpToolPage {
   readonly tools: readonly McpTool[];
   readonly nextCursor?: string | undefined;
 }
 
-/** The options of a call. */
+/** The parameters of a `tools/call` request. */
 export interface McpCallParams {
   name: string;
   arguments: Record<string, unknown>;
   _meta?: Record<string, unknown>;
 }
 
-/** The options of a request. Times in milliseconds. */
+/** The options of a request to the server. Times are in milliseconds. */
 export interface McpRequestOptions {
   signal?: AbortSignal;
   timeout?: number;
@@ -42,7 +42,7 @@ export interface McpRequestOptions {
   onprogress?: (progress: McpProgress) => void;
 }
 
-/** The progress of a call. */
+/** Progress that the server reports for a call. */
 export interface McpProgress {
   readonly progress: number;
   readonly total?: number | undefined;
@@ -50,46 +50,46 @@ export interface McpProgress {
 }
 
 interface McpClientBase {
-  /** Undefined if the client is not connected. */
+  /** The connection to the server. Undefined if the client is not connected. */
   readonly transport?: object | undefined;
   getServerCapabilities(): { readonly tools?: object | undefined } | undefined;
   removeNotificationHandler(method: string): void;
 }
 
-/** `Client` of `@modelcontextprotocol/sdk`. */
+/** The class `Client` from `@modelcontextprotocol/sdk`, which is version 1 of the SDK. */
 export interface McpClientV1 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions): Promise<McpToolPage>;
   callTool(params: McpCallParams, resultSchema: undefined, options: McpRequestOptions): Promise<object>;
-  /** Takes a zod schema, which the type does not express. */
+  /** Sets a handler for a kind of notification. `schema` is a zod schema, although its type does not say so. */
   setNotificationHandler(schema: object, handler: () => void): void;
 }
 
-/** `Client` of `@modelcontextprotocol/client`. */
+/** The class `Client` from `@modelcontextprotocol/client`, which is version 2 of the SDK. */
 export interface McpClientV2 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions & { cacheMode?: "refresh" }): Promise<McpToolPage>;
   callTool(params: McpCallParams, options: McpRequestOptions & { toolDefinition?: never }): Promise<object>;
   setNotificationHandler(method: typeof toolsChanged, handler: () => void): void;
-  /** Only exists in this generation. */
+  /** Exists only in version 2. The registry uses this method to detect the version. */
   listen(filter: object): Promise<object>;
 }
 
-/** The caller's client: of `@modelcontextprotocol/sdk` (version 1) or `@modelcontextprotocol/client` (version 2). */
+/** A client from `@modelcontextprotocol/sdk` (version 1) or `@modelcontextprotocol/client` (version 2). */
 export type McpClient = McpClientV1 | McpClientV2;
 
-/** Distinguishes the generations, whose methods have different parameters. */
+/** True for version 2 of the SDK. The methods of the two versions have different parameters. */
 function isSecondGeneration(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
-/** False for a client that is not connected. The second generation would report that its server has no tools. */
+/** False for a client that is not connected. Without this check, version 2 would report that the server has no tools. */
 export function isConnected(client: McpClient): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
 
-/** The notification of a server that its tools have changed. */
+/** The notification that a server sends when its tools change. */
 const toolsChanged = "notifications/tools/list_changed";
 
-/** The part of a zod schema that a client of the first generation uses. Accepts any value. */
+/** A schema that accepts any value. It has the methods of a zod schema that version 1 of the SDK calls. */
 const anySchema = {
   parse: (value: unknown): unknown => value,
   safeParse: (value: unknown): object => ({ success: true, data: value }),
@@ -97,19 +97,19 @@ const anySchema = {
 
 const toolsChangedSchema = { shape: { method: { value: toolsChanged } }, ...anySchema };
 
-/** Sends any request. The real type differs between versions of the SDK. */
+/** A client that can send any request. The exact type differs between SDK releases. */
 interface HasRequest {
   request(request: object, resultSchema: object, options?: McpRequestOptions): Promise<unknown>;
 }
 
-/** A client of the caller's own class may not have it. */
+/** True if the client has the method `request`. A client with a custom class may not have it. */
 function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
   return "request" in client && typeof client.request === "function";
 }
 
 /**
- * Sends a call. The client's own `callTool` would validate the result with the server's output schema, whose patterns can block
- * the process. The first generation therefore sends the bare request, and the second one gets a tool without an output schema.
+ * Sends a call. The client's `callTool` would validate the result with the output schema, and a pattern in this schema can block the
+ * process. With version 1, the request is therefore sent directly; with version 2, `callTool` gets the tool without its output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
@@ -128,21 +128,21 @@ function withoutOutput(tool: McpTool): McpTool {
 }
 
 /**
- * Requests a page of tools. `listTools` of the first generation would compile every output schema, and reject all tools if one is
- * invalid.
+ * Requests a page of tools. With version 1, the request is sent directly, because its `listTools` compiles every output schema, and
+ * rejects all tools if one schema is invalid.
  */
 export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };
-  // The second generation may answer from its cache, and returns all pages as one without a cursor.
+  // Version 2 would otherwise use its cache. Without a cursor, it returns all pages as one.
   if (isSecondGeneration(client)) return client.listTools(params, { cacheMode: "refresh" });
   if (!hasRequest(client)) return client.listTools(params);
   return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);
 }
 
-/** A client has one handler per notification, which registries with the same client share. */
+/** The listeners of all registries, by client. A client has only one handler per notification, which its registries share. */
 const listeners = new WeakMap<McpClient, Set<() => void>>();
 
-/** Calls `listener` whenever the server reports that its tools have changed. Returns a function that stops this. */
+/** Calls `listener` whenever the server reports that its tools have changed. Returns a function that removes the listener. */
 export function onToolsChanged(client: McpClient, listener: () => void): () => void {
   const heard = listeners.get(client) ?? new Set();
   if (heard.size === 0) {

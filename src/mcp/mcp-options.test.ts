@@ -21,7 +21,7 @@ describe("createMcpRegistry: options", () => {
     [{}, "invalid-option", "client", "undefined"],
     [{ client: {} }, "invalid-option", "client", "an object"],
     [{ client: { ...client, callTool: undefined } }, "invalid-option", "client", "an object"],
-    [{ client: { ...client, transport: undefined } }, "invalid-option", "client", "one that is not connected"],
+    [{ client: { ...client, transport: undefined } }, "invalid-option", "client", "a client that is not connected"],
     [{ client, prefix: "" }, "invalid-option", "prefix", '""'],
     [{ client, prefix: "git hub" }, "invalid-option", "prefix", '"git hub"'],
     [{ client, prefix: "x".repeat(33) }, "invalid-option", "prefix", "a string of 33 characters"],

@@ -1,4 +1,4 @@
-// The options of `createMcpRegistry`, and the traits from a server's annotations.
+// The options of `createMcpRegistry`, and the conversion of a server's annotations to traits.
 
 import {
   checkFields,
@@ -13,13 +13,13 @@ import {
 } from "../core/entry-kit.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolAnnotations } from "./mcp-client.ts";
 
-/** The annotations of a server that are used. */
+/** Selects the annotations from a server that are used. */
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
 /**
- * Returns the traits for a tool's annotations. A read-only tool starts early, an idempotent one is tried twice, and a destructive
- * one needs approval in any case. "assumed" applies the defaults of the specification: a tool is destructive unless it is
- * annotated as read-only or not destructive.
+ * Returns the traits for a tool's annotations. A read-only tool starts early, an idempotent tool is tried twice, and a destructive
+ * tool always needs approval. With "assumed", the defaults of the specification apply: a tool is destructive unless it is annotated
+ * as read-only or as not destructive.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
  */
@@ -42,8 +42,8 @@ function destroys({ readOnlyHint, destructiveHint }: McpToolAnnotations, rule: A
 }
 
 /**
- * Merges traits. The caller's take precedence, and traits of the server that conflict with them are dropped: an early start, more
- * attempts.
+ * Merges the server's traits with the caller's traits, which take precedence. If the server's early start or second attempt conflicts
+ * with a trait from the caller, it is dropped.
  */
 export function mergeTraits(traits: ToolTraits, own: ToolTraits | undefined): ToolTraits {
   if (own === undefined) return traits;
@@ -60,29 +60,30 @@ function hasVeto({ needsApproval = false, sequential, replay }: ToolTraits): boo
 
 /** The options of `createMcpRegistry`. */
 export interface McpRegistryOptions {
-  /** A connected client. The caller stays responsible for its transport, its timeouts while connecting, and closing it. */
+  /** A connected client. The caller remains responsible for its transport, for timeouts while connecting, and for closing the client. */
   readonly client: McpClient;
-  /** Added before each tool's name, for example "github_": 1 to 32 letters, digits, "_" or "-". Default none. */
+  /** A text to put before each tool's name, for example "github_". 1 to 32 letters, digits, "_" or "-". Default none. */
   readonly prefix?: string | undefined;
   /**
-   * How the server's annotations are used. "stated": only explicit hints. "assumed": also the defaults of the specification, so
-   * that a tool without hints needs approval for each call. "ignored": none, for servers that are not trusted. Default "stated".
+   * Selects the annotations that are used. "stated": only explicit hints. "assumed": explicit hints and the defaults of the
+   * specification, so that each call of a tool without hints needs approval. "ignored": no annotations, for servers that are not
+   * trusted. Default "stated".
    */
   readonly annotations?: AnnotationRule | undefined;
-  /** Returns traits of one tool, which override those of its annotations. Called when the tools are listed. Default none. */
+  /** Returns the traits for a tool, which override those from its annotations. Called when the tools are listed. Default none. */
   readonly traits?: ((tool: McpTool) => ToolTraits | undefined) | undefined;
-  /** Returns the `_meta` of a call, for example `context.idempotencyKey` under the name that the server reads. Default none. */
+  /** Returns the `_meta` to send with a call, for example `context.idempotencyKey` under the server's name for it. Default none. */
   readonly meta?: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
   /**
-   * True if the registry lists the tools again when the server reports a change. It uses the client's only handler for that
-   * notification. With false, the caller handles it and calls `refresh`. Default true.
+   * By default the registry lists the tools again when the server reports a change. It sets the client's only handler for the
+   * notification `notifications/tools/list_changed`. Set to false to handle that notification yourself, and call `refresh`.
    */
   readonly listChanged?: boolean | undefined;
-  /** Called with the error if listing the tools after such a notification fails. The tools stay unchanged then. Default none. */
+  /** Called with the error if listing the tools after a reported change fails. The tools then stay unchanged. Default none. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** The options with their defaults. */
+/** The options with defaults filled in. */
 export interface McpSettings {
   readonly client: McpClient;
   readonly prefix: string;
@@ -111,7 +112,7 @@ export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
   checkRequired(options, checks, ["client"]);
   const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, onError } = options;
   if (!isConnected(client)) {
-    throw new LoopError("invalid-option", { option: "client", expected: connected, received: "one that is not connected" });
+    throw new LoopError("invalid-option", { option: "client", expected: connected, received: "a client that is not connected" });
   }
   return { client, prefix, annotations, traits, meta, listChanged, onError };
 }

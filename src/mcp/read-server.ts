@@ -1,12 +1,12 @@
-// Reads tools and results from the JSON of a server, whose types are unchecked.
+// Reads tools and results from the JSON that a server sends, and checks their types.
 
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 import { isRecord, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
 
-/** Most pages, so that a server with endless pages is not listed forever. */
+/** The maximum number of pages. It stops listing a server that never ends its pages. */
 const mostPages = 1_000;
 
-/** Lists all tools, page after page. Of several with the same name, the first counts. Empty if the server reports that it has no tools. */
+/** Lists all tools from all pages. If several have the same name, the first is used. Empty if the server declares no tools. */
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {
   if (!isConnected(client)) throw new Error("Not connected");
   const capabilities = client.getServerCapabilities();
@@ -14,17 +14,18 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   const byName = new Map<string, McpTool>();
   const asked = new Set<string | undefined>();
   for (let cursor: string | undefined; asked.size < mostPages;) {
-    if (asked.has(cursor)) throw new Error("The MCP server lists its tools in a circle: it named one page twice.");
+    if (asked.has(cursor))
+      throw new Error("Listing the tools of the MCP server would never end: it returned the same page cursor twice.");
     asked.add(cursor);
     const page: McpToolPage = readPage(await requestPage(client, cursor));
     for (const tool of page.tools) if (!byName.has(tool.name)) byName.set(tool.name, tool);
     cursor = page.nextCursor;
     if (cursor === undefined) return [...byName.values()];
   }
-  throw new Error(`The MCP server lists its tools on more than ${mostPages} pages.`);
+  throw new Error(`The MCP server has more than ${mostPages} pages of tools, which is the maximum.`);
 }
 
-/** The result of a call, with checked types. */
+/** The result of a tool call, with checked types. */
 export interface McpAnswer {
   readonly content: readonly unknown[];
   readonly structuredContent: unknown;
@@ -55,11 +56,11 @@ const annotationFields: FieldChecks = {
 };
 const executionFields: FieldChecks = { taskSupport: isText };
 
-/** Reads one page of tools. Throws for anything else. */
+/** Reads one page of tools. Throws if the value is not a page of tools. */
 function readPage(page: unknown): McpToolPage {
   const { tools, nextCursor } = recordOf(page);
   if (!Array.isArray(tools) || !tools.every(isTool) || !(isAbsent(nextCursor) || typeof nextCursor === "string")) {
-    throw new Error("The MCP server gave no list of tools.");
+    throw new Error("The MCP server sent an invalid list of tools.");
   }
   return { tools: tools.map(readTool), nextCursor: textOrNone(nextCursor) };
 }
@@ -68,7 +69,7 @@ function isTool(tool: unknown): tool is McpTool {
   return isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema);
 }
 
-/** Reads a tool. A field of a wrong type counts as absent: a hint of a wrong type must never grant anything. */
+/** Reads a tool. Fields with a wrong type are ignored, so that an invalid hint never grants anything. */
 function readTool(tool: McpTool): McpTool {
   const { annotations, execution, ...rest } = withFields(tool, toolFields);
   return {
@@ -86,10 +87,10 @@ function withFields<Fields extends object>(fields: Fields, checks: FieldChecks):
   return Object.fromEntries(kept) as Fields;
 }
 
-/** Reads the result of a call. Only an absent or false `isError` means success. Throws if it is not a result. */
+/** Reads the result of a call. It is a success only if `isError` is absent or false. Throws if the value is not a result. */
 export function readAnswer(answer: unknown): McpAnswer {
   if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
-    throw new Error("The answer is not the result of a call.");
+    throw new Error("the response is not the result of a tool call");
   const { content, structuredContent, isError, task, _meta } = answer;
   return {
     content: listOf(content),
@@ -100,7 +101,7 @@ export function readAnswer(answer: unknown): McpAnswer {
   };
 }
 
-/** Some serializers write null for absent fields. */
+/** True for an absent field. Some serializers write null for absent fields. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

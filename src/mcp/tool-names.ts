@@ -1,4 +1,4 @@
-// Makes names that every provider accepts, for tools whose servers may use any name.
+// Makes tool names that every provider accepts. Servers may use any name for their tools.
 
 import { digest } from "../core/entry-kit.ts";
 
@@ -6,14 +6,14 @@ const longest = 64;
 const digits = 6;
 
 /**
- * Gives each tool a name of 1 to 64 letters, digits, "_" and "-": the prefix and its own name, with "_" for other characters. If
- * two names would be equal or a name is too long, the changed names end in six digits that are derived from their own name. The
- * name of a tool does not depend on the order of the list.
+ * Gives each tool a name with 1 to 64 letters, digits, "_" and "-": the prefix, then the server's name with "_" for other characters.
+ * If two names would be equal, or a name would be too long, it ends with six digits that are derived from the server's name. The
+ * names do not depend on the order of the list.
  */
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  // Sorted, because two names may have the same digits, and the first one keeps them.
+  // Two names may get the same digits, and the first name keeps them. Sorting makes the result independent of the list order.
   const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));
@@ -44,7 +44,7 @@ function countNames(names: readonly string[], prefix: string): ReadonlyMap<strin
   return counts;
 }
 
-/** Adds six digits. If another name has the same digits, others are tried. */
+/** Adds six digits to a name. If the result is already taken, other digits are tried. */
 function withDigits(base: string, { name, taken }: { readonly name: string; readonly taken: ReadonlySet<string> }): string {
   const head = base.slice(0, longest - digits - 1);
   for (let attempt = 0; ; attempt += 1) {

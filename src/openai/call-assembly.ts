@@ -1,5 +1,5 @@
-// Assembles the calls of a stream from their fragments. Compatible servers differ in how fragments identify their call; this file
-// handles the differences.
+// Assembles tool calls from the fragments of a stream. Servers differ in how a fragment identifies its call; this file handles
+// the differences.
 
 import {
   endArguments,
@@ -22,49 +22,49 @@ import {
   mayBePrefix,
 } from "./call-index.ts";
 
-/** The calls of one stream. */
+/** Collects the tool calls of one stream. */
 export interface CallAssembly {
   /** The number of calls so far. */
   readonly size: number;
-  /** Adds one entry of `delta.tool_calls`. Returns false if the stream contradicts itself and cannot go on. */
+  /** Adds one entry of `delta.tool_calls`. Returns false if the stream contradicts itself, so that reading must stop. */
   add(entry: UnknownRecord): boolean;
-  /** Marks all remaining calls as ready. `cut` means that the model was stopped, and that the last ones may be incomplete. */
+  /** Marks all remaining calls as ready. `cut` means that the model was stopped early, so the last calls may be incomplete. */
   settle(cut: boolean): void;
-  /** Marks all remaining calls as ready after a stream without a finish reason. A call is complete if its arguments are, else cut off. */
+  /** Marks all remaining calls as ready after a stream without a finish reason. Calls with incomplete arguments are marked as cut off. */
   settleWhole(): void;
-  /** Returns fields that servers need back with a call, such as Gemini's thought signatures, by the position of the call. */
+  /** Returns the `extra_content` of each call, by the position of the call. Servers need it back: Gemini keeps thought signatures there. */
   extras(): ReadonlyMap<number, unknown>;
 }
 
 interface OpenCall extends IndexedCall {
   readonly key: string;
-  /** How much of the arguments text has been sent. */
+  /** The number of characters of the arguments that have been sent. */
   sent: number;
   announced: boolean;
   ready: boolean;
   extra: unknown;
-  /** Receives its chunks. A separate list while it may be a repetition of another call. */
+  /** Receives the chunks of this call. A separate list if the call may turn out to repeat another call. */
   readonly out: ModelChunk[];
-  /** True if it repeats another call and is omitted. */
+  /** True if this call repeats another call and is omitted. */
   isRepeated: boolean;
 }
 
 /**
  * Makes an assembly that appends its chunks to `out`.
  *
- * A fragment with a known id belongs to the call of that id. A new id is a new call, even with a used index: Ollama, Grok and
- * DeepSeek behind gateways give every call index 0. Without an id, a fragment belongs to the latest call of its index, else to
- * the current call. A fragment that names a function although its call is complete begins another call, so that arguments are
- * never merged. Evidence: github.com/agno-agi/agno/pull/8880, github.com/vercel/ai/issues/14277,
- * github.com/openai/openai-python/issues/3201.
+ * A fragment with a known id belongs to the call with that id. A new id begins a new call, even if the index is already used:
+ * Ollama, Grok and DeepSeek behind gateways give every call index 0. A fragment without an id belongs to the latest call with its
+ * index, or to the current call if the fragment has no index. A fragment that names a function begins another call if that call is
+ * complete. In this way the arguments of two calls are never merged. Evidence: github.com/agno-agi/agno/pull/8880,
+ * github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
  *
- * `call-ready` is sent in the order of the calls: when the next call begins if the arguments are certainly complete, else after
- * the finish reason.
+ * `call-ready` chunks are sent in the order of the calls. A call with certainly complete arguments is sent as ready when the next
+ * call begins; every other call, after the finish reason.
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const calls = createCallIndex<OpenCall>();
   const ports: CallPorts = { out, finished: new FinishedCalls() };
-  /** All calls before this index are ready, so that no chunk has to check all of them. */
+  /** All calls before this position are ready. Later chunks skip them. */
   let readyCalls = 0;
 
   function open({ id, index }: Fragment): OpenCall {
@@ -97,7 +97,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (call.ready) return isLate(fragment) ? contradict(out) : true;
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
-      // Extracting the fragment from the whole text would copy the whole text each time.
+      // The fragment is sent directly, because slicing it from the whole text would copy the whole text each time.
       if (isUpToDate) sendPiece(call, fragment.args);
       else announce(call);
       return true;
@@ -142,19 +142,19 @@ function contradict(out: ModelChunk[]): false {
   return false;
 }
 
-/** Adds a name. The same name in every fragment is one name; a different one is its continuation. */
+/** Adds a name. Some servers repeat the same name in every fragment. A different name continues the name so far. */
 function takeName(call: OpenCall, name: string): void {
   if (name !== call.name) call.name += name;
 }
 
-/** Adds arguments. Gateways to Bedrock send `{}` before the real object. */
+/** Adds arguments. Gateways to Bedrock send `{}` before the real arguments object; it is removed. */
 function takeArguments(call: OpenCall, args: string): void {
   const { text } = call.args;
   if (call.sent > 0 || !mayBePrefix(text)) extendScan(call.args, args);
   else call.args = createObjectScan((text + args).replace(/^\s*\{\s*\}\s*(?=\{)/, ""));
 }
 
-/** Sends the call once it has a name, with its arguments. A `{}` that may still be such a prefix is held back. */
+/** Sends `call-start` once the call has a name, then its arguments so far. `{}` is held back, because real arguments may follow it. */
 function announce(call: OpenCall): void {
   if (!call.announced) {
     if (call.name === "") return;
@@ -175,7 +175,7 @@ function sendPiece(call: OpenCall, text: string): void {
   call.sent = call.args.text.length;
 }
 
-/** Marks a call as ready if no further fragment can continue it. Returns false if it is not complete. */
+/** Marks a call as ready if no further fragment can continue the call. Returns false if the call is missing or incomplete. */
 function settleComplete(call: OpenCall | undefined, ports: CallPorts): boolean {
   if (call === undefined || call.ready) return call !== undefined;
   const { args } = call;

@@ -1,8 +1,8 @@
-// Finds the call that a fragment belongs to, even if ids and indexes are unreliable.
+// Finds the tool call that a streamed fragment belongs to, even if ids and indexes are unreliable.
 
 import { isRecord, isSameArguments, parseJson } from "../core/provider-kit.ts";
 
-/** The text so far. */
+/** The progress of scanning a text that arrives in pieces and should be one JSON object. */
 interface ObjectScan {
   text: string;
   depth: number;
@@ -11,11 +11,11 @@ interface ObjectScan {
   isEscaped: boolean;
   /** "closed" while only whitespace follows the closing brace. */
   state: "open" | "closed" | "broken";
-  /** The result of the parser, which runs once. */
+  /** The cached result of parsing `text`. Undefined until the text is parsed. */
   isObject: boolean | undefined;
 }
 
-/** Makes a scan of a text that may continue. */
+/** Starts a scan with the first piece of a text. */
 export function createObjectScan(text: string): ObjectScan {
   const scan: ObjectScan = { text: "", depth: 0, inString: false, isEscaped: false, state: "open", isObject: undefined };
   extendScan(scan, text);
@@ -49,7 +49,7 @@ function readString(scan: ObjectScan, code: number): void {
   else if (code === quote) scan.inString = false;
 }
 
-/** Counts brackets. The parser checks later if they match. */
+/** Counts opening and closing brackets. The JSON parser checks later if the brackets match. */
 function readOutside(scan: ObjectScan, code: number): void {
   const isFirst = scan.depth === 0;
   if (isFirst && (scan.state === "closed" || code !== 0x7b)) scan.state = "broken";
@@ -65,7 +65,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-/** The fields that identify a call. */
+/** The fields by which fragments are assigned to a tool call. */
 export interface IndexedCall {
   id: string | undefined;
   readonly index: number | undefined;
@@ -81,20 +81,20 @@ export interface Fragment {
   readonly args: string;
 }
 
-/** The calls of one stream. Each search takes constant time. */
+/** The tool calls of one stream. Each lookup takes constant time. */
 interface CallIndex<Call extends IndexedCall> {
-  /** In the order in which they began. */
+  /** All calls, in the order in which they began. */
   readonly all: readonly Call[];
   /** True if a call has this id. */
   hasId(id: string | undefined): boolean;
   add(call: Call): void;
-  /** Adds the id of a call that had none. */
+  /** Sets the id of a call that has no id yet. */
   identify(call: Call, id: string | undefined): void;
-  /** Returns the call that a fragment belongs to; undefined if it begins a new one. */
+  /** Returns the call that a fragment belongs to, or undefined if the fragment begins a new call. */
   find(fragment: Fragment): Call | undefined;
 }
 
-/** Makes an index without calls. Of several calls with one key, the latest is found. */
+/** Makes an empty index. If several calls share an id or index, lookups return the latest. */
 export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   const all: Call[] = [];
   const byIndex = new Map<number, Call>();
@@ -116,7 +116,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
       if (isRepetition(call, fragment)) return call;
       return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
     }
-    // The id may come after the name, so the call may have none yet.
+    // A server may send the id of a call after its name, so the matching call may have no id yet.
     const begun = nameless.get(index);
     return begun !== undefined && (name === "" || (name === begun.name && begun.args.text === "")) ? begun : undefined;
   }
@@ -153,26 +153,26 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   };
 }
 
-/** True if a fragment names a function, and its call is complete. */
+/** True if a named fragment starts another call. `call` must have arguments if the names differ, and must be complete if they are equal. */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
   if (name !== call.name) return call.args.text !== "";
   return args.trimStart().startsWith("{") && !mayBePrefix(call.args.text) && isWholeObject(call.args);
 }
 
-/** True for a second call with the id of a complete one: it has another index and a name. */
+/** True if the fragment starts a second call that reuses the id of `call`: it has a name and a different index. */
 function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {
   if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
   return name !== call.name || isWholeObject(call.args);
 }
 
-/** True for a repetition of a whole call. A server may send a call twice. */
+/** True if the fragment repeats a complete call. Some servers send a call twice. */
 export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (id === undefined || id !== call.id || (name !== "" && name !== call.name)) return false;
   return args.trim() !== "" && isWholeObject(call.args) && isSameArguments(args, call.args.text);
 }
 
-/** True if a text is `{}`, or a beginning of it. */
+/** True if a text is `{}`, the beginning of `{}`, or blank. */
 export function mayBePrefix(text: string): boolean {
   return text.length < 16 && /^\s*(?:\{\s*(?:\}\s*)?)?$/.test(text);
 }

@@ -1,4 +1,4 @@
-// The body of a Chat Completions request. Each message and tool is converted once.
+// Builds the body of a Chat Completions request. Each message and tool is converted once and then cached.
 
 import {
   assertNever,
@@ -30,8 +30,8 @@ import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from
 import { readChatMetadata } from "./chat-metadata.ts";
 
 /**
- * Converts a user's content. A text alone stays a string, because servers for text models accept nothing else. Throws a
- * ProviderError `bad-request` for content that the API does not support.
+ * Converts the content of a user message. Content that is only text stays a string, because servers for text models accept
+ * nothing else. Throws a ProviderError `bad-request` for content that the API does not support.
  */
 export function toUserContent(
   content: string | readonly ContentPart[],
@@ -46,15 +46,15 @@ export function toUserContent(
   );
 }
 
-/** Converts a part of a tool result's content: to a text, or to another part. */
+/** Converts an image or a file from a tool result to a string or to a part in the API's format. */
 export function toChatMedia(part: MediaPart): ChatPart | string {
   const written = writeToolMedia(part, chatMedia);
   return typeof written === "object" && written.type === "text" ? written.text : written;
 }
 
-/** @see https://developers.openai.com/api/docs/guides/file-inputs: files are PDFs, and of other files one is to send the text. */
+/** The API accepts only PDFs as files; other files must be sent as text. See https://developers.openai.com/api/docs/guides/file-inputs. */
 const chatMedia: MediaForms<ChatPart> = {
-  takes: "images in base64 or at https: or http: URLs, and in base64 PDFs, texts in UTF-8 and sounds as WAV or MP3",
+  takes: "images as base64 or https: or http: URLs; PDFs, UTF-8 text files, and WAV or MP3 audio only as base64",
   write(media) {
     const url = toImageUrl(media);
     if (url !== undefined) return { type: "image_url", image_url: { url } };
@@ -83,12 +83,12 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
 
 /**
- * Converts a neutral message to messages of the API: none for an empty message, several for the results of several calls. `index`
- * is the position of the message, for errors about unsupported content of a user.
+ * Converts a neutral message to messages in the API's format. An empty message gives an empty list; the results of several calls
+ * give several messages. `index` is the position of the message in the conversation, which error messages name.
  */
 type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
 
-/** Makes a converter that caches by the identity of the message. */
+/** Makes a converter that caches its result for each message object. */
 export function createMessageConverter(settings: MessageSettings): MessageConverter {
   return memoize((message: Message, index: number) => toChatMessages(message, index, settings));
 }
@@ -106,7 +106,7 @@ function toChatMessages(message: Message, index: number, settings: MessageSettin
   }
 }
 
-/** Omits a message that would be empty, for example one with only reasoning, because servers reject it. */
+/** Omits a message without text and calls, for example a message with only reasoning, because servers reject empty messages. */
 function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
   const { text, calls: asked } = readAssistantMessage(turn);
   if (text === "" && asked.length === 0) return [];
@@ -124,9 +124,9 @@ function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings):
 }
 
 /**
- * Returns the reasoning, or a space if there is none. DeepSeek, when thinking, requires the field on every assistant message
- * since the last question, and has rejected empty ones (github.com/experientiallabs/experiential/pull/890,
- * github.com/NousResearch/hermes-agent/pull/17341).
+ * Returns the reasoning of a message, or a space if it has no reasoning. DeepSeek in thinking mode requires the reasoning field on
+ * every assistant message since the last user message, and has rejected empty values
+ * (github.com/experientiallabs/experiential/pull/890, github.com/NousResearch/hermes-agent/pull/17341).
  */
 function reasoningOf({ content }: AssistantMessage): string {
   const reasoning = content.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
@@ -162,7 +162,7 @@ function toToolMessages({ results }: ToolMessage, settings: MessageSettings): re
   return messages;
 }
 
-/** Builds the body of a request. `extra` comes last and may replace every field except `stream`. */
+/** Builds the body of a request. Fields in `settings.extra` of the request may replace every field except `stream`. */
 export function buildChatBody(request: ModelRequest, settings: ChatSettings, toMessages: MessageConverter): ChatRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const wire: ChatMessage[] = [];
@@ -174,7 +174,7 @@ export function buildChatBody(request: ModelRequest, settings: ChatSettings, toM
     ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(toolChoice) }),
     ...(settings.includeUsage ? { stream_options: { include_usage: true } } : {}),
     ...toChatSettings(model, settings.maxTokensField),
-    // Spread, not assigned: an own key "__proto__" stays a field.
+    // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...model.extra,
     stream: true,
   };

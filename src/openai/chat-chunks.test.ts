@@ -165,7 +165,7 @@ describe("createChatReader: chunks", () => {
     ],
     ["malformed calls as nothing", [choice({ tool_calls: [null, "x"] }), finish("stop")], ["finish stop (stop)"]],
     ["an error as a string", [{ error: "overloaded" }], ["error server: overloaded"]],
-    ["an error as a number", [{ error: 1 }], ["error server: The service sent an error without words."]],
+    ["an error as a number", [{ error: 1 }], ["error server: The service sent an error without a message."]],
     ["a null error", [{ error: null, ...text("x") }], ["text x"]],
     ["an error without choices (vLLM)", [{ object: "error", message: "Slow.", code: 429 }], ["error rate-limit: Slow."]],
     [

@@ -1,4 +1,4 @@
-// Converts the chunks of Chat Completions, and of compatible servers, to neutral chunks.
+// Converts the stream chunks of Chat Completions and compatible servers to neutral chunks.
 
 import {
   AnswerIds,
@@ -22,9 +22,9 @@ import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 /**
- * Reads a `usage` object; undefined if it has no counts. Cached tokens are part of `prompt_tokens`. OpenAI includes reasoning
- * tokens in `completion_tokens`. xAI does not (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). The total
- * reveals it, and so do more reasoning than completion tokens.
+ * Converts a `usage` object; returns undefined if it has no counts. `prompt_tokens` include cached tokens. At OpenAI,
+ * `completion_tokens` include reasoning tokens. At xAI they do not (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in
+ * total). The difference shows in the total, or in a reasoning count above the completion count.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -56,16 +56,17 @@ function outputOf({ prompt, completion, reasoning, total }: Counts): number {
   return total === prompt + completion + reasoning ? completion + reasoning : completion;
 }
 
-/** The content of the message at its end. */
+/** The content of a finished message that affects its finish reason. */
 interface FinishedMessage {
   readonly hasCalls: boolean;
   readonly refused: boolean;
 }
 
 /**
- * Finish reasons of OpenAI: stop, length, tool_calls, function_call, content_filter. Of others: `eos` (Together), `model_length`
- * (Mistral: the context is full), `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and
- * `model_context_window_exceeded` (Zhipu), `error` (OpenRouter, Mistral).
+ * The neutral finish reason for each finish reason that servers send. OpenAI sends `stop`, `length`, `tool_calls`, `function_call`
+ * and `content_filter`. Other servers add `eos` (Together), `model_length` (Mistral, when the context is full),
+ * `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and `model_context_window_exceeded` (Zhipu), and `error`
+ * (OpenRouter, Mistral).
  */
 export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["stop", "stop"],
@@ -83,8 +84,8 @@ export const chatWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Returns the finish reason of a message. This API ends a refusal with "stop", and some servers end with "stop" although there
- * are calls.
+ * Returns the finish reason of a message. The API reports "stop" for a refusal, and some servers report "stop" for a message with
+ * calls.
  */
 export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedMessage): FinishReason {
   if (!isCleanEnd(reason)) return reason;
@@ -97,12 +98,12 @@ export function isCut(reason: FinishReason): boolean {
   return reason === "length" || reason === "context-full";
 }
 
-/** True if a later finish reason may replace this one. A bad finish is never replaced by a later "stop". */
+/** True if a later finish reason may replace `reason`. A later "stop" never replaces an abnormal finish reason. */
 export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }
 
-/** The content so far. */
+/** The state of reading one stream. */
 interface Reading {
   readonly out: ModelChunk[];
   readonly calls: CallAssembly;
@@ -116,16 +117,16 @@ interface Reading {
   /** True after the final token counts, until the model produces more content. */
   isCounted: boolean;
   refused: boolean;
-  /** True if the token counts came with the finish reason or after it. Nothing more is expected then. */
+  /** True if token counts arrived with the finish reason or after it. Nothing more is expected after that. */
   isOver: boolean;
-  /** True if the stream has gone on with another answer, which is not read. */
+  /** True if the stream has switched to another answer, which is not read. */
   isLeft: boolean;
   failed: boolean;
 }
 
 /**
- * Makes a reader that appends to `out`. It reads text, refusals, reasoning under all of its names, calls, usage in all positions,
- * and errors inside the stream. It ignores chunks without choices or delta, which Azure sends.
+ * Makes a reader that appends chunks to `out`. The reader handles text, refusals, calls, reasoning in every known field, usage in
+ * every known position, and errors inside the stream. It ignores chunks without choices or delta, which Azure sends.
  */
 export function createChatReader(out: ModelChunk[], words: FinishWords = chatWords): EventReader {
   const calls = createCallAssembly(out);
@@ -164,7 +165,7 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
   if (error !== undefined && error !== null) {
-    // The answer is finished: a later error of the server is ignored.
+    // An error after the finish reason is ignored, because the answer is complete.
     if (reading.finish === undefined) fail(error, reading);
     return;
   }
@@ -176,7 +177,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
   if (isSpeech) reading.hasSpoken = true;
   if (isSpeech) reading.isCounted = false;
-  // Groq has a field of its own for them.
+  // Groq sends token counts in `x_groq`, and some servers in a choice.
   for (const usage of [recordOf(chunk.x_groq).usage, ...choices.map((choice) => recordOf(choice).usage), chunk.usage]) {
     const counted = toUsage(usage);
     if (counted !== undefined) takeUsage(counted, { isAlone: choices.length === 0, isSpeech }, reading);
@@ -187,9 +188,9 @@ function hasContent(delta: UnknownRecord): boolean {
   return Object.values(delta).some((value) => textOf(value) !== "" || listOf(value).length > 0 || isRecord(value));
 }
 
-/** Reads a choice. Returns true if it contains content of the model. */
+/** Reads a choice. Returns true if the choice adds content to the answer. */
 function readChoice(choice: unknown, reading: Reading): boolean {
-  // More than one choice only comes if the caller requested it. The first is the answer.
+  // Servers send several choices only if the caller requested them. Only the first choice is read.
   if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return false;
   const { out } = reading;
   const before = out.length;
@@ -199,7 +200,7 @@ function readChoice(choice: unknown, reading: Reading): boolean {
   return isSpeech;
 }
 
-/** Reads a delta. Returns true if it contains calls. */
+/** Reads a delta. Returns true if the delta contains tool calls. */
 function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   const { content, refusal, tool_calls: calls, function_call: onlyCall } = delta;
   const { out } = reading;
@@ -215,7 +216,7 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   return entries.length > 0;
 }
 
-/** Servers that send details usually, but not always, also send their text as `reasoning`. */
+/** Reads reasoning. Servers that send `reasoning_details` usually, but not always, repeat their text in `reasoning`. */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
   const detailed = details.add(listOf(delta.reasoning_details));
@@ -236,9 +237,9 @@ function readFinish(choice: UnknownRecord, reading: Reading): void {
 }
 
 /**
- * Takes token counts. The final counts come in a separate chunk, which OpenAI sends unless the stream was interrupted. Some
- * servers send them with an empty delta. Those are final only if they are the first, because other servers send counts in every
- * chunk.
+ * Takes token counts. OpenAI sends the final counts in a separate chunk, unless the stream was interrupted. Some servers send the
+ * final counts with an empty delta. Counts with an empty delta are final only if no counts came before, because other servers send
+ * counts in every chunk.
  */
 function takeUsage(
   usage: Usage,
@@ -252,7 +253,7 @@ function takeUsage(
   reading.out.push({ type: "usage", usage: reading.usage, mode: "snapshot" });
 }
 
-/** Stops reading. An answer with its finish reason is complete, even if another one follows. */
+/** Stops reading when another answer begins. The answer so far is complete if its finish reason has arrived, otherwise cut off. */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   reading.isOver = true;
@@ -279,7 +280,7 @@ function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", tex
   if (text !== "") out.push({ type, text });
 }
 
-/** Reads the content parts of Mistral's reasoning models: `{ type: "text", text }` and `{ type: "thinking", thinking: [{ text }] }`. */
+/** Reads a content part from Mistral's reasoning models: `{ type: "text", text }` or `{ type: "thinking", thinking: [{ text }] }`. */
 function readContentPart(part: unknown, out: ModelChunk[]): void {
   if (!isRecord(part)) return;
   if (typeof part.text === "string") pushText(out, "text-delta", part.text);

@@ -1,5 +1,4 @@
-// The options of `openaiChat`, and the request types of the API. The types are defined here, so that any version of the SDK can
-// be used.
+// The options of `openaiChat`, and the request types of the API. The types do not come from the SDK, so that any SDK version works.
 
 import {
   checkFields,
@@ -13,7 +12,7 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** A part of a message. */
+/** One part of a message's content. */
 export type ChatPart =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image_url"; readonly image_url: { readonly url: string } }
@@ -48,14 +47,14 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** The body of a streaming request. `extra` of the settings may add any field. */
+/** The body of a streaming request. `settings.extra` of the run's options may add any field. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly { readonly role: string }[];
   readonly stream: true;
 }
 
-/** The used part of an OpenAI client: `new OpenAI()` or `new AzureOpenAI()` of `openai` 5 or later. */
+/** The methods that `openaiChat` calls on an OpenAI client: `new OpenAI()` or `new AzureOpenAI()` from `openai` 5 or later. */
 export interface OpenAIChatClient {
   readonly chat: {
     readonly completions: {
@@ -68,39 +67,39 @@ export interface OpenAIChatClient {
 export interface OpenAIChatOptions {
   /** The client to use. Its `baseURL` may point to any server with the Chat Completions API. */
   readonly client: OpenAIChatClient;
-  /** For example "gpt-5". */
+  /** The name of the model, for example "gpt-5". */
   readonly model: string;
-  /** The service of the model, named as in `gen_ai.provider.name`. Default "openai". */
+  /** The name of the service that runs the model, as in `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
-  /** API family, for policies that depend on it. Default none. */
+  /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
   /** Requests token counts with `stream_options`. Default true. Set to `false` for servers that reject the field. */
   readonly includeUsage?: boolean | undefined;
-  /** The field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers only support "max_tokens". */
+  /** The request field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers only support "max_tokens". */
   readonly maxTokensField?: "max_completion_tokens" | "max_tokens" | undefined;
   /**
-   * The field in which reasoning is sent back. Default none, because most servers reject it. DeepSeek and Kimi, when thinking,
-   * answer 400 without "reasoning_content". A message without reasoning gets a single space.
+   * The field in which reasoning is sent back. By default reasoning is not sent back, because most servers reject it. DeepSeek and
+   * Kimi in thinking mode answer 400 without "reasoning_content". For a message without reasoning, the field is a single space.
    */
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
   /**
-   * The message for images and files of tool results. Default "user-message", after the results; few servers accept them in a
-   * "tool-message".
+   * The kind of message in which images and files from tool results are sent. Default "user-message": a user message after the
+   * results. Few servers accept them in a "tool-message".
    */
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
   /**
-   * Converts a call id to one that the server accepts; Mistral requires 9 letters and digits. Must return equal ids for equal
-   * ids, and different ids for different ones. Default: unchanged.
+   * Converts a call id to an id that the server accepts. For example, Mistral requires 9 letters and digits. The function must
+   * return equal ids for equal ids, and different ids for different ids. By default ids are sent unchanged.
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
   /**
-   * The meanings of the server's finish reasons: `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence over the known ones.
-   * Default none.
+   * The meanings of further finish reasons of the server, for example `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence
+   * over the built-in meanings. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The options with their defaults. */
+/** The options with defaults filled in. */
 export interface ChatSettings {
   readonly client: OpenAIChatClient;
   readonly model: string;

@@ -135,6 +135,6 @@ describe("openaiChat", () => {
     const completion = JSON.parse('{"choices":[{"message":{"content":"hi"}}]}');
     const client: OpenAIChatClient = { chat: { completions: { create: () => Promise.resolve(completion) } } };
     const { thrown } = await collect(openaiChat({ client, model: "m" }).stream(ask("hi"), createCall()));
-    expect(thrown).toMatchObject({ name: "ProviderError", code: "server", message: "The client answered without a stream." });
+    expect(thrown).toMatchObject({ name: "ProviderError", code: "server", message: "The client did not return a stream." });
   });
 });

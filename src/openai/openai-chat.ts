@@ -1,4 +1,4 @@
-// OpenAI Chat Completions, and compatible servers, as a provider with the caller's own client.
+// The provider for OpenAI Chat Completions and compatible servers. It uses the client that the caller passes.
 
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
@@ -6,14 +6,15 @@ import { chatWords, createChatReader } from "./chat-chunks.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 
 /**
- * Makes a provider from an OpenAI client. Key, base URL, proxy and retries of the client are used unchanged. It retries failed
- * connections and the statuses 408, 409, 429 and 5xx by itself, twice unless `maxRetries` is set. Retries around it multiply the
- * attempts.
+ * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
+ * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If you also
+ * retry around the provider, the numbers of attempts multiply.
  *
- * The stream ends with `finish` if the server reported why the model stopped, or sent the final token counts, which only follow a
- * complete answer. Otherwise the answer is incomplete, and there is no `finish`. Errors of the SDK are thrown unchanged. Errors
- * inside the stream that it does not throw are `error` chunks. Reasoning is read under every name that servers use, and sent back
- * only with `echoReasoning`.
+ * The stream ends with `finish` if the server reported why the model stopped, or if it sent the final token counts, which only
+ * follow a complete answer. Otherwise the answer is incomplete, and there is no `finish`.
+ *
+ * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks.
+ * The provider reads reasoning from every field that servers use for it, and sends reasoning back only with `echoReasoning`.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

@@ -1,4 +1,4 @@
-// OpenAI Responses, and compatible servers, as a provider with the caller's own client.
+// The provider for OpenAI Responses and compatible servers. It uses the client that the caller passes.
 
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
@@ -6,21 +6,21 @@ import { createResponsesReader, incompleteWords } from "./responses-events.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
 
 /**
- * Makes a provider from an OpenAI client. Key, base URL, proxy and retries of the client are used unchanged. It retries failed
- * connections and the statuses 408, 409, 429 and 5xx by itself, twice unless `maxRetries` is set. Retries around it multiply the
- * attempts.
+ * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
+ * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If you also
+ * retry around the provider, the numbers of attempts multiply.
  *
- * The stream ends with `finish` if the service reported the response as completed or incomplete, and with an `error` chunk if it
- * failed or was cancelled. Without a report it ends with neither, because the answer is incomplete. Errors of the SDK are thrown
- * unchanged.
+ * The stream ends with `finish` if the service reports that the response is completed or incomplete. It ends with an `error` chunk
+ * if the response failed or was cancelled. If the service reports nothing, the stream ends without both, because the answer is
+ * incomplete. Errors that the SDK throws are passed on unchanged.
  *
- * The items of a completed response become `provider-metadata` chunks and go back to the same model in their order: reasoning
- * with its encrypted content, messages with their phase, calls, and results of the service's own tools. Nothing refers to stored
- * data of the service, so a run can go on without storage. Another model gets only the text and the calls, as does the same model
- * if the message was edited.
+ * The items of a completed response become `provider-metadata` chunks. The next request sends them back to the same model in the
+ * same order: reasoning with its encrypted content, messages with their phase, calls, and results of tools that the service runs.
+ * Nothing refers to data stored at the service, so a run can continue without storage. Another model gets only the text and the
+ * calls. So does the same model if the message was edited.
  *
- * Commentary and the final answer are both text, with a blank line between them. `stopSequences` and `seed` of the settings are
- * not sent, because the API has neither.
+ * Commentary and the final answer are both sent as text, separated by a blank line. The settings `stopSequences` and `seed` are
+ * not sent, because the API has no fields for them.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *
@@ -31,7 +31,7 @@ import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-
  * const provider = openaiResponses({
  *   client: new OpenAI(),
  *   model: "gpt-5",
- *   customTools: { run_sql: { type: "text" } }, // its tool gets { input: "SELECT 1" }
+ *   customTools: { run_sql: { type: "text" } }, // the tool run_sql gets { input: "SELECT 1" }
  *   serverTools: [{ type: "web_search" }],
  * });
  */

@@ -1,4 +1,4 @@
-// The body of a Responses request. Each message and tool is converted once.
+// Builds the body of a Responses request. Each message and tool is converted once and then cached.
 
 import {
   assertNever,
@@ -31,8 +31,8 @@ import { type CallType, isCallType } from "./responses-calls.ts";
 import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
 /**
- * Converts a user's content. A text alone stays a string. Throws a ProviderError `bad-request` for content that the API does not
- * support.
+ * Converts the content of a user message. Content that is only text stays a string. Throws a ProviderError `bad-request` for
+ * content that the API does not support.
  */
 export function toInputContent(
   content: string | readonly ContentPart[],
@@ -47,12 +47,12 @@ export function toInputContent(
   );
 }
 
-/** Converts a part of a tool result's content. Text for the model replaces a part that the API does not support. */
+/** Converts an image or a file from a tool result. If the API does not support it, returns a note for the model instead. */
 export function toInputMedia(part: MediaPart): InputItem | string {
   return writeToolMedia(part, inputMedia);
 }
 
-/** Office files that the service reads, and their extensions (https://developers.openai.com/api/docs/guides/file-inputs). */
+/** The supported file types other than text types, with their extensions (https://developers.openai.com/api/docs/guides/file-inputs). */
 const endings: ReadonlyMap<string, string> = new Map([
   ["application/pdf", "pdf"],
   ["application/msword", "doc"],
@@ -69,7 +69,7 @@ const endings: ReadonlyMap<string, string> = new Map([
 ]);
 
 const inputMedia: MediaForms<InputItem> = {
-  takes: "images, PDFs, texts and files of office programs, in base64 or at https: or http: URLs",
+  takes: "images, PDFs, text files and office documents, as base64 or https: or http: URLs",
   write(media) {
     const image = toImageUrl(media);
     if (image !== undefined) return { type: "input_image", image_url: image, detail: "auto" };
@@ -77,15 +77,15 @@ const inputMedia: MediaForms<InputItem> = {
     if (media.kind !== "url") {
       return ending === undefined ? undefined : { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
     }
-    // The service detects the type of files that it fetches, if the media type is generic.
+    // If the media type is generic, the service detects the type when it fetches the file.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
 };
 
 /**
- * Returns the extension for the file name, which the API requires and neutral files do not have. Undefined for files that the
- * service does not read.
+ * Returns the extension for a media type. The API requires a file name, which neutral files do not have. Undefined for types that
+ * the service does not support.
  */
 function endingOf(mediaType: string): string | undefined {
   const known = endings.get(mediaType);
@@ -97,29 +97,29 @@ function endingOf(mediaType: string): string | undefined {
 export type InputSettings = Pick<ResponsesSettings, "id" | "model" | "store" | "customTools" | "toolResultMedia">;
 
 /**
- * Converts a conversation to input items. Throws a ProviderError `bad-request` if a user's message has content that the API does
- * not support.
+ * Converts a conversation to input items. Throws a ProviderError `bad-request` if a user message has content that the API does not
+ * support.
  */
 type InputConverter = (messages: readonly Message[]) => readonly InputItem[];
 
 /** A converted message. */
 interface ConvertedMessage {
   readonly items: readonly InputItem[];
-  /** The calls of a message by id. The type of a result depends on the type of its call. */
+  /** The calls in an assistant message, by call id. The type of a result item depends on the type of its call. */
   readonly calls: ReadonlyMap<string, WireCall>;
-  /** The assistant message that results were converted for. */
+  /** For tool results: the assistant message with their calls. */
   readonly turn: ConvertedMessage | undefined;
 }
 
 interface WireCall {
   readonly type: CallType;
-  /** The program that made the call and needs the result. */
+  /** The `caller` field of the call item: a program that made the call and needs the result. */
   readonly caller: Json | undefined;
 }
 
 const noCalls: ReadonlyMap<string, WireCall> = new Map();
 
-/** Makes a converter that caches by the identity of the message. */
+/** Makes a converter that caches its result for each message object. */
 export function createInputConverter(settings: InputSettings): InputConverter {
   const converted = new WeakMap<Message, ConvertedMessage>();
   return (messages) => {
@@ -137,7 +137,7 @@ export function createInputConverter(settings: InputSettings): InputConverter {
   };
 }
 
-/** The position of a message. */
+/** The index of a message, and the message before it. */
 interface Place {
   readonly before: ConvertedMessage | undefined;
   readonly index: number;
@@ -165,7 +165,7 @@ function toAssistantInput(message: AssistantMessage, settings: InputSettings): C
   return { items, calls, turn: undefined };
 }
 
-/** Text and calls only, because another model's reasoning cannot be read. A message without either is omitted. */
+/** Converts only text and calls, because a model cannot read another model's reasoning. Omits a message without text and calls. */
 function rebuildMessage(turn: AssistantMessage, settings: InputSettings): readonly InputItem[] {
   const { text, calls: asked } = readAssistantMessage(turn);
   const calls = asked.map((call) => rebuildCall(call, settings));
@@ -181,8 +181,8 @@ function rebuildCall({ callId, name, args }: ToolCallPart, { customTools }: Inpu
 }
 
 /**
- * Converts results: one item each, directly after the assistant message. Content that servers do not accept there follows in one
- * user message.
+ * Converts tool results to one item each, directly after the assistant message. With `toolResultMedia: "user-message"`, images and
+ * files follow in one user message.
  */
 function toResultInput(
   { results }: ToolMessage,
@@ -212,7 +212,7 @@ function toTextParts(text: string): readonly InputItem[] {
   return text === "" ? [] : [{ type: "input_text", text }];
 }
 
-/** The inputs of a body. */
+/** The settings and converters that `buildResponsesBody` needs. */
 interface BodyPorts {
   readonly settings: ResponsesSettings;
   readonly toInput: InputConverter;
@@ -222,7 +222,7 @@ interface BodyPorts {
 /** Converts a tool to the form that the model sees. */
 type ToolConverter = (definition: ToolDefinition) => object;
 
-/** Builds the body of a request. `extra` comes last and may replace every field except `stream`. */
+/** Builds the body of a request. Fields in `settings.extra` of the request may replace every field except `stream`. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const { serverTools, include, reasoning, store } = settings;
@@ -236,11 +236,11 @@ export function buildResponsesBody(request: ModelRequest, { settings, toInput, t
     ...(reasoning === undefined ? {} : { reasoning }),
     ...toSettingFields(model),
   };
-  // Spread, not assigned: an own key "__proto__" stays a field.
+  // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
   return { model: settings.model, ...fields, ...model.extra, stream: true };
 }
 
-/** Omits stop sequences and the seed, because the API rejects unknown fields. */
+/** Omits `stopSequences` and `seed`: the API has no such fields and rejects unknown ones. */
 function toSettingFields({ maxOutputTokens, temperature, topP }: ModelSettings): object {
   return {
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
@@ -255,12 +255,12 @@ function toChoiceField(choice: ToolChoice | undefined, { customTools }: Response
   return { tool_choice: { type: customTools.has(choice.name) ? "custom" : "function", name: choice.name } };
 }
 
-/** Makes a converter that caches by the identity of the definition. */
+/** Makes a converter that caches its result for each tool definition object. */
 export function createToolConverter({ customTools }: Pick<ResponsesSettings, "customTools">): ToolConverter {
   return memoize(({ name, description, inputSchema: parameters }) => {
     const format = customTools.get(name);
     if (format !== undefined) return { type: "custom", name, description, format };
-    // Set explicitly: by default the service treats every schema as strict, which most are not.
+    // Without `strict: false` the service treats every schema as strict, and most schemas do not follow the strict rules.
     return { type: "function", name, description, parameters, strict: false };
   });
 }

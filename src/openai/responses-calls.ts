@@ -1,4 +1,4 @@
-// The calls of one response, from their first fragment until they are ready.
+// Builds the tool calls of one response, from their first fragment until they are ready.
 
 import {
   endArguments,
@@ -11,36 +11,35 @@ import {
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 
-/** The types of items that are calls of the run's own tools. */
+/** The types of items that call tools of the run. */
 export type CallType = "function_call" | "custom_tool_call";
 
-/** True if an item is a call of the run's own tools, not of the service's. */
+/** True if an item calls a tool of the run, not a tool that the service runs. */
 export function isCallType(type: unknown): type is CallType {
   return type === "function_call" || type === "custom_tool_call";
 }
 
-/** A call, as far as it has arrived. */
+/** A tool call that may still be incomplete. */
 export interface CallDraft {
   readonly key: string;
   readonly type: CallType;
   id: string | undefined;
   name: string;
-  /** The JSON of a function's arguments, or the plain input of a custom tool. */
+  /** The arguments of a function as JSON, or the plain text input of a custom tool. */
   text: string;
-  /** How much of `text` has been sent. */
+  /** The number of characters of `text` that have been sent. */
   sent: number;
   announced: boolean;
-  /** True while its call id is also that of another call, which it may repeat. Nothing of it is sent before this is clear. */
+  /** True while another call has the same call id. No chunk of this call is sent until it is clear if it repeats the other call. */
   isHeld: boolean;
   ready: boolean;
 }
 
-/** Makes an empty call. */
 export function createCallDraft(key: string, type: CallType): CallDraft {
   return { key, type, id: undefined, name: "", text: "", sent: 0, announced: false, isHeld: false, ready: false };
 }
 
-/** Adds the ids and the name of an item or an event to a call, and sends `call-start` once it has a name. */
+/** Adds the ids and the name from an item or an event to a call. Sends `call-start` once the call has a name. */
 export function nameCall(call: CallDraft, { call_id: callId, id, name }: UnknownRecord, out: ModelChunk[]): void {
   call.id ??= filledOrNone(callId) ?? filledOrNone(id);
   if (call.name === "") call.name = textOf(name);
@@ -54,14 +53,14 @@ export function nameCall(call: CallDraft, { call_id: callId, id, name }: Unknown
 export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): void {
   const isUpToDate = call.announced && call.sent === call.text.length;
   call.text += piece;
-  // Extracting the fragment from the whole text would copy the whole text each time.
+  // The fragment is sent directly, because slicing it from the whole text would copy the whole text each time.
   if (isUpToDate) sendArgsPiece(call, piece, out);
   else sendRest(call, out);
 }
 
 /**
- * Takes the complete arguments. They take precedence over the fragments. If they do not continue them, no more is sent until the
- * call is ready. An empty text means "no arguments" only if there were no fragments.
+ * Sets the complete arguments, which take precedence over the fragments. If the complete arguments do not start with the fragments,
+ * no more arguments are sent until `call-ready`. An empty text means "no arguments" only if there were no fragments.
  */
 export function completeCall(call: CallDraft, text: string, out: ModelChunk[]): void {
   if (text === "" || text === call.text) return;
@@ -77,23 +76,23 @@ export function argumentsOf({ type, arguments: args, input }: UnknownRecord): st
   return typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
 }
 
-/** True if an item is the same call, with any ids. */
+/** True if an item is the same call: it has the same name and arguments. Ids are not compared. */
 export function isSameCall({ name, text, type }: CallDraft, fields: UnknownRecord): boolean {
   const other = argumentsOf(fields);
   return name === fields.name && (type === "function_call" ? isSameArguments(text, other) : text === other);
 }
 
-/** True if a call, as far as it has arrived, is a beginning of another one. */
+/** True if an incomplete call has the same name as another call, and its arguments are a prefix of the other's. */
 export function isContained(call: CallDraft, other: CallDraft): boolean {
   return call.name === other.name && other.text.startsWith(call.text);
 }
 
-/** Marks a call as ready. `cut` means that the model was stopped, and that the call may be incomplete. */
+/** Marks a call as ready. `cut` means that the model was stopped early, so the call may be incomplete. */
 export function declareCall(call: CallDraft, cut: boolean, out: ModelChunk[]): void {
   call.ready = true;
   const { key, id, name, type, text } = call;
   if (type === "custom_tool_call") {
-    // The part of the input that was sent belongs to a JSON object that is still open.
+    // The chunks sent so far form an open JSON string in an object, `{"input":"...`. Close both.
     if (call.sent > 0) out.push({ type: "call-args-delta", key, text: '"}' });
     const args = { input: text };
     const problem = cut ? "truncated" : undefined;
@@ -103,12 +102,12 @@ export function declareCall(call: CallDraft, cut: boolean, out: ModelChunk[]): v
   out.push({ type: "call-ready", key, id, name, ...endArguments(text, cut) });
 }
 
-/** Sends the text that was not sent yet. */
+/** Sends the part of the text that has not been sent yet. */
 function sendRest(call: CallDraft, out: ModelChunk[]): void {
   if (call.announced) sendArgsPiece(call, call.text.slice(call.sent), out);
 }
 
-/** Sends a fragment. The input of a custom tool is sent as the JSON of its arguments. */
+/** Sends a fragment of the arguments. The plain input of a custom tool is sent as JSON: `{"input":"..."}`. */
 function sendArgsPiece(call: CallDraft, piece: string, out: ModelChunk[]): void {
   if (piece === "") return;
   const { key, type, sent } = call;
@@ -117,13 +116,13 @@ function sendArgsPiece(call: CallDraft, piece: string, out: ModelChunk[]): void 
   else out.push({ type: "call-args-delta", key, text: `${sent === 0 ? '{"input":"' : ""}${JSON.stringify(piece).slice(1, -1)}` });
 }
 
-/** True if a text is a JSON object, which servers require for arguments that are sent back. */
+/** True if a text is a JSON object. Servers require one for arguments that are sent back. */
 export function isObjectText(text: string): boolean {
   const parsed = parseToolArguments(text);
   return !hasNoArguments(text) && "args" in parsed && isRecord(parsed.args);
 }
 
-/** True if a text means `{}` without being it. */
+/** True if a text means `{}`: it is empty, blank or `null`. */
 export function hasNoArguments(text: string): boolean {
   return /^\s*(?:null\s*)?$/.test(text);
 }

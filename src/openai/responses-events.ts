@@ -1,4 +1,4 @@
-// Turns the events of the Responses API into chunks.
+// Converts the stream events of the Responses API to neutral chunks.
 
 import {
   cutByAnother,
@@ -20,12 +20,12 @@ import { ItemAssembly } from "./responses-items.ts";
 import { toResponsesMetadata } from "./responses-metadata.ts";
 import { kindOf, type TextKind, wordsOf } from "./responses-texts.ts";
 
-/** The end of a response. */
+/** How a response ended. */
 type ResponseEnd =
   | { readonly kind: "completed" | "incomplete"; readonly reason: FinishReason; readonly raw: string }
   | { readonly kind: "failed"; readonly error: ProviderError };
 
-/** The worst status first: a failed response stays failed, even if the event has another name. */
+/** The status of a response for each final event, from the worst to the best. */
 const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.failed", "failed"],
   ["response.cancelled", "cancelled"],
@@ -34,8 +34,8 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * `max_messages` is also a limit. `steered` only occurs on sockets, where another response follows, so it stays unknown. Source:
- * the API's description of `incomplete_details.reason`.
+ * The neutral finish reason for each `incomplete_details.reason`, as the API reference describes them. `steered` is not listed: it
+ * occurs only on WebSocket connections, where another response follows.
  */
 export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
@@ -43,14 +43,14 @@ export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["content_filter", "content-filter"],
 ]);
 
-/** True if an event is the last one of a response. */
+/** True if an event is the last event of a response. */
 export function isTerminal(eventType: unknown): eventType is string {
   return typeof eventType === "string" && statusByEvent.has(eventType);
 }
 
 /**
- * Reads the end of a response from its last event and its status. An incomplete response counts as completed if the caller maps
- * its reason to a normal finish.
+ * Determines how a response ended from its last event and its status. The worse of the two applies. An incomplete response is
+ * treated as completed if the caller maps its reason to a normal finish reason.
  */
 export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = incompleteWords): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);
@@ -65,7 +65,7 @@ export function toResponseEnd(eventType: string, response: UnknownRecord, words:
   return { kind: reason === "stop" || reason === "tool-calls" ? "completed" : "incomplete", reason, raw };
 }
 
-/** Codes for errors in the request, which a retry does not fix. There are a dozen for images. */
+/** Error codes for invalid requests, which a retry does not fix. `image` matches a dozen codes about images. */
 const badRequest = /^(?:invalid_prompt|data_residency_mismatch|bio_policy|cyber_policy)$|image/;
 
 const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
@@ -73,30 +73,30 @@ const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["server_is_overloaded", "overloaded"],
 ]);
 
-/** Reads the error of a failed response or an `error` event. Its fields may be in the event or in its `error`. */
+/** Converts the error of a failed response or of an `error` event. The fields may be in the event or in its `error` object. */
 export function toResponseError(error: unknown): ProviderError {
-  if (!isRecord(error)) return providerError("server", textOf(error) || "The response failed, and the service did not say why.");
+  if (!isRecord(error)) return providerError("server", textOf(error) || "The response failed, and the service gave no reason.");
   const { code: ownCode, message: ownMessage } = isRecord(error.error) ? error.error : error;
   const code = textOf(ownCode);
   const known = codes.get(code) ?? (badRequest.test(code) ? "bad-request" : undefined);
   return known === undefined ? toProviderError(error) : providerError(known, textOf(ownMessage) || code);
 }
 
-/** The content so far. */
+/** The state of reading one stream. */
 interface EventReading {
   readonly out: ModelChunk[];
-  /** True if the service was asked to store the response. The response may say otherwise. */
+  /** True if the request set `store`. The response may report a different value. */
   readonly store: boolean;
   readonly words: FinishWords;
   readonly items: ItemAssembly;
   failed: boolean;
-  /** The last chunks: the end of the response, and its parts to send back. */
+  /** The last chunks: the provider metadata to send back, then `finish`. */
   ending: readonly ModelChunk[] | undefined;
 }
 
 /**
- * Makes a reader that appends to `out`. It reads the additions of each event, for items in any order and completeness. Events and
- * items of unknown types are ignored, and items are recorded to be sent back.
+ * Makes a reader that appends chunks to `out`. Items may arrive in any order, and in fragments or complete. Events with unknown
+ * types are ignored. Items with unknown types produce no text, but are kept and sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
   const reading: EventReading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
@@ -111,7 +111,7 @@ export function createResponsesReader(out: ModelChunk[], store: boolean, words: 
       return reading.failed;
     },
     read: (event) => {
-      // One stream contains one response.
+      // One stream contains one response, so later events are ignored.
       if (isRecord(event) && reading.ending === undefined) readEvent(event, reading);
     },
     end: () => void out.push(...(reading.ending ?? [])),
@@ -148,14 +148,14 @@ function readEvent(event: UnknownRecord, reading: EventReading): void {
   }
 }
 
-/** Handles the beginning of another response. It becomes the answer if the earlier one was empty. */
+/** Handles the beginning of another response, which becomes the answer if the earlier response was empty. */
 function beginResponse(reading: EventReading): void {
   if (reading.items.isEmpty) return;
   reading.failed = true;
   reading.out.push(cutByAnother());
 }
 
-/** The events of texts. `isWhole` is true for events with the complete text. */
+/** The events that contain text. `isWhole` is true for events with the complete text. */
 const textEvents: ReadonlyMap<unknown, { readonly kind: TextKind; readonly isSummary: boolean; readonly isWhole: boolean }> =
   new Map([
     ["response.output_text.delta", { kind: "text-delta", isSummary: false, isWhole: false }],
@@ -186,8 +186,8 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
 }
 
 /**
- * Ends the response. A response that was cut off is not sent back unchanged, because its last item may be incomplete, which the
- * service would reject.
+ * Ends the response. The items of a cut-off response are not kept for sending back, because the service would reject an incomplete
+ * last item.
  */
 function endResponse(eventType: string, value: unknown, reading: EventReading): void {
   const response = recordOf(value);
@@ -213,7 +213,7 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
   ];
 }
 
-/** Reads the counts. They have other names than in Chat Completions, and the same meaning. */
+/** Reads the token counts, which have the same meaning as in Chat Completions under other names. */
 function readUsage({ usage: wire }: UnknownRecord, out: ModelChunk[]): void {
   if (!isRecord(wire)) return;
   const usage = toUsage({

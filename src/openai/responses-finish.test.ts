@@ -108,7 +108,7 @@ describe("toResponseError", () => {
     ],
     [{ code: "invalid_prompt", message: "Key sk-abc123def456." }, { message: "Key [redacted]." }],
     ["It broke.", { code: "server", message: "It broke." }],
-    [undefined, { code: "server", message: "The response failed, and the service did not say why." }],
+    [undefined, { code: "server", message: "The response failed, and the service gave no reason." }],
   ])("reads %j", ([error, expected]) => {
     expect(toResponseError(error)).toMatchObject({ name: "ProviderError", ...expected });
   });

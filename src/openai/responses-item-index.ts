@@ -1,25 +1,25 @@
-// Finds the item that an event belongs to, even if positions and ids are unreliable.
+// Finds the output item that a stream event belongs to, even if positions and ids are unreliable.
 
 import { findRecent, type Json, type UnknownRecord } from "../core/provider-kit.ts";
 import { createCallDraft, isCallType, isSameCall, type CallDraft } from "./responses-calls.ts";
 import { createItemTexts, type ItemTexts, type TextFlow } from "./responses-texts.ts";
 
-/** An item, as far as it has arrived. */
+/** An output item that may still be incomplete. */
 export interface OpenItem {
   readonly type: string;
-  /** Its position in the response, or in the stream if the server reports none. */
+  /** The position of the item in the response, or in the stream if the server reports no position. */
   readonly position: number;
   readonly texts: ItemTexts;
   readonly call: CallDraft | undefined;
-  /** True if the server has sent the start of the item, not only fragments of it. */
+  /** True if the server has sent `output_item.added` for the item. Some servers send fragments first. */
   begun: boolean;
-  /** True if it repeats another item. */
+  /** True if the item repeats another item. */
   isRepeated: boolean;
-  /** The finished item. */
+  /** All fields of the finished item. Undefined while the item is unfinished. */
   fields: { readonly [field: string]: Json } | undefined;
 }
 
-/** The facts of an event that identify its item. */
+/** The values in an event that identify its item. */
 export interface ItemAddress {
   readonly id: unknown;
   readonly index: unknown;
@@ -27,34 +27,35 @@ export interface ItemAddress {
   readonly callId?: unknown;
 }
 
-/** Returns the known item for an entry of a list. */
+/** Returns the known item for an entry of the final `output` list. */
 type TakeItem = (address: ItemAddress, fields: UnknownRecord) => OpenItem | undefined;
 
-/** The items of one stream. */
+/** The output items of one stream. */
 export interface ItemIndex {
-  /** In the order in which they came. */
+  /** All items, in the order in which they arrived. */
   readonly all: readonly OpenItem[];
   create(address: ItemAddress): OpenItem;
-  /** Returns the item of an address. An item that is not identified by its id must be free. */
+  /** Returns the item with an address. Items found without their id are returned only if `isFree` is true for them. */
   find(address: ItemAddress, isFree: (item: OpenItem) => boolean): OpenItem | undefined;
-  /** Adds another id of an item. */
+  /** Adds another id to an item. */
   identify(item: OpenItem, id: unknown): void;
-  /** Returns a function for a list that names all items again. */
+  /** Returns a function that matches the entries of the final `output` list to the items of the stream. */
   takeFrom(): TakeItem;
 }
 
 /**
- * Makes an index without items.
+ * Makes an empty index.
  *
- * An event belongs to the item with its `item_id`, if that is known and its type fits. Otherwise it belongs to the item at its
- * `output_index`, because GitHub Copilot gives an item another id in each event (github.com/vercel/ai/pull/18548). Without an
- * index, or if the item there has another type, it belongs to the latest item of its type.
+ * An event belongs to the item with the event's `item_id`, if that item is known and has the right type. Otherwise the event
+ * belongs to the item at its `output_index`, because GitHub Copilot changes the id of an item in each event
+ * (github.com/vercel/ai/pull/18548). If the event has no index, or the item at the index has another type, the event belongs to
+ * the latest item with the right type.
  */
 export function createItemIndex(flow: TextFlow): ItemIndex {
   const all: OpenItem[] = [];
   const byId = new Map<unknown, OpenItem>();
   const byIndex = new Map<unknown, OpenItem>();
-  /** Items that may be unfinished, so that a search need not check all items. */
+  /** Items that may be unfinished, by type. A lookup checks only these items. */
   const pending = new Map<string, OpenItem[]>();
 
   function identify(item: OpenItem, id: unknown): void {
@@ -112,12 +113,13 @@ function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
   return call?.id === undefined || typeof address.callId !== "string" || call.id === address.callId;
 }
 
-/** How many items a search without position and id goes back. No server has more unfinished items of a type at once. */
+/** The maximum number of items that a lookup by type checks. No server has more unfinished items of one type at the same time. */
 const farthest = 64;
 
 /**
- * Assigns each item once: the known one, else the one with the same call id, else the next of its type. The next one may be a
- * call with another id only if both are the same call, because a server may invent new ids for the list.
+ * Makes a function that assigns each list entry an item: the item with the same id, otherwise the item with the same call id,
+ * otherwise the next unassigned item of the same type. A server may invent new ids for the list. A call with another id is
+ * therefore accepted if its name and arguments are the same.
  */
 function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddress) => OpenItem | undefined): TakeItem {
   const byCallId = new Map<unknown, OpenItem>();

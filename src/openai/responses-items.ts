@@ -1,4 +1,4 @@
-// Assembles the items of a response from what a server sends: fragments, complete texts, finished items, or only the list at the
+// Assembles the output items of a response. Servers send fragments, complete texts, finished items, or only a list of items at the
 // end.
 
 import { copyFields, isRecord, listOf, textOf, type Json, type ModelChunk, type UnknownRecord } from "../core/provider-kit.ts";
@@ -15,28 +15,28 @@ import {
 import { createItemIndex, type ItemAddress, type ItemIndex, type OpenItem } from "./responses-item-index.ts";
 import { createTextFlow, type TextFlow, type TextPlace } from "./responses-texts.ts";
 
-/** A text to add to an item. */
+/** A fragment, or the complete text, to add to an item. */
 export interface AddedText {
   readonly text: string;
   readonly isWhole: boolean;
 }
 
 /**
- * The items of one stream.
+ * The output items of one stream.
  *
  * A finished item takes precedence over its fragments. `call-ready` is sent when a call is finished and another item has begun,
- * or when the response has ended. A response that was cut off may mark its last call as completed, too.
+ * or when the response has ended. It waits because a response that was cut off may mark its last, incomplete call as completed.
  */
 export class ItemAssembly {
   readonly #out: ModelChunk[];
   readonly #flow: TextFlow;
   readonly #index: ItemIndex;
   readonly #calls: OpenItem[] = [];
-  /** The first call of each call id. */
+  /** The first call with each call id. */
   readonly #byCallId = new Map<unknown, OpenItem>();
   #readyCalls = 0;
 
-  /** @param out takes the chunks */
+  /** @param out receives the chunks */
   constructor(out: ModelChunk[]) {
     this.#out = out;
     this.#flow = createTextFlow(out);
@@ -55,7 +55,7 @@ export class ItemAssembly {
     return this.#flow.refused;
   }
 
-  /** Takes the item of `output_item.added`. */
+  /** Adds the item from an `output_item.added` event. */
   begin({ item: fields, output_index: place }: UnknownRecord): void {
     if (!isRecord(fields)) return;
     const address = addressOf(fields, place);
@@ -71,7 +71,7 @@ export class ItemAssembly {
     this.#name(item, fields);
   }
 
-  /** Takes the item of `output_item.done`. */
+  /** Completes the item from an `output_item.done` event. */
   finish({ item: fields, output_index: place }: UnknownRecord): void {
     if (!isRecord(fields)) return;
     const address = addressOf(fields, place);
@@ -80,7 +80,7 @@ export class ItemAssembly {
     this.#finishItem(found ?? this.#create(address), fields);
   }
 
-  /** Adds a fragment of a text, or the complete text. */
+  /** Adds a fragment of an item's text, or the complete text. */
   addText({ item_id: id, output_index: index }: UnknownRecord, place: TextPlace, { text, isWhole }: AddedText): void {
     const address: ItemAddress = { id, index, type: place.kind === "reasoning-delta" ? "reasoning" : "message" };
     const { texts, fields } = this.#index.find(address, isUnfinished) ?? this.#create(address);
@@ -93,7 +93,7 @@ export class ItemAssembly {
   addArguments(event: UnknownRecord, type: CallType, { text, isWhole }: AddedText): void {
     const { item_id: id, output_index: index, call_id: callId, name } = event;
     const address: ItemAddress = { id, index, type, callId };
-    // Fragments may come after the complete call, and are ignored then.
+    // Fragments that arrive after the complete call are ignored.
     const late = typeof index === "number" ? this.#index.find(address, () => true) : undefined;
     const item = this.#index.find(address, isUnfinished) ?? late ?? this.#create(address);
     const { call, fields } = item;
@@ -103,7 +103,7 @@ export class ItemAssembly {
     else extendCall(call, text, this.#out);
   }
 
-  /** Takes the list of the last event, and marks all calls as ready. `cut` means that the model was stopped. */
+  /** Reads the item list in the last event, and marks all calls as ready. `cut` means that the model was stopped early. */
   settle(output: unknown, cut: boolean): void {
     const take = this.#index.takeFrom();
     for (const [place, fields] of listOf(output).entries()) {
@@ -127,7 +127,7 @@ export class ItemAssembly {
     return item;
   }
 
-  /** True for a repetition of a complete call. A server may send a call twice. */
+  /** True if the fields repeat a complete call. Some servers send a call twice. */
   #isRepeated(fields: UnknownRecord): boolean {
     const { call, fields: finished } = this.#byCallId.get(fields.call_id) ?? {};
     return call !== undefined && finished !== undefined && isSameCall(call, fields);
@@ -139,7 +139,7 @@ export class ItemAssembly {
     this.#index.identify(item, fields.id);
     item.texts.completeAll(fields);
     if (item.call === undefined) return;
-    // Before the name, so that a call without a name does not send outdated fragments.
+    // Complete the arguments before setting the name. Setting the name sends all arguments, which must not be outdated fragments.
     completeCall(item.call, argumentsOf(fields), this.#out);
     this.#name(item, fields);
     this.#declareFinished();
@@ -155,7 +155,7 @@ export class ItemAssembly {
     nameCall(call, fields, this.#out);
   }
 
-  /** Marks a call as ready, unless it turns out to be a repetition of an earlier one. */
+  /** Marks a call as ready, unless the call turns out to repeat an earlier call. */
   #declare(item: OpenItem, cut: boolean): void {
     const { call } = item;
     if (call === undefined) return;
@@ -188,7 +188,7 @@ function isUnfinished({ fields }: OpenItem): boolean {
   return fields === undefined;
 }
 
-/** True if the start of an item comes after the complete item. Some servers give all items the same id, so the position must match too. */
+/** True if the start of an item arrives after the complete item. Some servers give all items the same id, so positions must match too. */
 function isBegunLate({ begun, fields, position }: OpenItem, place: unknown): boolean {
   return !begun && fields !== undefined && (typeof place !== "number" || place === position);
 }

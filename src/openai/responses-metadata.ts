@@ -1,5 +1,5 @@
-// An assistant message as the model wrote it. Its items are kept as provider metadata, in order, and sent back in the form that
-// the service accepts. Reasoning is encrypted, and only these items contain the results of the service's own tools.
+// Keeps the output items of an assistant message as provider metadata, and sends them back in the form that the service accepts.
+// Only these items contain the encrypted reasoning, and the results of tools that the service runs.
 
 import {
   type AssistantMessage,
@@ -17,23 +17,23 @@ import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 import type { InputItem } from "./responses-options.ts";
 
-/** Makes one part of provider metadata for each item, in the form of `readResponsesMetadata`. */
+/** Makes one part of provider metadata for each output item, in the form that `readResponsesMetadata` reads. */
 export function toResponsesMetadata(items: readonly Json[], stored: boolean): readonly Json[] {
   return items.map((item) => (stored ? { output_item: item, stored } : { output_item: item }));
 }
 
-/** The reader of a message. */
+/** The provider that reads a message, and whether it stores responses at the service. */
 export interface OwnMessageReader extends MetadataReader {
   readonly store: boolean;
 }
 
 /**
  * Reads the provider metadata of an assistant message. Returns the items to send back, or undefined if the message must be
- * written from its neutral parts.
+ * rebuilt from its neutral parts.
  *
- * All items must be of this service and model, because reasoning is not portable. They must also match the neutral parts: the
- * same text, and the same calls with the same ids. They differ if a call got another id, or the message was edited. No item may
- * wait for an answer that this adapter does not give.
+ * All items must come from this service and model, because reasoning is not portable. The items must also match the neutral parts:
+ * the same text, and the same calls with the same ids. They do not match if a call got another id, or if the message was edited.
+ * No item may wait for an answer that this adapter cannot give, such as an MCP approval.
  */
 export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessageReader): readonly InputItem[] | undefined {
   const parts = readItems(turn, reader);
@@ -43,7 +43,7 @@ export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessage
   return withoutTail(parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store)));
 }
 
-/** Drops reasoning at the end, which the service rejects. */
+/** Drops reasoning items at the end of the list, because the service rejects them there. */
 function withoutTail(items: readonly InputItem[]): readonly InputItem[] {
   let end = items.length;
   while (items[end - 1]?.type === "reasoning") end -= 1;
@@ -55,7 +55,7 @@ interface OutputItem {
   readonly stored: boolean;
 }
 
-/** Undefined if any part is not an item for this reader. */
+/** Returns undefined if any part is not an output item of the reader's service and model. */
 function readItems(turn: AssistantMessage, reader: MetadataReader): readonly OutputItem[] | undefined {
   const parts = readOwnItems(turn.providerMetadata, reader);
   const items = parts?.flatMap(({ output_item: item, stored }) =>
@@ -73,7 +73,7 @@ function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): b
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));
   if (written.join("\n\n") !== said || asked.length !== names.size) return false;
-  // Each call once: a repeated id became two ids.
+  // Each name is matched once, because two calls with the same id were given different ids.
   return asked.every(({ call_id: id, name }) => {
     const known = names.get(textOf(id));
     names.delete(textOf(id));
@@ -81,13 +81,13 @@ function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): b
   });
 }
 
-/** Returns the text of a message item, as the stream reader sends it. */
+/** Returns the text of a message item, joined in the same way as by the stream reader. */
 function textOfItem({ type, content }: UnknownRecord): string {
   if (type !== "message" || !Array.isArray(content)) return "";
   return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
 }
 
-/** Calls that the service asks the client to run, if such tools are offered. */
+/** Items that request an action from the client. The service sends them only if the request offers these tools. */
 const clientCalls: ReadonlySet<unknown> = new Set([
   "computer_call",
   "local_shell_call",
@@ -104,7 +104,7 @@ function hasUnanswered(items: readonly UnknownRecord[]): boolean {
   });
 }
 
-/** Items that the service accepts without their ids. With an id it would look for a stored item, and find none. */
+/** Items that the service accepts without an id. With an id, the service would look for a stored item and find none. */
 const idIsOptional: ReadonlySet<unknown> = new Set([
   "message",
   "reasoning",
@@ -120,10 +120,10 @@ const idIsOptional: ReadonlySet<unknown> = new Set([
   "compaction",
 ]);
 
-/** Items whose status only the service may set: "Unknown parameter: 'input[1].status'" (github.com/BerriAI/litellm/issues/13420). */
+/** Items that the service rejects with a status: "Unknown parameter: 'input[1].status'" (github.com/BerriAI/litellm/issues/13420). */
 const statusIsOutput: ReadonlySet<unknown> = new Set(["reasoning", "function_call", "custom_tool_call"]);
 
-/** Converts an item to the form that the service accepts back; empty if the service cannot use it. */
+/** Converts an output item to the form that the service accepts as input. Returns an empty list if the service cannot use the item. */
 function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputItem[] {
   const { id, status, created_by: _, ...rest } = item;
   const { type } = item;
@@ -138,14 +138,14 @@ function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputI
   return [known];
 }
 
-/** Converts reasoning. Without an id to look it up by, it needs content: encrypted, or as plain text of open models. */
+/** Converts a reasoning item. If its id is not sent, the item needs content: encrypted, or plain text from an open model. */
 function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepId: boolean): readonly InputItem[] {
   const isEmpty = typeof encrypted !== "string" && !(Array.isArray(rest.content) && rest.content.length > 0);
   if (isEmpty && !keepId) return [];
   return [{ ...rest, summary: rest.summary ?? [], ...(typeof encrypted === "string" ? { encrypted_content: encrypted } : {}) }];
 }
 
-/** Removes log probabilities, which are much longer than their text and not needed. */
+/** Removes log probabilities, which are much longer than the text and not needed. */
 function withoutLogprobs(content: Json | undefined): Json {
   if (!Array.isArray(content)) return [];
   return content.map((part: Json) => {
@@ -161,7 +161,7 @@ function toCall(item: InputItem): InputItem {
   return { ...named, arguments: toObjectText(item.arguments) };
 }
 
-/** Returns arguments as the text of an object, which servers require; those of a refused call may be any value. */
+/** Returns arguments as the JSON text of an object, which servers require. The arguments of a refused call may be any value. */
 function toObjectText(args: Json | undefined): string {
   const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
   if (hasNoArguments(text)) return "{}";
@@ -171,9 +171,9 @@ function toObjectText(args: Json | undefined): string {
 const longestCallId = 64;
 
 /**
- * Converts an id of more than 64 characters, which the service rejects, though some of its backends send longer ones
- * (github.com/openclaw/openclaw/pull/137489). A long id keeps its beginning, and ends with a digest of the whole id. Ids that
- * look converted are converted too, so that two ids never become equal.
+ * Shortens call ids of more than 64 characters. The service rejects them, although some of its backends send longer ids
+ * (github.com/openclaw/openclaw/pull/137489). The result is the beginning of the id, followed by a digest of the whole id. Ids that
+ * look already shortened are shortened too, so that two different ids never become equal.
  */
 export function toWireCallId(callId: string): string {
   if (callId.length <= longestCallId && !looksMade(callId)) return callId;

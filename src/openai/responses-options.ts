@@ -1,5 +1,5 @@
-// The options of `openaiResponses`, and the request types of the API. The types are defined here, so that any version of the SDK
-// can be used.
+// The options of `openaiResponses`, and the request types of the API. The types do not come from the SDK, so that any SDK version
+// works.
 
 import {
   checkFields,
@@ -14,39 +14,39 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** An input item. Items of the model may have any type and fields; messages may have no type. */
+/** One item of a request's `input`. Items that the model created may have any type and fields. Messages may omit `type`. */
 export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
 
-/** The body of a streaming request. It also has `input` and `store`, and `extra` of the settings may add any field. */
+/** The body of a streaming request. It also contains `input` and `store`. `settings.extra` of the run's options may add any field. */
 export interface ResponsesRequestBody {
   readonly model: string;
   readonly stream: true;
 }
 
-/** The used part of an OpenAI client: `new OpenAI()` or `new AzureOpenAI()` of `openai` 5 or later. */
+/** The methods that `openaiResponses` calls on an OpenAI client: `new OpenAI()` or `new AzureOpenAI()` from `openai` 5 or later. */
 export interface OpenAIResponsesClient {
   readonly responses: {
     create(body: ResponsesRequestBody, options: { readonly signal: AbortSignal }): PromiseLike<AsyncIterable<unknown>>;
   };
 }
 
-/** How the model reasons, in the format of the API: `{ effort: "low", summary: "auto" }`. */
+/** Controls how the model reasons, in the format of the API, for example `{ effort: "low", summary: "auto" }`. */
 export interface OpenAIReasoning {
-  /** For example "low". Default: the default of the model. */
+  /** The reasoning effort, for example "low". Default: the model's default. */
   readonly effort?: string | undefined;
-  /** For example "auto". Without it, the service sends no readable reasoning. */
+  /** The kind of reasoning summary, for example "auto". Without `summary`, the service sends no readable reasoning. */
   readonly summary?: string | undefined;
   readonly [field: string]: Json | undefined;
 }
 
-/** The input of a custom tool: any text, or one that matches a grammar. */
+/** The input format of a custom tool: any text, or text that matches a grammar. */
 export type OpenAICustomToolFormat =
   | { readonly type: "text" }
   | { readonly type: "grammar"; readonly syntax: "lark" | "regex"; readonly definition: string };
 
-/** A tool that OpenAI runs, in the format of the API: `{ type: "web_search" }`. */
+/** A tool that OpenAI runs, in the format of the API, for example `{ type: "web_search" }`. */
 export interface OpenAIServerTool {
   readonly type: string;
   readonly [field: string]: Json | undefined;
@@ -56,44 +56,44 @@ export interface OpenAIServerTool {
 export interface OpenAIResponsesOptions {
   /** The client to use. Its `baseURL` may point to any server with the Responses API. */
   readonly client: OpenAIResponsesClient;
-  /** For example "gpt-5". */
+  /** The name of the model, for example "gpt-5". */
   readonly model: string;
-  /** The service of the model, named as in `gen_ai.provider.name`. Default "openai". */
+  /** The name of the service that runs the model, as in `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
-  /** API family, for policies that depend on it. Default none. */
+  /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
-  /** True if the service stores the responses. Each request contains the whole conversation in any case. Default false. */
+  /** Set to true to let the service store the responses. Each request still contains the whole conversation. Default false. */
   readonly store?: boolean | undefined;
   /**
-   * Further data to request from the service. Default "reasoning.encrypted_content" if nothing is stored, else none. Pass an
-   * empty list for models and servers that reject it.
+   * Further data to request from the service. Default `["reasoning.encrypted_content"]`, or an empty list with `store: true`. Pass
+   * an empty list for models and servers that reject `include`.
    */
   readonly include?: readonly string[] | undefined;
-  /** Default: the default of the model. */
+  /** Controls how the model reasons. Default: the model's default. */
   readonly reasoning?: OpenAIReasoning | undefined;
   /**
-   * Tools of the run, by name, that the model calls with a plain text instead of JSON, and the format of the text. Such a tool
-   * gets `{ input: "the text" }` as its arguments, so its schema must accept that. Default none.
+   * Tools of the run that the model calls with plain text instead of JSON: the format of the text, by the name of the tool. Such a
+   * tool gets `{ input: "the text" }` as its arguments, so its schema must accept this object. Default none.
    */
   readonly customTools?: { readonly [toolName: string]: OpenAICustomToolFormat } | undefined;
   /**
-   * Offered after the run's own tools. Their calls belong to the service: they never run here, and are sent back unchanged.
-   * Default none.
+   * Tools that the service runs, offered to the model after the tools of the run. The run never executes their calls, and sends
+   * their calls and results back unchanged. Default none.
    */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
   /**
-   * The message for images and files of tool results. Default "tool-message", next to the text. Use "user-message" for servers
-   * that accept only text there.
+   * The kind of message in which images and files from tool results are sent. Default "tool-message": next to the text of the
+   * result. Use "user-message" for servers that accept only text in tool results.
    */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
   /**
-   * The meanings of the service's reasons for an incomplete response: `{ "steered": "stop" }`. They take precedence over the
-   * known ones. Default none.
+   * The meanings of further reasons for an incomplete response, for example `{ "steered": "stop" }`. They take precedence over the
+   * built-in meanings. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The options with their defaults. */
+/** The options with defaults filled in. */
 export interface ResponsesSettings {
   readonly client: OpenAIResponsesClient;
   readonly model: string;
@@ -102,7 +102,7 @@ export interface ResponsesSettings {
   readonly store: boolean;
   readonly include: readonly string[];
   readonly reasoning: OpenAIReasoning | undefined;
-  /** By the name of the tool. */
+  /** The input format of each custom tool, by the name of the tool. */
   readonly customTools: ReadonlyMap<string, OpenAICustomToolFormat>;
   readonly serverTools: readonly OpenAIServerTool[];
   readonly toolResultMedia: "tool-message" | "user-message";

@@ -1,15 +1,15 @@
-// The texts of one item of a response: the fragments so far, and the rest of a complete text.
+// Collects the texts of one output item from fragments and complete texts.
 
 import { isRecord, listOf, textOf, type ModelChunk } from "../core/provider-kit.ts";
 
-/** The kind of text of a piece. */
+/** The type of the chunk that a piece of text becomes. */
 export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
 
-/** Sends texts. Messages of one response are separated by a blank line, and so are parts of the reasoning. */
+/** Sends text as chunks. A blank line separates the messages of one response, and the parts of the reasoning. */
 export interface TextFlow {
   /** True if a refusal has been sent. */
   readonly refused: boolean;
-  /** @param owner the message, or the part of the thoughts, that the text belongs to */
+  /** @param owner the message, or the part of the reasoning, that the text belongs to */
   push(owner: object, kind: TextKind, text: string): void;
 }
 
@@ -34,7 +34,7 @@ export function createTextFlow(out: ModelChunk[]): TextFlow {
   };
 }
 
-/** A text as far as it was sent. */
+/** The part of a text that has been sent. */
 interface TextPart {
   told: string;
 }
@@ -43,26 +43,25 @@ interface TextPart {
 export interface ItemTexts {
   /** Adds a fragment of a text. */
   extend(place: TextPlace, piece: string): void;
-  /** Takes a complete text, and sends its new part. A text that contradicts its fragments comes too late and is ignored. */
+  /** Takes a complete text, and sends the part that was not sent yet. A text that contradicts its sent fragments is ignored. */
   complete(place: TextPlace, whole: string): void;
-  /** Takes the finished item: its content, and the summary of its reasoning. */
+  /** Takes the content and the reasoning summary of the finished item. */
   completeAll(item: { readonly [field: string]: unknown }): void;
 }
 
-/** Identifies a text of an item. */
+/** Identifies one text in an item. */
 export interface TextPlace {
   readonly kind: TextKind;
-  /** `content_index` or `summary_index`. */
+  /** The `summary_index` of a summary, otherwise the `content_index`. */
   readonly index: unknown;
   readonly isSummary: boolean;
 }
 
-/** Makes the texts of an item. */
 export function createItemTexts(flow: TextFlow): ItemTexts {
   const contents = new Map<number, TextPart>();
   const summaries = new Map<number, TextPart>();
 
-  /** The last text that came in fragments. */
+  /** The last text that arrived in fragments. */
   let latest: { readonly part: TextPart; readonly isSummary: boolean; isWhole: boolean } | undefined;
 
   function partAt({ index: place, isSummary }: TextPlace): TextPart {
@@ -78,11 +77,11 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
 
   function tell(place: TextPlace, part: TextPart, text: string): void {
     part.told += text;
-    // A message is one text with all of its parts; each part of the reasoning is a separate text.
+    // All parts of a message form one text. Each part of the reasoning is a separate text.
     flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
   }
 
-  /** Returns the text for a complete one. With a new index, it is the text that came in fragments under another index. */
+  /** Returns the text part for a complete text. If the index is new, the same text may have arrived under another index before. */
   function partOf(place: TextPlace, whole: string): TextPart {
     const { index, isSummary } = place;
     const isNew = typeof index === "number" && !(isSummary ? summaries : contents).has(index);
@@ -120,7 +119,7 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
   };
 }
 
-/** A text of a finished item, and its position in the list. */
+/** A complete text from a finished item, with its position in the list. */
 interface WholeText {
   readonly kind: TextKind;
   readonly text: string;
@@ -135,8 +134,9 @@ function readWholes(list: unknown): readonly WholeText[] {
 }
 
 /**
- * Finds the index under which each complete text was streamed. Usually it is the position, but one server gives the only part of
- * a message index 1. In that case the texts are in the order of their indexes. Undefined for a text that cannot be assigned.
+ * Finds the index under which each complete text was streamed. Usually the index equals the position in the list, but one server
+ * uses index 1 for the only part of a message. In that case the texts are matched in index order. Undefined means that a text cannot
+ * be matched.
  */
 function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {
   const streamed = [...parts].filter(([, { told }]) => told !== "").sort(([one], [other]) => one - other);
@@ -149,7 +149,7 @@ function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, Tex
   return wholes.map((_, rank) => streamed[rank]?.[0] ?? next + rank);
 }
 
-/** Returns the kind of text of a content part; undefined if it is not a text for the reader. */
+/** Returns the chunk type for a content part, or undefined if the part is not text. */
 export function kindOf(partType: unknown): TextKind | undefined {
   switch (partType) {
     case "output_text":
@@ -164,7 +164,7 @@ export function kindOf(partType: unknown): TextKind | undefined {
   }
 }
 
-/** Returns the text of a part. */
+/** Returns the text or the refusal in a content part. */
 export function wordsOf({ text, refusal }: { readonly [field: string]: unknown }): string {
   return textOf(text) + textOf(refusal);
 }

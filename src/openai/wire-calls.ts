@@ -1,4 +1,4 @@
-// Media and tool calls in the format of both APIs of OpenAI.
+// Converts media and tool calls to the format that Chat Completions and Responses share.
 
 import {
   isOnWeb,
@@ -10,14 +10,14 @@ import {
   type ToolResultPart,
 } from "../core/provider-kit.ts";
 
-/** Returns a data URL. */
 export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {
   return `data:${media.mediaType};base64,${toBase64(media)}`;
 }
 
 /**
- * Returns the URL of an image. Undefined for anything else, or if it cannot be fetched. Compatible servers support more types
- * than OpenAI, but none supports SVG. Base64 data must have a specific type.
+ * Returns the URL or data URL of an image. Undefined for other media, and for URLs that a server cannot fetch. All image types are
+ * accepted except SVG: compatible servers support more types than OpenAI, but no server supports SVG. Base64 data must have a
+ * specific type, not `image/*`.
  */
 export function toImageUrl(media: ReadableMedia): string | undefined {
   const { mediaType } = media;
@@ -26,18 +26,18 @@ export function toImageUrl(media: ReadableMedia): string | undefined {
   return mediaType === "image/*" ? undefined : toDataUrl(media);
 }
 
-/** Returns the text of arguments, which servers parse. */
+/** Returns the arguments of a call as JSON text, which the API expects. */
 export function toWireArguments(args: Json): string {
   return JSON.stringify(toArgumentsObject(args));
 }
 
-/** The texts of a result, with its data first, and its other parts. */
+/** The content of a tool result: its data and text parts as one text, and its images and files. */
 interface SortedResult<Part> {
   readonly text: string;
   readonly media: readonly Part[];
 }
 
-/** Joins the texts of a result, one per line. `write` may convert an image or a file to a text. */
+/** Joins the data and text parts of a result with line breaks. `write` may convert an image or a file to a string. */
 export function sortResult<Part extends object>(
   { result, content = [] }: ToolResultPart,
   write: (part: MediaPart) => Part | string,
@@ -52,7 +52,7 @@ export function sortResult<Part extends object>(
   return { text: texts.join("\n"), media };
 }
 
-/** The text before images and files that are sent in a separate message. */
+/** Returns the text that introduces a result's images and files when they are sent in a separate message. */
 export function toMediaTitle(toolName: string, id: string): string {
   return `Content that the tool ${toolName} returned for call ${id}:`;
 }

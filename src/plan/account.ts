@@ -1,4 +1,4 @@
-// The total usage of one iteration's requests, and the models that answered them.
+// Totals the usage of all model requests in one iteration, for each model that answered.
 
 import {
   addUsage,
@@ -19,19 +19,20 @@ type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type
 
 /** Adds up the usage of consecutive requests. Tokens of another model, or of a discarded attempt, are counted separately. */
 export class Account {
-  /** Usage of the requests before this one. */
+  /** The usage of earlier requests. */
   #before: Usage = noUsage;
-  /** Reported usage of this request. */
+  /** The usage that the current request has reported. */
   #now: Usage | undefined;
-  /** Estimated usage of ended requests that did not report any. */
+  /** The estimated usage of ended requests that did not report usage. */
   #unsaid: Usage = noUsage;
   /** True if any usage was reported in this iteration. */
   #isSaid = false;
   #request: ModelRequest | undefined;
-  /** The answer as far as it was read. */
+  /** The text of the current answer that has been read so far. */
   #read = "";
-  /** True if there was reasoning in this iteration, and in this request. */
+  /** True if any request of this iteration has sent reasoning. */
   #hasThoughts = false;
+  /** True if the current request has sent reasoning. */
   #thinks = false;
   readonly #told: ModelChunk[] = [];
   readonly #log = new AttemptLog((chunk) => this.#told.push(chunk));
@@ -42,12 +43,12 @@ export class Account {
     this.#answerer = answererOf(provider);
   }
 
-  /** The usage of the requests, one by one. */
+  /** The usage of each request. */
   get spendings(): readonly AttemptSpending[] {
     return this.#now === undefined ? [...this.#spent] : [...this.#spent, this.#toSpending(this.#now)];
   }
 
-  /** Begins a request. A further request starts the same attempt again, which gives it the time limit of a first chunk. */
+  /** Begins a request. A second request restarts the attempt, so that the time limit for the first chunk applies again. */
   begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
     this.#endRequest();
@@ -61,7 +62,7 @@ export class Account {
     return this.#takeTold();
   }
 
-  /** Records a chunk. Returns the chunks to send instead; undefined for most chunks, which are passed on unchanged. */
+  /** Records a chunk. Returns the chunks to send instead, or undefined if the chunk is passed on unchanged. */
   note(chunk: ModelChunk): readonly ModelChunk[] | undefined {
     const { type } = chunk;
     if (type === "attempt-start") return this.#start(chunk);
@@ -74,7 +75,7 @@ export class Account {
     return type === "reasoning-delta" ? this.#think(chunk) : undefined;
   }
 
-  /** Separates the reasoning of a request from that of earlier requests. */
+  /** Adds a blank line between the reasoning of this request and that of earlier requests. */
   #think(chunk: ChunkOf<"reasoning-delta">): readonly ModelChunk[] | undefined {
     if (chunk.text === "" || this.#thinks) return undefined;
     const isFirst = !this.#hasThoughts;
@@ -83,12 +84,12 @@ export class Account {
     return isFirst ? undefined : [{ type: "reasoning-delta", text: "\n\n" }, chunk];
   }
 
-  /** Estimates the usage of a request that is closed before its end, because it reports no more. */
+  /** Estimates the usage of a request that is closed before its end and can therefore report no more usage. */
   close(): ModelChunk {
     return this.#use(this.#estimate());
   }
 
-  /** Ends a request. If other requests reported usage and this one did not, it is estimated; otherwise it would count as free. */
+  /** Ends a request. If only other requests reported usage, this request's usage is estimated, so that it does not appear free. */
   end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];
     if (this.#isSaid) return [this.close()];
@@ -96,12 +97,12 @@ export class Account {
     return [];
   }
 
-  /** Estimates the usage of a failed request that had begun to answer and reported none. */
+  /** Estimates the usage of a failed request that had begun to answer but reported no usage. */
   fail(): readonly ModelChunk[] {
     return this.#now === undefined && this.#read !== "" ? [this.close()] : [];
   }
 
-  /** Starts a new count at another provider or model, with its prices. */
+  /** Starts a new count if the provider or model changes, because prices differ. */
   #start(chunk: ChunkOf<"attempt-start">): readonly ModelChunk[] {
     const { provider, model } = this.#answerer;
     const isAnother = provider !== chunk.provider || model !== chunk.model;
@@ -120,7 +121,7 @@ export class Account {
     return [...last, ...this.#takeTold()];
   }
 
-  /** Reports the estimated usage of ended requests. */
+  /** Reports the estimated usage of ended requests, if there is any. */
   #settle(): readonly ModelChunk[] {
     return this.#unsaid.totalTokens > 0 ? [this.#use(this.#now ?? noUsage)] : [];
   }
@@ -154,7 +155,7 @@ export class Account {
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 
-  /** Estimates the usage of a request: its input if that was not reported, and at least the output that was read. */
+  /** Estimates the usage of the current request. Reported input is kept; output is at least the text that was read. */
   #estimate(): Usage {
     const said = this.#now ?? noUsage;
     const { system = "", messages = [] } = this.#request ?? {};
@@ -164,7 +165,7 @@ export class Account {
   }
 }
 
-/** The tokens of an image do not depend on its bytes. */
+/** Omits the bytes of media, because the tokens of an image do not depend on them. */
 function withoutBytes(key: string, value: unknown): unknown {
   return key === "data" ? undefined : value;
 }

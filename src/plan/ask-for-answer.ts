@@ -1,4 +1,4 @@
-// Requests the answer, without tools, and converts the conversation to text for a model without tool calling.
+// Requests the answer without tools. Converts the conversation to text for a model that cannot call tools.
 
 import {
   type AssistantMessage,
@@ -15,18 +15,18 @@ import {
 import { isPlanMetadata, type MadePlan, type PlanRecord, type PlanRounds, recordsOf, toPlanMetadata } from "./plan-record.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";
 
-/** The inputs of an answer. */
+/** The values that `askForAnswer` needs. */
 interface Answering {
   readonly conversation: readonly Message[];
   readonly rounds: PlanRounds;
-  /** The plan that requested the answer, if there was one. */
+  /** The plan of this iteration. Undefined if no plan was made. */
   readonly plan: MadePlan | undefined;
-  /** True if it continues the message at the end of the conversation. */
+  /** True if the answer continues the last message of the conversation. */
   readonly goesOn: boolean;
   readonly extraInstruction: string;
 }
 
-/** Requests the answer. The model has no tools, and calls that it invents are not passed on. */
+/** Requests the answer. The model gets no tools, and calls that it invents are not passed on. */
 export async function* askForAnswer(
   asking: Asking,
   request: ModelRequest,
@@ -45,7 +45,7 @@ export async function* askForAnswer(
   }
 }
 
-/** Adds the results of the tools after the user's messages, before a message that is continued. */
+/** Adds the tool results at the end of the conversation. If the last message is continued, they are added before it. */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);
@@ -55,8 +55,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * The content of one attempt. Provider metadata are held until its end, because those of an answer with calls would send the
- * calls back.
+ * Collects the content of one attempt. Provider metadata is held back until the answer ends. For an answer with calls, it is
+ * dropped, because it would send the invented calls back.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
@@ -67,7 +67,7 @@ class AnswerDraft {
     return this.#hasCalls ? [] : this.#providerMetadata;
   }
 
-  /** Returns true if a chunk is passed on at once. */
+  /** Records a chunk. Returns true if the chunk is passed on immediately. */
   take(chunk: ModelChunk): boolean {
     const { type } = chunk;
     if (type === "text-delta" || type === "refusal-delta") this.#hasText ||= chunk.text.trim() !== "";
@@ -77,20 +77,23 @@ class AnswerDraft {
     return !isCall && type !== "provider-metadata";
   }
 
-  /** Returns the end of an answer. An answer with only calls is an error. */
+  /** Returns the last chunk of an answer. For an answer that contains only calls, this is an error. */
   toEnd(finish: Extract<ModelChunk, { type: "finish" }>): ModelChunk {
     const isDone = finish.reason === "tool-calls" || finish.reason === "stop";
     if (!isDone || !this.#hasCalls || this.#hasText) return finish;
     return {
       type: "error",
-      error: providerError("no-output", "The answer was nothing but calls, and no tool may be called in it."),
+      error: providerError(
+        "no-output",
+        "The answer contains only tool calls, but it must be text: no tools were offered for it.",
+      ),
     };
   }
 }
 
 /**
- * Returns the conversation without calls. Results from before the run stay in their place. Results of this run are omitted,
- * because they are shown separately.
+ * Returns the conversation without calls. Results from earlier runs become user messages in the same place. Results of this run are
+ * omitted, because they are sent separately.
  */
 export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
   const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));
@@ -107,7 +110,7 @@ function callIdsOf({ content }: AssistantMessage): readonly string[] {
   return content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
 }
 
-/** Returns the text of a message, if any. Provider metadata is kept only if nothing was removed. */
+/** Returns a message without its calls, or an empty list if nothing remains. Provider metadata is kept only if no call was removed. */
 function spoken({ role, content, providerMetadata }: AssistantMessage): readonly AssistantMessage[] {
   const said = content.filter((part) => part.type !== "tool-call");
   const own = said.length === content.length ? (providerMetadata ?? []).filter(({ item }) => !isPlanMetadata(item)) : [];
@@ -115,7 +118,7 @@ function spoken({ role, content, providerMetadata }: AssistantMessage): readonly
   return said.length === 0 ? [] : [{ role, content: said }];
 }
 
-/** Returns the user's request in this run as text: the last messages before the run, and all since. */
+/** Returns the user's request as text: the last user messages before the run, and all user messages since. */
 export function userInputOf({ messages, given }: RequestTranscript): string {
   let first = given;
   while (first > 0 && messages[first - 1]?.role !== "user") first -= 1;
@@ -124,7 +127,7 @@ export function userInputOf({ messages, given }: RequestTranscript): string {
   return said.join("\n\n");
 }
 
-/** Converts records to a message, by purpose. Repeated purposes are numbered. */
+/** Converts records to a message with the result of each call under its purpose. Repeated purposes are numbered. */
 export function toResults(records: readonly PlanRecord[], extra_instruction?: string): UserMessage {
   const results = new Map<string, Json>();
   const copies = new Map<string, number>();
@@ -140,7 +143,7 @@ export function toResults(records: readonly PlanRecord[], extra_instruction?: st
   return { role: "user", content: JSON.stringify({ action_results, extra_instruction }, undefined, 2) };
 }
 
-/** Joins consecutive messages of the user, because many text models require alternating roles. */
+/** Joins consecutive user messages, because many text models require alternating roles. */
 export function joinUserMessages(messages: readonly Message[]): readonly Message[] {
   return groupByRole(messages).flatMap((group): readonly Message[] => {
     const said = group.flatMap((message) => (message.role === "user" ? [message.content] : []));

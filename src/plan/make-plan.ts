@@ -1,4 +1,4 @@
-// Makes the plan of one iteration, with a model or with a function of the caller. An unreadable plan is requested again.
+// Makes the plan for one iteration, with a model or with a function from the caller. An unreadable plan is requested again.
 
 import {
   type FinishReason,
@@ -21,15 +21,15 @@ import type { Planner, PlannerInput, PlannerPrompt } from "./planner-prompt.ts";
 /** How a planning request ended. */
 type PlanEnd =
   | { readonly kind: "plan"; readonly read: DecisionRead; readonly text: string }
-  /** The model did not plan. The iteration ends with its output instead of a plan. */
+  /** The model sent no plan. The iteration ends with these chunks instead. */
   | { readonly kind: "ended"; readonly chunks: readonly ModelChunk[] };
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** Replaces hidden and empty content, so that the guard of the stream sees each chunk. */
+/** Replaces hidden chunks without content, so that the stream's timeouts still see each chunk. */
 const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** Requests a plan. Yields its usage and other chunks for listeners; the plan itself is not text. */
+/** Requests a plan. Yields usage and other chunks for listeners. The plan itself is not sent as text. */
 async function* askForPlan(
   asking: Asking,
   request: ModelRequest,
@@ -70,17 +70,17 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
 };
 
 /**
- * Finish reasons after which a plan is certainly incomplete. With any other one, the model did not plan, and the iteration ends
- * with it.
+ * The problem of a plan for each finish reason that makes it incomplete. After other abnormal finish reasons, no plan is requested
+ * again, and the iteration ends with that finish reason.
  */
 const problems: { readonly [Reason in FinishReason]?: string } = {
-  length: "The plan was cut off at the limit of tokens.",
+  length: "The plan was cut off at the token limit.",
   paused: "The plan was cut off.",
   continue: "The plan was cut off.",
-  "malformed-call": "There is no plan, but a call of a tool.",
+  "malformed-call": "The answer is a tool call instead of a plan.",
 };
 
-/** The text of one attempt. */
+/** Collects the plan text of one attempt. */
 class PlanDraft {
   readonly #scanner = new PlanScanner();
   readonly #thoughts = new ThoughtFilter();
@@ -88,12 +88,12 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** True if nothing that may still come could make a tool run. */
+  /** True if the plan says "response", so that no later text can make a tool run. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }
 
-  /** Returns true if a chunk belongs only to the plan. */
+  /** Records a chunk. Returns true if the chunk belongs to the plan and must be hidden. */
   take(chunk: ModelChunk): boolean {
     if (chunk.type === "text-delta") {
       this.#text += chunk.text;
@@ -110,12 +110,12 @@ class PlanDraft {
     if (reason === "stop" || reason === "tool-calls") return this.#toPlan();
     const problem = problems[reason];
     if (problem !== undefined) return this.#toProblem(problem);
-    // Text models refuse in plain text.
+    // Models without a separate refusal field refuse in plain text.
     const refusal = reason === "refusal" && this.#refusal === "" ? this.#text : this.#refusal;
     return { kind: "ended", chunks: refusal === "" ? [finish] : [{ type: "refusal-delta", text: refusal }, finish] };
   }
 
-  /** Returns a plan that runs nothing, whatever else it contains. */
+  /** Returns a plan that runs no tools. Commands in its text are ignored. */
   toResponse(): PlanEnd {
     return { kind: "plan", read: readDecision({ next_action: "response" }), text: this.#text };
   }
@@ -139,7 +139,7 @@ export interface PlanSettings {
   readonly closesEarly: boolean;
 }
 
-/** The inputs of a plan. */
+/** The values that `makePlan` needs. */
 interface Planning extends PlanSettings {
   readonly input: PlannerInput;
   /** The only tool that may be used, if `toolChoice` names one. */
@@ -148,7 +148,7 @@ interface Planning extends PlanSettings {
 
 type Chunks<End> = AsyncGenerator<ModelChunk, End, undefined>;
 
-/** Makes a plan, with retries. Returns "ended" if the stream is over without one. */
+/** Makes a plan, with retries. Returns "ended" if the stream ended without a plan. */
 export async function* makePlan(asking: Asking, request: ModelRequest, planning: Planning): Chunks<MadePlan | "ended"> {
   const { planner, input, chosen, planRetries, closesEarly } = planning;
   if (planner !== undefined) return yield* callPlanner(asking, planner, { input, chosen });
@@ -171,29 +171,29 @@ export async function* makePlan(asking: Asking, request: ModelRequest, planning:
     if (read.kind === "decision") return { decision: read.decision, text };
     const { problem } = read;
     if (tries > planRetries || !mayAskOn(asking)) {
-      yield noPlan(`The model gave no plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
+      yield noPlan(`The model sent no valid plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
       return "ended";
     }
-    // Only the last complaint: otherwise a long text without a plan would be sent again and again.
+    // Only the last complaint is sent. Otherwise each request would repeat all earlier texts without a plan.
     complaint = toComplaint(text, problem);
   }
 }
 
-/** A plan with another tool than the chosen one is invalid. */
+/** Rejects a plan that uses another tool than the chosen one. */
 function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   if (chosen === undefined || read.kind === "invalid") return read;
   const isChosen = read.decision.execution_commands.every(({ tool_name }) => tool_name === chosen);
-  return isChosen ? read : { kind: "invalid", problem: `No other tool than "${chosen}" may be used now.` };
+  return isChosen ? read : { kind: "invalid", problem: `Only the tool "${chosen}" may be used now.` };
 }
 
-/** Checks the prompt: a missing one would be sent as "undefined". */
+/** Calls `prompt` and checks its return value. An unchecked missing text would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
   if (isThenable(made)) Promise.resolve(made).catch(() => {});
   if (isRecord(made) && typeof made["system"] === "string" && typeof made["user"] === "string") {
     return { system: made["system"], user: made["user"] };
   }
-  throw new TypeError('The prompt() of the planner must give an object with the texts "system" and "user", at once.');
+  throw new TypeError('The option "prompt" must synchronously return an object with the strings "system" and "user".');
 }
 
 function joinTexts(first: string | undefined, second: string): string {
@@ -205,11 +205,11 @@ function noPlan(message: string): ModelChunk {
 }
 
 function toComplaint(text: string, problem: string): readonly Message[] {
-  const note: Message = { role: "user", content: `${problem} Send the whole plan again, as one JSON object.` };
+  const note: Message = { role: "user", content: `${problem} Send the complete plan again as one JSON object.` };
   return text.trim() === "" ? [note] : [{ role: "assistant", content: [{ type: "text", text }] }, note];
 }
 
-/** Calls the caller's own planner. Its errors end the iteration as a provider error. */
+/** Calls the planning function from the caller. Its errors end the iteration as a provider error. */
 async function* callPlanner(
   { call, exit }: Asking,
   planner: Planner,
@@ -220,6 +220,6 @@ async function* callPlanner(
   call.heartbeat();
   const read = allow(readDecision(value), chosen);
   if (read.kind === "decision") return { decision: read.decision, text: "" };
-  yield noPlan(`The planner gave no plan: ${read.problem}`);
+  yield noPlan(`The planner returned no valid plan: ${read.problem}`);
   return "ended";
 }

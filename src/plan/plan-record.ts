@@ -1,5 +1,4 @@
-// The outcomes of the commands of all plans, read from the transcript. Planners and answering models see these; there is no other
-// state.
+// Reads the commands of all plans, and their outcomes, from the transcript. The planner keeps no other state between iterations.
 
 import {
   type AssistantMessage,
@@ -21,57 +20,57 @@ import {
 } from "../core/entry-kit.ts";
 import type { PlanDecision } from "./read-decision.ts";
 
-/** One command of a plan, with its outcome. */
+/** One command from a plan, with its outcome. */
 export interface PlanRecord {
   readonly purpose: string;
   readonly tool_name: string;
-  /** The arguments of the tool, as edited by an approval if there was one. */
+  /** The arguments of the tool, including changes that an approval made. */
   readonly kwargs: Json;
   readonly todo_suggestion: string;
   readonly next: string;
-  /** True if the outcome of the call is a success. */
+  /** True if the call succeeded. */
   readonly success: boolean;
-  /** The result of the tool; null if the call failed. With content: `{ result, content }`, with media as a note. */
+  /** The result of the tool; null if the call failed. `{ result, content }` if there is content, with notes instead of media. */
   readonly result: Json;
-  /** Why the call failed; empty if it did not. */
+  /** The reason for the failure; empty if the call succeeded. */
   readonly error: string;
 }
 
 /** The progress of a run. */
 export interface PlanRounds {
-  /** Records of all calls of this run. */
+  /** The records of all calls in this run. */
   readonly donePlans: readonly PlanRecord[];
-  /** Records of the round before this one only. */
+  /** The records of the previous round only. */
   readonly lastRoundRecords: readonly PlanRecord[];
-  /** The number of plans of this run that had commands. */
+  /** The number of plans in this run that had commands. */
   readonly roundIndex: number;
 }
 
-/** Identifies a plan in the provider metadata of a message. */
+/** The `type` of provider metadata that contains a plan. */
 const planType = "turnwright.plan";
 
 /** A finished plan. */
 export interface MadePlan {
   readonly decision: PlanDecision;
-  /** The text of the planning model; empty if a function planned. */
+  /** The text that the planning model sent; empty if a planning function made the plan. */
   readonly text: string;
 }
 
-/** Makes a part of the provider metadata from a plan. */
+/** Makes a provider metadata chunk that contains a plan. */
 export function toPlanMetadata({ decision, text }: MadePlan): ModelChunk {
   const { next_action, execution_commands } = decision;
   const commands = execution_commands.map(({ purpose, todo_suggestion, next }) => ({ purpose, todo_suggestion, next }));
   return { type: "provider-metadata", item: { type: planType, next_action, commands, text } };
 }
 
-/** True if a part of the provider metadata is a plan, and therefore not for a model. */
+/** True if a provider metadata item contains a plan, which is never sent to a model. */
 export function isPlanMetadata(item: Json): boolean {
   return isRecord(item) && item["type"] === planType;
 }
 
 /**
- * Returns the records of a run, in the order of its calls: the commands of its plans, and their outcomes. Equal records are kept.
- * For runs with `withPlanner`; messages before the run are ignored.
+ * Returns the commands of all plans in a run with `withPlanner`, with their outcomes, in call order. Equal records are all kept.
+ * Messages from before the run are ignored.
  *
  * @example console.table(planLogs(result).map(({ purpose, success }) => ({ purpose, success })));
  */
@@ -82,7 +81,7 @@ export function planLogs({ messages, streamResults }: Pick<LoopResult, "messages
   );
 }
 
-/** Reads the rounds from the run's own part of a transcript. */
+/** Reads the rounds from the messages that the run has added to the transcript. */
 export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
   const turns = turnsOf(messages.slice(given));
   const rounds = turns.filter(({ plan }) => plan !== undefined);
@@ -95,7 +94,7 @@ export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
 
 /** An assistant message with calls. */
 interface CallingMessage {
-  /** The plan of the calls, if there was one. */
+  /** The plan that the calls came from. Undefined if the model made the calls itself. */
   readonly plan: UnknownRecord | undefined;
   readonly callIds: readonly string[];
   readonly records: readonly PlanRecord[];
@@ -110,12 +109,12 @@ function turnsOf(messages: readonly Message[]): readonly CallingMessage[] {
   });
 }
 
-/** Returns the records of one message and the tool message after it. Cached, because every iteration reads all of them. */
+/** Returns the records for one message and the tool message after it. They are cached, because every iteration reads all messages. */
 export function recordsOf(turn: AssistantMessage, answers: Message | undefined): readonly PlanRecord[] {
   return answers?.role === "tool" ? recordsWith(turn)(answers) : toRecords(turn, []);
 }
 
-/** Cached by both messages, because an assistant message may get other results later. */
+/** Caches records by both messages, because an assistant message may get other results later. */
 const recordsWith = memoize((turn: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(turn, results)));
 
 function toRecords(turn: AssistantMessage, results: readonly ToolResultPart[]): readonly PlanRecord[] {
@@ -162,7 +161,7 @@ function toNote(part: ContentPart): string {
   return part.type === "text" ? part.text : `[${part.type} of type ${part.mediaType}, which cannot be shown here]`;
 }
 
-/** Returns the text of a failure: its reason, if that says everything. */
+/** Returns the reason of a failed result as text. If there is no reason, returns the status, or the whole result as JSON. */
 function errorOf(result: Json): string {
   if (typeof result === "string") return result;
   if (!isRecord(result)) return JSON.stringify(result);

@@ -50,27 +50,19 @@ describe("PlanScanner", () => {
 });
 
 it.for<[what: string, text: string, problem: RegExp]>([
-  ["an empty text", "", /^There is no JSON object of a plan\.$/],
-  ["a text without JSON", "I would add.", /^There is no JSON object of a plan\.$/],
+  ["an empty text", "", /^The answer contains no JSON object with a plan\.$/],
+  ["a text without JSON", "I would add.", /^The answer contains no JSON object with a plan\.$/],
   [
     "an object without fields of a plan",
     '{"tool":"add"}',
-    /^There is an object, but none with next_action, execution_commands, .*\.$/,
+    /^The JSON object has none of the fields of a plan: next_action, execution_commands, .*\.$/,
   ],
-  ["an object around a plan", `{"plan":${plan}}`, /^There is an object, but none with next_action/],
-  ["an array", '["next_action"]', /^There is no JSON object of a plan\.$/],
+  ["an object around a plan", `{"plan":${plan}}`, /^The JSON object has none of the fields of a plan: next_action/],
+  ["an array", '["next_action"]', /^The answer contains no JSON object with a plan\.$/],
   ["a plan that is cut off", plan.slice(0, -1), /^The plan was cut off\.$/],
   ["a plan that is cut off in a string", plan.slice(0, 60), /^The plan was cut off\.$/],
-  [
-    "an object with single quotes",
-    plan.replaceAll('"', "'"),
-    /^The JSON of the plan cannot be read: Expected property name .*\.$/,
-  ],
-  [
-    "a string with a line break",
-    plan.replace("add", "a\nd"),
-    /^The JSON of the plan cannot be read: Bad control character .*\.$/,
-  ],
+  ["an object with single quotes", plan.replaceAll('"', "'"), /^The JSON of the plan is invalid: Expected property name .*\.$/],
+  ["a string with a line break", plan.replace("add", "a\nd"), /^The JSON of the plan is invalid: Bad control character .*\.$/],
 ])("PlanScanner: finds no plan in %s", ([, text, problem]) => {
   expect(scan(text).plan).toBeUndefined();
   expect(scan(text).problem).toMatch(problem);
@@ -123,10 +115,10 @@ it.for<[what: string, behind: string, isDoubtful: boolean]>([
   ["ignores braces in words", " {so} } {", false],
   ["ignores words", ' That is "all".', false],
 ])("PlanScanner.problem: %s after a plan", ([, behind, isDoubtful]) => {
-  expect(scan(plan + behind).problem).toBe(isDoubtful ? "There is more than one plan." : undefined);
+  expect(scan(plan + behind).problem).toBe(isDoubtful ? "The answer contains more than one JSON object." : undefined);
   const scanner = new PlanScanner();
   for (const character of plan + behind) scanner.push(character);
-  expect(scanner.problem).toBe(isDoubtful ? "There is more than one plan." : undefined);
+  expect(scanner.problem).toBe(isDoubtful ? "The answer contains more than one JSON object." : undefined);
 });
 
 it.for([",,", ", ,"])("PlanScanner: does not repair two commas: %j", (commas) => {

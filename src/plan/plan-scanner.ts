@@ -1,4 +1,4 @@
-// Reads a plan during its stream: finds the object in the text, and reports its action as soon as it is known.
+// Reads a plan while it streams. Finds the JSON object in the text, and reports its action as soon as the action is known.
 
 import { cutText, isRecord, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
 import { isPlan, planFields, saysResponse } from "./read-decision.ts";
@@ -6,16 +6,16 @@ import { isPlan, planFields, saysResponse } from "./read-decision.ts";
 const begin = "<think>";
 const end = "</think>";
 
-/** Removes a block with such tags at the beginning of a streamed text. */
+/** Removes a `<think>` block at the beginning of a streamed text. */
 export class ThoughtFilter {
   #state: "before" | "inside" | "behind" = "before";
-  /** The characters of an incomplete tag. */
+  /** Text that was held back, because it may be the beginning of a tag. */
   #held = "";
 
-  /** Returns the part of a fragment, and of the text held back before it, that is not reasoning. Leading blanks are dropped. */
+  /** Takes the next fragment. Returns the text that is certainly not reasoning. Leading blanks are dropped. */
   take(piece: string): string {
     if (this.#state === "behind") return piece;
-    // Blanks are not held back: with endless blanks, each fragment would take longer than the one before.
+    // Leading blanks are not held back. Otherwise a text of endless blanks would make each fragment slower than the last.
     this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
       if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";
@@ -36,47 +36,47 @@ export class ThoughtFilter {
 
 const blank = /\s/;
 
-/** Characters that end a string or begin an escape. */
+/** Matches the characters that end a string or begin an escape. */
 const special = /["\\]/g;
 
-/** The text before an object that is a plan and not quoted in prose: only blanks, or a fence. */
+/** Matches the text before an object that is not quoted in prose: only blanks, or a code fence. */
 const opening = /(?:^|```\w*)$/;
 
-/** Longer top-level strings cannot be an action or a field name. */
+/** The maximum length of a top-level string that may be an action or a field name, in characters. */
 const longest = 64;
 
-/** How much of the text before an object is kept. */
+/** The maximum length of the text that is kept before an object, in characters. */
 const longestLead = 32;
 
-/** Finds the first object of a text that is a plan. Reads each character once. */
+/** Finds the first JSON object in a text that is a plan. Each character is read once. */
 export class PlanScanner {
-  /** The fragments of the open object, without trailing commas. */
+  /** The JSON text of the object that is being read, in pieces and without trailing commas. */
   #pieces: string[] = [];
   /** The offset of the next fragment in the current text. */
   #from = 0;
-  /** The open brackets, innermost last. */
+  /** The brackets that are open, with the innermost last. */
   #open: ("{" | "[")[] = [];
   #isInString = false;
   #isEscaped = false;
-  /** The beginning of the current or last top-level string. */
+  /** The beginning of the current or latest top-level string. */
   #string = "";
-  /** True if the next value follows a comma, which is removed at the end of a list. */
+  /** True if the last character was a comma. It is dropped if a closing bracket follows. */
   #hasComma = false;
-  /** The current top-level field. */
+  /** The name of the current top-level field. */
   #key: string | undefined;
-  /** A string that may be the action: it is if nothing more follows. */
+  /** The string value of `next_action`. It is the action only if a comma or brace follows. */
   #candidate: string | undefined;
-  /** The end of the text before the first object, without blanks. */
+  /** The last characters before the first object, without surrounding blanks. */
   #lead = "";
   #objects = 0;
-  /** The problem of the last object that was not a plan. */
-  /** Described on demand: a model may write any number of broken objects, and redacting a message takes long. */
+  /** The problem of the last object that was not a plan. Its text is made only when needed, because redacting a message is slow. */
   #fault: { readonly thrown?: unknown } | undefined;
-  /** After the plan: true if a brace was opened, and if it contains something like an object. */
+  /** True if the last character after the plan was an opening brace. */
   #hasBrace = false;
+  /** True if a second object begins after the plan. */
   #hasMore = false;
   #action: string | undefined;
-  /** The plan, once its object is complete. */
+  /** The plan. Undefined until its object is complete. */
   plan: UnknownRecord | undefined;
 
   push(text: string): void {
@@ -90,20 +90,20 @@ export class PlanScanner {
     if (this.#open.length > 0) this.#keep(text, text.length);
   }
 
-  /** True if nothing is to run: `next_action` is "response". Of several, the first counts. */
+  /** True if the plan runs no tools, because `next_action` is "response". If the field is repeated, the first value applies. */
   get isResponse(): boolean {
     return saysResponse(this.#action);
   }
 
-  /** True if the latest object is the first one, with only blanks or a fence before it. */
+  /** True if there is only one object so far, with only blanks or a code fence before it. */
   get isLeading(): boolean {
     return this.#objects === 1 && opening.test(this.#lead);
   }
 
-  /** Returns why there is no plan, or more than one. */
+  /** Describes why there is no plan, or more than one plan. Undefined if there is exactly one plan. */
   get problem(): string | undefined {
-    // One of them may be a quote, and it is unknown which.
-    if (this.#hasMore) return "There is more than one plan.";
+    // With two objects, one of them may be a quotation, and it is unknown which one.
+    if (this.#hasMore) return "The answer contains more than one JSON object.";
     if (this.plan !== undefined) return undefined;
     return this.#open.length > 0 ? "The plan was cut off." : wordFault(this.#fault);
   }
@@ -124,7 +124,7 @@ export class PlanScanner {
     return at + 1;
   }
 
-  /** Looks for a second object. It need not be complete to make the first one doubtful. */
+  /** Looks for a second object after the plan. The beginning of an object is enough to make the plan ambiguous. */
   #lookBehind(text: string, from: number): number {
     if (this.#hasMore) return text.length;
     if (!this.#hasBrace) {
@@ -163,7 +163,7 @@ export class PlanScanner {
     const isClosing = character === "}" || character === "]";
     if (this.#hasComma && !isClosing) {
       this.#keep(text, at);
-      // Two commas are invalid JSON, and are kept.
+      // Only a comma before a closing bracket is dropped. Two commas in a row stay, so that the JSON is rejected.
       this.#pieces.push(",");
     }
     this.#hasComma = character === ",";
@@ -182,7 +182,7 @@ export class PlanScanner {
     this.#from = end;
   }
 
-  /** Updates the fields of the object for a top-level character. */
+  /** Updates the current field and action for a character at the top level of the object. */
   #noteField(character: string): void {
     if (character === ":") this.#key = this.#string;
     else if (character === "," || character === "}") {
@@ -203,7 +203,7 @@ export class PlanScanner {
     if (this.plan === undefined) this.#action = undefined;
   }
 
-  /** Tries to read an object. Braces in prose are not a plan. */
+  /** Parses an object. Text in braces without plan fields is treated as prose, not as a faulty plan. */
   #read(text: string): void {
     try {
       const value: unknown = JSON.parse(text);
@@ -217,7 +217,7 @@ export class PlanScanner {
 }
 
 function wordFault(fault: { readonly thrown?: unknown } | undefined): string {
-  if (fault === undefined) return "There is no JSON object of a plan.";
-  if (fault.thrown === undefined) return `There is an object, but none with ${planFields.join(", ")}.`;
-  return `The JSON of the plan cannot be read: ${cutText(toPlainError(fault.thrown).message, 200)}.`;
+  if (fault === undefined) return "The answer contains no JSON object with a plan.";
+  if (fault.thrown === undefined) return `The JSON object has none of the fields of a plan: ${planFields.join(", ")}.`;
+  return `The JSON of the plan is invalid: ${cutText(toPlainError(fault.thrown).message, 200)}.`;
 }

@@ -1,9 +1,9 @@
-// The prompt of the planner. The option `prompt` replaces or wraps it.
+// The default prompt for the planning model. The option `prompt` can replace or extend it.
 
 import type { Json, Message, ToolDefinition } from "../core/entry-kit.ts";
 import type { PlanRounds } from "./plan-record.ts";
 
-/** The state of a run for a planner. */
+/** The state of a run that a planner gets. */
 export interface PlannerInput extends PlanRounds {
   /** The user's request in this run, as text. */
   readonly userInput: string;
@@ -12,7 +12,7 @@ export interface PlannerInput extends PlanRounds {
   readonly maxRounds: number;
   /** The system text of the run. */
   readonly system?: string | undefined;
-  /** The conversation without the calls of this run, which are in `donePlans`. Read-only. */
+  /** The conversation, read-only. The calls of this run are omitted; they are in `donePlans`. */
   readonly conversation: readonly Message[];
 }
 
@@ -20,30 +20,30 @@ export interface PlannerInput extends PlanRounds {
 export interface PlannerPorts {
   /** Fires when the iteration is cancelled. */
   readonly signal: AbortSignal;
-  /** Reports that the function is still working. Without it, it must return within `timeouts.firstChunkMs`. */
+  /** Reports that the function is still working. A function that never calls it must return within `timeouts.firstChunkMs`. */
   heartbeat(): void;
 }
 
-/** Plans one round. */
+/** A function that makes the plan for one round. */
 export type Planner = (input: PlannerInput, ports: PlannerPorts) => PlannerAnswer | PromiseLike<PlannerAnswer>;
 
-/** A plan in any of its forms. A plan without commands requests the answer. */
+/** A plan in any supported form. A plan without commands requests the answer. */
 export interface PlannerAnswer {
-  /** "execute" or "response". Default: depends on whether there are commands. */
+  /** "execute" or "response". Default: "execute" if there are commands, otherwise "response". */
   readonly next_action?: string | undefined;
   readonly execution_commands?: readonly PlannerCommand[] | undefined;
-  /** Used if `execution_commands` is empty. */
+  /** Another name for `execution_commands`. Used if that list is empty. */
   readonly tool_commands?: readonly PlannerCommand[] | undefined;
-  /** Used if both lists are empty. */
+  /** A single command. Used if `execution_commands` and `tool_commands` are empty. */
   readonly tool_command?: PlannerCommand | undefined;
-  /** Set to `false` to run nothing. */
+  /** Set to `false` to run no tools. */
   readonly use_tool?: boolean | undefined;
 }
 
-/** A call in the plan of a planning function. */
+/** A tool call in a plan that a planning function returns. */
 export interface PlannerCommand {
   readonly tool_name: string;
-  /** Default {}. */
+  /** The arguments of the tool. Default {}. */
   readonly tool_kwargs?: { readonly [name: string]: Json | undefined } | undefined;
   readonly purpose?: string | undefined;
   readonly todo_suggestion?: string | undefined;
@@ -54,32 +54,32 @@ export interface PlannerCommand {
 export interface PlannerPrompt {
   /** The model's role and the format of its answer. Added after the system text of the run. */
   readonly system: string;
-  /** The task. Added after the conversation, as a message of the user. */
+  /** The task. Added after the conversation, as a user message. */
   readonly user: string;
 }
 
-const system = `You plan the next step of a task. You do not answer the user now.
+const system = `You plan the next step of a task. Do not answer the user now.
 
 Answer with one JSON object and nothing else:
 {
   "next_action": "execute",
   "execution_commands": [
     {
-      "purpose": what the call is to find out or to do, in a few words,
+      "purpose": what the call should find out or do, in a few words,
       "tool_name": the name of one of the available tools,
-      "tool_kwargs": an object of arguments that fits its input_schema,
-      "todo_suggestion": what is left to do when the call has succeeded
+      "tool_kwargs": an object with arguments that match the tool's input_schema,
+      "todo_suggestion": what remains to be done after the call has succeeded
     }
   ]
 }
 
-Write "next_action" first; it is "execute" or "response".
-- "execute" where tools have to run before the user can be answered. All commands of one plan run at the same time: what needs the result of
-  another command belongs into a later plan.
-- "response" where the user can be answered, with an empty list of commands.
-- done_plans holds all that has run, last_round_records what the plan before this one has run. Do not repeat what has succeeded. Where a
-  command failed, read its error and change what was wrong, or go on without it.
-- Tools that are not in available_tools do not exist.`;
+Write "next_action" first. Its value is "execute" or "response".
+- Use "execute" if tools must run before you can answer the user. All commands in one plan run at the same time. If a command needs the
+  result of another command, put it into a later plan.
+- Use "response", with an empty list of commands, if the user can be answered now.
+- done_plans lists all commands that have run in this task. last_round_records lists the commands of the previous plan. Do not repeat a
+  command that succeeded. If a command failed, read its error and correct the command, or continue without it.
+- Use only tools from available_tools. No other tools exist.`;
 
 /** The default prompt of `withPlanner`: a system text with instructions for planning, and the state of the task as JSON. */
 export function plannerPrompt(input: PlannerInput): PlannerPrompt {

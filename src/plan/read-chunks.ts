@@ -1,5 +1,5 @@
-// Reads consecutive requests inside one stream. Leaving the stream also leaves the current request, even if it ignores its
-// signal.
+// Reads several model requests as one stream. If the reader leaves the stream, the current request is abandoned, even if it ignores
+// its signal.
 
 import {
   type AttemptSpending,
@@ -12,12 +12,12 @@ import {
 } from "../core/entry-kit.ts";
 import type { Account } from "./account.ts";
 
-/** Lets a combined stream be left. */
+/** Ends pending waits when the reader leaves a combined stream. */
 export class Exit {
   #isLeft = false;
   #leave: () => void = () => {};
 
-  /** Ends the current wait, and all later ones. */
+  /** Rejects the current wait and all later waits. */
   leave(): void {
     this.#isLeft = true;
     this.#leave();
@@ -27,7 +27,7 @@ export class Exit {
     if (this.#isLeft) throw givenUp();
   }
 
-  /** Settles like `work`, or rejects when the stream is left. One wait at a time. */
+  /** Settles like `work`, or rejects when the reader leaves the stream. Only one wait may be pending at a time. */
   until<T>(work: T | PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#leave = () => reject(givenUp());
@@ -38,10 +38,10 @@ export class Exit {
 }
 
 function givenUp(): DOMException {
-  return new DOMException("The stream was given up.", "AbortError");
+  return new DOMException("The stream was abandoned.", "AbortError");
 }
 
-/** The inputs for reading a request. */
+/** The values that `readChunks` needs. */
 export interface Asking {
   readonly provider: Provider;
   readonly call: ModelCall;
@@ -49,7 +49,7 @@ export interface Asking {
   readonly account: Account;
 }
 
-/** Yields the chunks of one request. If the reader stops, the request is closed at once, without waiting for it. */
+/** Yields the chunks of one request. If the reader stops, the request is closed immediately, without waiting for it to end. */
 export async function* readChunks(
   { provider, call, exit, account }: Asking,
   request: ModelRequest,
@@ -58,7 +58,7 @@ export async function* readChunks(
   const before = account.spendings;
   call.signal.throwIfAborted();
   exit.throwIfLeft();
-  // A separate signal, because the request may be given up while the iteration goes on.
+  // The request gets a separate signal, because it may be abandoned while the iteration continues.
   const own = followSignal(call.signal);
   let isOpen = true;
   let hasFinished = false;
@@ -88,7 +88,7 @@ export async function* readChunks(
   }
 }
 
-/** Binds the methods explicitly, because a call may be an instance of a class. */
+/** Copies a call with another signal. Methods are called on the original, because it may be an instance of a class. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;
@@ -105,7 +105,7 @@ function abandon(chunks: AsyncIterator<ModelChunk> | undefined): void {
   new Promise((resolve) => resolve(chunks?.return?.())).catch(() => {});
 }
 
-/** Makes a stream that can be left while it waits. Leaving a plain generator would wait for its next value. */
+/** Makes a stream whose reader can leave while a value is pending. A plain generator would first wait for that value. */
 export function leavable(
   open: (exit: Exit) => AsyncGenerator<ModelChunk, void, undefined>,
 ): AsyncIterableIterator<ModelChunk, void> {

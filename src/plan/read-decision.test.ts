@@ -78,30 +78,38 @@ describe("readDecision", () => {
   });
 
   it.for<[what: string, value: unknown, problem: RegExp]>([
-    ["a string", "execute", /^A plan is an object, not "execute"\.$/],
-    ["an array", [add], /^A plan is an object, not an array of 1 item\.$/],
-    ["undefined", undefined, /^A plan is an object, not undefined\.$/],
+    ["a string", "execute", /^The plan must be an object, but is "execute"\.$/],
+    ["an array", [add], /^The plan must be an object, but is an array of 1 item\.$/],
+    ["undefined", undefined, /^The plan must be an object, but is undefined\.$/],
     ["commands that are not an array", { execution_commands: "add" }, /execution_commands/],
     ["a command that is not an object", { execution_commands: [add, "look"] }, /execution_commands\.1: /],
     ["a tool name that is not a string", { execution_commands: [{ tool_name: 7 }] }, /execution_commands\.0\.tool_name: /],
     [
       "arguments that are an array",
       { tool_command: { ...add, tool_kwargs: [1] } },
-      /tool_command\.tool_kwargs: must be an object of arguments\./,
+      /tool_command\.tool_kwargs: must be an object with arguments\./,
     ],
     [
       "a command without a tool name",
       { execution_commands: [add, { name: "add" }] },
       /execution_commands\.1: must have a "tool_name"\./,
     ],
-    ["an object without fields of a plan", { nextAction: "execute" }, /^A plan has one of next_action, /],
-    ["arguments with a BigInt", { tool_command: { ...add, tool_kwargs: { a: 1n } } }, /must be plain data, but holds a BigInt\./],
+    [
+      "an object without fields of a plan",
+      { nextAction: "execute" },
+      /^The plan must have at least one of these fields: next_action, /,
+    ],
+    [
+      "arguments with a BigInt",
+      { tool_command: { ...add, tool_kwargs: { a: 1n } } },
+      /must be plain data, but contains a BigInt\./,
+    ],
     [
       "many invalid commands and lists the first ones",
       { execution_commands: Array.from({ length: 9 }, () => 7) },
       /^(?:(?!commands\.5).)* And 4 more\.$/,
     ],
-    ["arguments that are not JSON", { tool_command: { ...add, tool_kwargs: "{a" } }, /object of arguments/],
+    ["arguments that are not JSON", { tool_command: { ...add, tool_kwargs: "{a" } }, /object with arguments/],
   ])("rejects %s", ([, value, problem]) => {
     expect(read(value)).toMatch(problem);
   });

@@ -1,5 +1,5 @@
-// A provider that lets any text model use tools: it requests a plan, turns the plan into the calls of an iteration, and requests
-// the answer.
+// A provider wrapper that lets any text model use tools. It requests a plan, converts the plan to tool calls, and finally requests the
+// answer.
 
 import {
   assertProvider,
@@ -22,20 +22,23 @@ import { type Planner, type PlannerInput, plannerPrompt, type PlannerPrompt } fr
 import { type Asking, leavable, mayAskOn } from "./read-chunks.ts";
 import { Account } from "./account.ts";
 
-/** The options of `withPlanner`, with their defaults. */
+/** The options of `withPlanner`, with defaults filled in. */
 interface IterationSettings extends PlanSettings {
   readonly maxRounds: number;
   readonly extraRequirement: string | undefined;
   readonly extraInstruction: string;
 }
 
-/** Sent instead of an answer that the run's limits do not allow. The run ends with the limit as its reason. */
+/** Sent instead of the answer if the limits of the run do not allow another request. The run then ends with the limit as its reason. */
 const noAnswer: ModelChunk = {
   type: "error",
-  error: providerError("no-output", "The model planned to answer, and the limits of the run leave no request for the answer."),
+  error: providerError(
+    "no-output",
+    "The model planned to answer, but the limits of the run do not allow the request for the answer.",
+  ),
 };
 
-/** Streams an iteration. The rounds are counted before the plan, so that the last round is followed only by the answer. */
+/** Streams an iteration. Once `maxRounds` plans have run tools, no plan is requested, only the answer. */
 async function* streamIteration(
   asking: Asking,
   request: ModelRequest,
@@ -49,11 +52,11 @@ async function* streamIteration(
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;
-  // Without the transcript: the request contains the results of the tools, and an inner planner would add them again.
+  // The transcript is omitted. Otherwise an inner planner would add the tool results again, which the messages already contain.
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
   const makeInput = (): PlannerInput => {
-    // A copy of the records, so that changes by a planner do not affect them.
+    // The planner gets a copy, so that its changes do not affect the records.
     const { donePlans, lastRoundRecords, roundIndex } = structuredClone(rounds);
     const { system } = request;
     return {
@@ -90,7 +93,7 @@ function toolsOf(request: ModelRequest): readonly ToolDefinition[] {
   return chosen === undefined ? tools : tools.filter(({ name }) => name === chosen);
 }
 
-/** Converts the commands to the calls of this iteration. */
+/** Converts the commands of a plan to the tool calls of this iteration. */
 function* toCalls(plan: MadePlan): Generator<ModelChunk, void, undefined> {
   yield toPlanMetadata(plan);
   for (const [index, { tool_name, tool_kwargs }] of plan.decision.execution_commands.entries()) {
@@ -101,21 +104,21 @@ function* toCalls(plan: MadePlan): Generator<ModelChunk, void, undefined> {
 
 /** The options of `withPlanner`. */
 export interface PlannerOptions {
-  /** Most rounds that may run tools, per run. After them, the answer is requested without a plan. Default 5. */
+  /** The maximum number of rounds that run tools, per run. After them, the answer is requested without a plan. Default 5. */
   readonly maxRounds?: number | undefined;
   /** Set to `false` to pass every request to the provider unchanged. Default true. */
   readonly enabled?: boolean | undefined;
-  /** Instructions for the planner, in addition to the user's request. */
+  /** Instructions for the planner, in addition to the user's request. Default none. */
   readonly extraRequirement?: string | undefined;
-  /** Instructions for the answering model about the results of the tools. Default: to answer from them. */
+  /** Instructions for the answering model about the tool results. Default: to answer the user from the results. */
   readonly extraInstruction?: string | undefined;
   /** Returns the instructions for the planning model. Default `plannerPrompt`. */
   readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;
-  /** Plans instead of the model. */
+  /** A function that makes the plans instead of the model. Default none. */
   readonly planner?: Planner | undefined;
-  /** How often an unreadable plan is requested again, per iteration. Default 2. */
+  /** The maximum number of times that an unreadable plan is requested again, per iteration. Default 2. */
   readonly planRetries?: number | undefined;
-  /** True if the stream of a plan is closed once it says "response". Default true. */
+  /** Set to `false` to read every plan to its end. By default its stream is closed once the plan says "response". */
   readonly closesEarly?: boolean | undefined;
 }
 
@@ -130,21 +133,23 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** Options that only apply if the model plans. */
+/** The options that are not allowed with `planner`, because they only affect planning by the model. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
-  "action_results holds what tools gave for this task, by what they were asked for. Answer the user from it. Where it holds an error, or not what was asked for, say so; do not claim anything that is not there.";
+  "action_results contains the tool results for this task, each under the purpose of its call. Use it to answer the user. If a result is an error or does not serve its purpose, say so. Do not claim anything that the results do not show.";
 
 /**
- * Makes a provider from one whose model cannot call tools. Each iteration requests a plan, `{ next_action, execution_commands }`.
- * The commands of the plan become the calls of the iteration, with all gates, approvals, limits and records of the run. After a
- * plan with "response", or without commands, the answer is requested in the same iteration, with the results of the tools. The
- * wrapper keeps no state: each request reads the rounds so far from the transcript, so that a run is resumed like any other.
+ * Wraps a provider whose model cannot call tools, so that runs with it can use tools.
  *
- * The plan is part of the provider metadata of its message, and never text. `planLogs(result)` returns the plans and their
- * outcomes. An unreadable plan is requested again, and finally ends the iteration with the error "no-output". The tokens of a
- * plan that is closed early are estimated if the service did not report them.
+ * Each iteration requests a plan, `{ next_action, execution_commands }`. The commands of the plan become the tool calls of the
+ * iteration. All gates, approvals, limits and records of the run apply to them. If the plan says "response" or has no commands, the
+ * answer is requested in the same iteration, together with the tool results. The wrapper keeps no state: each request reads the
+ * earlier rounds from the transcript. A run can therefore be resumed like any other run.
+ *
+ * The plan is kept in the provider metadata of its message, and is never sent as text. `planLogs(result)` returns all commands with
+ * their outcomes. An unreadable plan is requested again; if all retries fail, the iteration ends with the error "no-output". If the
+ * stream of a plan is closed early, its tokens are estimated unless the service reported them.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
@@ -156,7 +161,7 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
   assertProvider("provider", provider);
   checkFields("options", options, checks);
   const unread = notRead.find((name) => options.planner !== undefined && options[name] !== undefined);
-  if (unread !== undefined) throw invalidOption(unread, 'left out where "planner" plans', options[unread]);
+  if (unread !== undefined) throw invalidOption(unread, 'omitted if "planner" is set', options[unread]);
   if (options.enabled === false) return provider;
   const { id, model, family } = provider;
   const settings = {

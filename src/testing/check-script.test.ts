@@ -8,37 +8,37 @@ import { providerSuite, type ProviderSuiteSetup } from "./provider-suite.ts";
 import { registrySuite, type RegistrySuiteSetup } from "./registry-suite.ts";
 import { runTool } from "./run-tool.ts";
 
-const takes = "createMockProvider() takes an array of messages, or a function (request, index) => message, but got";
+const takes = "createMockProvider() expects an array of messages, or a function (request, index) => message, but got";
 
 describe("createMockProvider", () => {
   it.for<[what: string, script: unknown, message: string]>([
     ["a missing script", undefined, `${takes} undefined. Write createMockProvider([text("Hello.")]).`],
-    ["a lone part", text("Hi."), `${takes} a lone part. Write createMockProvider([part]).`],
+    ["a lone part", text("Hi."), `${takes} a single part. Write createMockProvider([part]).`],
     ["a string", "Hi.", `${takes} "Hi.". Write createMockProvider([text("Hello.")]).`],
     [
       "a message that is a string",
       [text("a"), "Hi."],
-      'Message 1 of the mock\'s script is a string. Write text("...") for what the model says.',
+      'Message 1 in the script of the mock provider is a string. Write text("...") for text from the model.',
     ],
     [
       "a message of a transcript",
       [{ role: "assistant", content: "Hi." }],
-      'Message 0 of the mock\'s script is a message. Write text("...") for what the model says, and toolCall(name, args) for a call.',
+      'Message 0 in the script of the mock provider is a message. Write text("...") for text from the model, and toolCall(name, args) for a call.',
     ],
     [
       "a content part",
       [[text("a"), { type: "text", text: "Hi." }]],
-      "Part 1 of message 0 of the mock's script is a chunk or a content part. Write chunk(...) around a chunk, or use text().",
+      "Part 1 of message 0 in the script of the mock provider is a chunk or a content part. Wrap a chunk in chunk(...), or use text().",
     ],
     [
       "an array inside a message",
       [[[text("a")]]],
-      "Part 0 of message 0 of the mock's script is an array inside a message. A message is a part, or one array of parts.",
+      "Part 0 of message 0 in the script of the mock provider is an array inside a message. Write a message as one part, or as one array of parts.",
     ],
     [
       "an unknown part",
       [{ kind: "say", text: "Hi." }],
-      'Message 0 of the mock\'s script is an object, but must be a part or an array of parts. Make parts with text("..."), toolCall(name, args) and the other makers of "turnwright/testing".',
+      'Message 0 in the script of the mock provider is an object, but must be a part or an array of parts. Make parts with text("..."), toolCall(name, args) and the other functions from "turnwright/testing".',
     ],
   ])("rejects %s", ([, script, message]) => {
     expect(() => createMockProvider(script as MockScript)).toThrow(new TypeError(message));
@@ -48,7 +48,7 @@ describe("createMockProvider", () => {
     expect(() => createMockProvider([], { modell: "m" } as object)).toThrow('Did you mean "model"?');
     const provider = createMockProvider((() => "Hi.") as unknown as MockScript);
     const request = { messages: [], tools: [], iteration: 0 };
-    expect(() => provider.stream(request, {} as never)).toThrow("Message 0 of the mock's script is a string.");
+    expect(() => provider.stream(request, {} as never)).toThrow("Message 0 in the script of the mock provider is a string.");
   });
 
   it("accepts empty scripts, empty messages and functions", () => {
@@ -58,13 +58,13 @@ describe("createMockProvider", () => {
 
 describe("mock parts", () => {
   it.for<[maker: string, make: (...args: readonly unknown[]) => unknown, message: string]>([
-    ["text", text as never, 'text() takes the words first, a string, but got undefined. Write text("Hello.").'],
-    ["reasoning", reasoning as never, "reasoning() takes the words first"],
-    ["refusal", refusal as never, "refusal() takes the words first"],
+    ["text", text as never, 'text() expects the text as its first argument, a string, but got undefined. Write text("Hello.").'],
+    ["reasoning", reasoning as never, "reasoning() expects the text as its first argument"],
+    ["refusal", refusal as never, "refusal() expects the text as its first argument"],
     [
       "toolCall",
       toolCall as never,
-      'toolCall() takes the name of the tool first, a string, but got undefined. Write toolCall("get_weather", { city: "Oslo" }).',
+      'toolCall() expects the name of the tool as its first argument, a string, but got undefined. Write toolCall("get_weather", { city: "Oslo" }).',
     ],
   ])("%s() throws without its first argument", ([, make, message]) => {
     expect(() => make()).toThrow(TypeError);

@@ -1,5 +1,5 @@
-// The entry `turnwright/testing`: scripted models, recorded models, a test clock, recorded events, single tools, and conformance
-// suites. Works with any test runner.
+// The entry `turnwright/testing`: scripted and recorded models, a test clock, recorded events, single tool calls, and conformance
+// suites. It works with any test runner.
 
 export { type Cassette, memoryCassette } from "./cassettes/cassette.ts";
 export type { CassetteRecord, CutLine } from "./cassettes/cassette.ts";

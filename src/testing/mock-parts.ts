@@ -1,4 +1,4 @@
-// The parts of a scripted message: one function for each action of a model, its service or the network.
+// The parts of a scripted message. Each function makes one action of the model, the service or the network.
 
 import {
   checkFields,
@@ -12,10 +12,12 @@ import {
   type Usage,
 } from "../core/entry-kit.ts";
 
-/** Throws a TypeError unless the first argument of a maker is a string. `example` shows a correct call. */
+/** Throws a TypeError unless the first argument of a part function is a string. `example` shows a correct call. */
 function checkWord(value: unknown, maker: string, { what, example }: { readonly what: string; readonly example: string }): void {
   if (typeof value === "string") return;
-  throw new TypeError(`${maker}() takes ${what} first, a string, but got ${describeValue(value)}. Write ${example}.`);
+  throw new TypeError(
+    `${maker}() expects ${what} as its first argument, a string, but got ${describeValue(value)}. Write ${example}.`,
+  );
 }
 
 const kinds: { readonly [Kind in MockPart["kind"]]: true } = {
@@ -30,17 +32,17 @@ const kinds: { readonly [Kind in MockPart["kind"]]: true } = {
 
 const optionChecks = { id: is.text, model: is.text, family: is.text, usage: is.flag, record: is.flag };
 
-const makers = 'Make parts with text("..."), toolCall(name, args) and the other makers of "turnwright/testing"';
+const makers = 'Make parts with text("..."), toolCall(name, args) and the other functions from "turnwright/testing"';
 
-/** Throws a TypeError for a script that cannot be played, and LoopError "unknown-option" or "invalid-option" for its options. */
+/** Throws a TypeError for an invalid script, and LoopError "unknown-option" or "invalid-option" for invalid options. */
 export function checkScript(script: unknown, options: object): void {
   checkFields("options", options, optionChecks);
   if (typeof script === "function") return;
   if (!Array.isArray(script)) {
-    const got = isPart(script) ? "a lone part" : describeValue(script);
+    const got = isPart(script) ? "a single part" : describeValue(script);
     const write = isPart(script) ? "createMockProvider([part])" : 'createMockProvider([text("Hello.")])';
     throw new TypeError(
-      `createMockProvider() takes an array of messages, or a function (request, index) => message, but got ${got}. Write ${write}.`,
+      `createMockProvider() expects an array of messages, or a function (request, index) => message, but got ${got}. Write ${write}.`,
     );
   }
   for (const [index, message] of script.entries()) checkMockMessage(message, index);
@@ -52,7 +54,7 @@ export function checkMockMessage(message: unknown, index: number): asserts messa
   for (const [place, part] of parts.entries()) {
     if (isPart(part)) continue;
     const where = Array.isArray(message) ? `Part ${place} of message ${index}` : `Message ${index}`;
-    throw new TypeError(`${where} of the mock's script ${describeMisuse(part)}.`);
+    throw new TypeError(`${where} in the script of the mock provider ${describeMisuse(part)}.`);
   }
 }
 
@@ -61,29 +63,29 @@ function isPart(value: unknown): boolean {
 }
 
 function describeMisuse(part: unknown): string {
-  if (typeof part === "string") return 'is a string. Write text("...") for what the model says';
+  if (typeof part === "string") return 'is a string. Write text("...") for text from the model';
   if (isRecord(part) && "role" in part) {
-    return 'is a message. Write text("...") for what the model says, and toolCall(name, args) for a call';
+    return 'is a message. Write text("...") for text from the model, and toolCall(name, args) for a call';
   }
   if (isRecord(part) && typeof part["type"] === "string")
-    return "is a chunk or a content part. Write chunk(...) around a chunk, or use text()";
-  if (Array.isArray(part)) return "is an array inside a message. A message is a part, or one array of parts";
+    return "is a chunk or a content part. Wrap a chunk in chunk(...), or use text()";
+  if (Array.isArray(part)) return "is an array inside a message. Write a message as one part, or as one array of parts";
   return `is ${describeValue(part)}, but must be a part or an array of parts. ${makers}`;
 }
 
 /** One part of a scripted message. */
 export type MockPart =
-  // Output of the model.
+  // These parts are output of the model.
   | { readonly kind: "chunks"; readonly chunks: readonly ModelChunk[] }
   | MockCall
-  // Behaviour of the service and the network.
+  // These parts are behaviour of the service and the network.
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "stall"; readonly ignoreSignal: boolean }
   | { readonly kind: "heartbeat" }
   | { readonly kind: "fail"; readonly error: unknown }
   | { readonly kind: "end-early" };
 
-/** A scripted tool call. Its key is its number in the message. */
+/** A scripted tool call. Its key contains its position in the message. */
 export interface MockCall {
   readonly kind: "call";
   readonly name: string;
@@ -93,30 +95,30 @@ export interface MockCall {
   readonly fragments: readonly string[];
 }
 
-/** The parts of a scripted message: one, or several in order. */
+/** A scripted message: one part, or several parts in order. */
 export type MockMessage = MockPart | readonly MockPart[];
 
-/** How many deltas a text has. */
+/** The options of scripted text. */
 export interface TextOptions {
-  /** At most one per character. Default 1. */
+  /** The number of deltas in which the text is sent, at most one per character. Default 1. */
   readonly chunks?: number | undefined;
 }
 
 /** The options of a scripted call. */
 export interface CallOptions {
-  /** The provider's id of the call. Default none, as for providers without ids. */
+  /** The id that the provider gives the call. Default none, as with providers that send no ids. */
   readonly id?: string | undefined;
-  /** How many deltas the arguments have, at most one per character. 0 sends only the finished call. Default 1. */
+  /** The number of deltas in which the arguments are sent, at most one per character. 0 sends only `call-ready`. Default 1. */
   readonly fragments?: number | undefined;
-  /** The arguments as text, instead of `args`: for text that is not JSON. */
+  /** The arguments as text, instead of `args`. Use it for text that is not valid JSON. */
   readonly rawArgs?: string | undefined;
 }
 
-/** The fields of a failure, as on errors of an SDK. */
+/** The fields of a failure, as an SDK sets them on its errors. */
 export interface FailureFacts {
   readonly message?: string | undefined;
   readonly name?: string | undefined;
-  /** HTTP status. */
+  /** The HTTP status, for example 429. */
   readonly status?: number | undefined;
   readonly code?: string | undefined;
   readonly headers?: Headers | { readonly [name: string]: string } | undefined;
@@ -124,31 +126,31 @@ export interface FailureFacts {
 }
 
 /**
- * The model writes `said`, in one delta or in `chunks` deltas of nearly equal length.
+ * Makes a part in which the model writes `said`, in one delta or in `chunks` deltas of nearly equal length.
  *
  * @example
  * createMockProvider([text("Hello", { chunks: 3 })]); // "H", "el", "lo"
  */
 export function text(said: string, options: TextOptions = {}): MockPart {
-  checkWord(said, "text", { what: "the words", example: 'text("Hello.")' });
+  checkWord(said, "text", { what: "the text", example: 'text("Hello.")' });
   return chunksOf("text-delta", said, options);
 }
 
-/** The model reasons. Options as for `text`. */
+/** Makes a part in which the model sends reasoning. The options are those of `text`. */
 export function reasoning(thought: string, options: TextOptions = {}): MockPart {
-  checkWord(thought, "reasoning", { what: "the words", example: 'reasoning("Hm.")' });
+  checkWord(thought, "reasoning", { what: "the text", example: 'reasoning("Hm.")' });
   return chunksOf("reasoning-delta", thought, options);
 }
 
-/** The model refuses, in text that streams separately from its answer. Options as for `text`. Set the finish reason yourself. */
+/** Makes a part in which the model refuses, in text separate from its answer. Set the finish reason yourself. Options as for `text`. */
 export function refusal(said: string, options: TextOptions = {}): MockPart {
-  checkWord(said, "refusal", { what: "the words", example: 'refusal("No.")' });
+  checkWord(said, "refusal", { what: "the text", example: 'refusal("No.")' });
   return chunksOf("refusal-delta", said, options);
 }
 
 /**
- * The model calls a tool. `args` is any JSON, default `{}`. Each use parses it again, so that no two calls share it. With
- * `rawArgs` the call has that text: text that is not JSON comes with `problem: "malformed"`, and an empty text means `{}`.
+ * Makes a part in which the model calls a tool. `args` is any JSON, default `{}`; each use gets a fresh copy. With `rawArgs`, the call
+ * has that text as its arguments. Text that is not JSON gives a call with `problem: "malformed"`. Empty text means `{}`.
  *
  * @example
  * toolCall("get_weather", { city: "Oslo" }, { id: "call_1", fragments: 4 });
@@ -161,30 +163,33 @@ export function toolCall(name: string, args: Json = {}, options: CallOptions = {
   return { kind: "call", name, id, argsText, fragments: fragments === 0 ? [] : piecesOf(argsText, fragments) };
 }
 
-/** The service reports tokens. `totalTokens` defaults to the sum. A snapshot, the default, replaces earlier counts. */
+/**
+ * Makes a part in which the service reports token counts. `totalTokens` defaults to the sum. With the mode "snapshot", the default,
+ * the counts replace earlier counts; with "delta", they are added.
+ */
 export function usage(tokens: Omit<Usage, "totalTokens"> & Partial<Usage>, mode: "snapshot" | "delta" = "snapshot"): MockPart {
   const totalTokens = tokens.totalTokens ?? tokens.inputTokens + tokens.outputTokens;
   return chunk({ type: "usage", usage: { ...tokens, totalTokens }, mode });
 }
 
-/** The model adds details: text that is shown below its answer. */
+/** Makes a part in which the model adds details, which are text to show below its answer. */
 export function details(added: string): MockPart {
   return chunk({ type: "details", text: added });
 }
 
-/** The model sends a thought log. */
+/** Makes a part in which the model sends a thought log. */
 export function thoughtLog(payload: unknown): MockPart {
   return chunk({ type: "thought-log", payload });
 }
 
-/** The service sends a part of the provider metadata, which must come back verbatim in the next request. */
+/** Makes a part in which the service sends provider metadata, which the next request must send back unchanged. */
 export function providerMetadata(item: Json): MockPart {
   return chunk({ type: "provider-metadata", item });
 }
 
 /**
- * The model ends its message for `reason`. `token` is the point at which a "continue" continuation goes on. A message without a
- * finish ends according to its parts.
+ * Makes a part in which the model ends its message with `reason`. For "continue", `token` is the continuation token. A message without
+ * a finish gets a finish reason that follows from its other parts.
  */
 export function finish(
   reason: FinishReason,
@@ -193,32 +198,32 @@ export function finish(
   return chunk({ type: "finish", reason, ...options });
 }
 
-/** Any chunk, unchanged, even an invalid one. */
+/** Makes a part that sends one chunk unchanged, even if the chunk is invalid. */
 export function chunk(verbatim: ModelChunk): MockPart {
   return { kind: "chunks", chunks: [verbatim] };
 }
 
-/** Waits `ms` milliseconds on the clock of the call. If the signal fires first, the stream rejects with the signal's reason. */
+/** Makes a part that waits `ms` milliseconds on the clock of the call. If the signal fires first, the stream rejects with its reason. */
 export function wait(ms: number): MockPart {
   return { kind: "wait", ms };
 }
 
-/** Goes silent: the stream rejects only when the signal fires. With `ignoreSignal`, not even then. */
+/** Makes a part that sends nothing until the signal fires, and then rejects. With `ignoreSignal`, it never settles. */
 export function stall(options: { readonly ignoreSignal?: boolean | undefined } = {}): MockPart {
   return { kind: "stall", ignoreSignal: options.ignoreSignal ?? false };
 }
 
-/** Sends a heartbeat, without a chunk. */
+/** Makes a part that sends a heartbeat, without a chunk. */
 export function heartbeat(): MockPart {
   return { kind: "heartbeat" };
 }
 
 /**
- * The stream throws: the given error, or one made from the facts, as an SDK would.
+ * Makes a part at which the stream throws. It throws the given error, or an error with the given fields, as an SDK would.
  *
  * @example
  * fail({ status: 429, message: "Too many requests", headers: { "retry-after": "2" } });
- * fail(new TypeError("terminated")); // how a broken connection looks
+ * fail(new TypeError("terminated")); // the error of fetch for a broken connection
  */
 export function fail(failure: Error | FailureFacts): MockPart {
   if (failure instanceof Error) return { kind: "fail", error: failure };
@@ -226,12 +231,12 @@ export function fail(failure: Error | FailureFacts): MockPart {
   return { kind: "fail", error: Object.assign(new Error(message), facts) };
 }
 
-/** The service reports an error inside the stream, which ends there. */
+/** Makes a part in which the service reports an error inside the stream. The stream then ends. */
 export function failInBand(error: ProviderError): MockPart {
   return chunk({ type: "error", error });
 }
 
-/** The connection closes before the model is done: no finish, no error. */
+/** Makes a part at which the connection closes early. The stream ends without a finish and without an error. */
 export function endEarly(): MockPart {
   return { kind: "end-early" };
 }
@@ -240,9 +245,10 @@ function chunksOf(type: "text-delta" | "reasoning-delta" | "refusal-delta", said
   return { kind: "chunks", chunks: piecesOf(said, chunks).map((piece) => ({ type, text: piece })) };
 }
 
-/** Cuts a text into nearly equal parts, without splitting a character. */
+/** Cuts a text into pieces of nearly equal length, without splitting a character. */
 function piecesOf(whole: string, count: number): string[] {
-  if (!Number.isInteger(count) || count < 1) throw new RangeError(`A text comes in 1 piece or more, not in ${count}.`);
+  if (!Number.isInteger(count) || count < 1)
+    throw new RangeError(`The number of deltas must be a whole number of at least 1, but is ${count}.`);
   if (count === 1) return [whole];
   const characters = Array.from(whole);
   const pieces = Math.max(1, Math.min(count, characters.length));

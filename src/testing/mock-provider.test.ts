@@ -105,8 +105,12 @@ describe("createMockProvider: script", () => {
   });
 
   it.for<[script: string, provider: Provider, message: string]>([
-    ["list", createMockProvider([]), "asked for message 0 (counted from 0), but the script has 0"],
-    ["function", createMockProvider(() => undefined), "asked for message 0 (counted from 0), but the script has none for it"],
+    ["list", createMockProvider([]), "request for message 0 (counted from 0), but the script has only 0"],
+    [
+      "function",
+      createMockProvider(() => undefined),
+      "request for message 0 (counted from 0), but the script function returned none",
+    ],
   ])("throws if a %s has no message for a request", ([, provider, message]) => {
     expect(() => provider.stream(request, setUp().call)).toThrow(message);
   });

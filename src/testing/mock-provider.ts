@@ -1,4 +1,4 @@
-// A provider without a model: plays scripted messages and records its requests.
+// A provider without a model. It plays scripted messages and records its requests.
 
 import {
   assertNever,
@@ -13,7 +13,7 @@ import {
 import { checkScript, checkMockMessage, type MockCall, type MockPart, type MockMessage } from "./mock-parts.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** Estimates the usage of one iteration at four characters per token, from the request and the script. */
+/** Estimates the usage of one iteration from the lengths of the request and the scripted message, at four characters per token. */
 function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage {
   const inputTokens = Math.ceil(
     (sum(request.messages, lengthOf) + sum(request.tools, lengthOf) + (request.system ?? "").length) / 4,
@@ -22,7 +22,7 @@ function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }
 
-/** Cached, so that a long run measures each message and each definition once. */
+/** Returns the length of a message or tool definition as JSON. It is cached, so that a long run measures each object once. */
 const lengthOf = memoize((item: object) => JSON.stringify(item).length);
 
 function spokenLengthOf(part: MockPart): number {
@@ -40,45 +40,45 @@ function sum<T>(items: readonly T[], measure: (item: T) => number): number {
   return total;
 }
 
-/** The messages in order, or a function that returns the message for a request. `index` counts requests from 0. */
+/** The scripted messages in order, or a function that returns the message for a request. `index` is the 0-based request number. */
 export type MockScript = readonly MockMessage[] | ((request: ModelRequest, index: number) => MockMessage | undefined);
 
-/** The identity of a mock provider, and its recording. */
+/** The options of `createMockProvider`. */
 export interface MockOptions {
-  /** Default "mock". */
+  /** The provider's id. Default "mock". */
   readonly id?: string | undefined;
-  /** Default "mock-model". */
+  /** The name of the model. Default "mock-model". */
   readonly model?: string | undefined;
-  /** Default none. */
+  /** The API family. Default none. */
   readonly family?: string | undefined;
-  /** True if messages without a usage part report an estimate. Default true. */
+  /** By default a message without a usage part reports estimated usage. Set to false to report none. */
   readonly usage?: boolean | undefined;
   /**
-   * True if requests are recorded. Turn it off for runs of thousands of iterations, because each request keeps a copy of its
-   * history. Default true.
+   * By default all requests are recorded. Set to false for runs with thousands of iterations, because each recorded request keeps a
+   * copy of its messages.
    */
   readonly record?: boolean | undefined;
 }
 
 /** A scripted provider, with its recorded requests. */
 export interface MockProvider extends Provider {
-  /** All requests in order, each as it was when it came. Later changes of the transcript do not affect them. */
+  /** Copies of all requests in order. Later changes to the transcript do not affect them. */
   readonly requests: readonly ModelRequest[];
-  /** The number of requests. */
+  /** The number of requests so far. */
   readonly calls: number;
-  /** The number of streams that are being read: 0 after a run that has closed all of its streams. */
+  /** The number of streams that are open. It is 0 after a run that closed all its streams. */
   readonly active: number;
 }
 
 /**
- * Makes a provider that plays `messages`, one for each request.
+ * Makes a provider that plays `messages`, one message for each request.
  *
- * A message without a finish ends with "tool-calls" if it has a tool call, else with "stop". Before the finish it reports an
- * estimate of its tokens. A request beyond the last message throws an Error with its index. The signal of the call only affects
- * `wait` and `stall`.
+ * A message without a finish ends with "tool-calls" if it has a tool call, otherwise with "stop". Before the finish, it reports
+ * estimated usage. A request after the last message throws an Error with its index. The signal of the call only affects `wait` and
+ * `stall`.
  *
- * An array starts at message 0 in each provider that is made from it, also for a run that is resumed in a new process. Use a
- * function of the request to script such runs. Throws a TypeError for an invalid script.
+ * A new provider starts at the first message, also in a process that resumes a run. To script resumed runs, pass a function that
+ * chooses the message from the request. Throws a TypeError for an invalid script.
  *
  * @example
  * const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }), [reasoning("Cold."), text("Take a coat.")]]);
@@ -131,7 +131,7 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
   };
 }
 
-/** Copies a request, because its lists are live views. */
+/** Copies a request, because the loop later changes its lists. */
 function copyOf(request: ModelRequest): ModelRequest {
   const { messages, tools, transcript } = request;
   const copy = { ...request, messages: [...messages], tools: [...tools] };
@@ -144,11 +144,12 @@ function partsOf(messages: MockScript, request: ModelRequest, index: number): re
     checkMockMessage(message, index);
     return "kind" in message ? [message] : message;
   }
-  const scripted = typeof messages === "function" ? "the script has none for it" : `the script has ${messages.length}`;
-  throw new Error(`The mock provider was asked for message ${index} (counted from 0), but ${scripted}.`);
+  const scripted =
+    typeof messages === "function" ? "the script function returned none" : `the script has only ${messages.length}`;
+  throw new Error(`The mock provider got a request for message ${index} (counted from 0), but ${scripted}.`);
 }
 
-/** Adds the finish and the usage if the script has none. The usage comes before the first finish. */
+/** Adds a finish and a usage chunk to a message that has none. The usage is placed before the first finish. */
 function endMessage(parts: readonly MockPart[], request: ModelRequest | undefined): readonly MockPart[] {
   const says =
     (type: ModelChunk["type"]) =>
@@ -174,7 +175,7 @@ function chunksOfCall(call: MockCall, key: string): readonly ModelChunk[] {
   return [{ type: "call-start", key, id, name }, ...deltas, ready];
 }
 
-/** Performs a part without chunks. */
+/** Performs a part that sends no chunks. */
 function undergo(part: Exclude<MockPart, { kind: "chunks" | "call" | "end-early" }>, call: ModelCall): Promise<void> | void {
   switch (part.kind) {
     case "wait":

@@ -1,10 +1,10 @@
-// The replies that a service must play for the conformance suite of providers, as data for a server or a script.
+// The replies of a model service for the provider conformance suite, as data for a test server or a script.
 
 import { assertNever, type Json, type ToolDefinition } from "../core/entry-kit.ts";
 import { endEarly, fail, type MockPart, stall, text, toolCall, usage } from "./mock-parts.ts";
 import { createMockProvider, type MockProvider } from "./mock-provider.ts";
 
-/** A situation that a provider must handle. */
+/** A situation that a provider must handle, with the replies of the service. */
 export interface ProviderScenario {
   readonly name:
     | "text"
@@ -16,9 +16,9 @@ export interface ProviderScenario {
     | "unauthorized"
     | "rate-limited"
     | "server-failure";
-  /** The user message of every request in this scenario. It is unique, so that one server can distinguish the scenarios. */
+  /** The user message of every request in this scenario. Each scenario has a different prompt, so that one server can serve them all. */
   readonly prompt: string;
-  /** The replies of the service: the first request gets the first reply, and so on. */
+  /** The replies of the service, in the order of the requests. */
   readonly replies: readonly ScenarioReply[];
 }
 
@@ -26,25 +26,28 @@ export interface ProviderScenario {
 export type ScenarioReply =
   | {
       readonly kind: "turn";
-      /** Sent first, in several deltas if the API has them. May be empty. */
+      /** The text of the reply, to send first. Send it in several deltas if the API supports deltas. May be empty. */
       readonly text: string;
-      /** Sent after the text, in this order. */
+      /** The tool calls of the reply, to send after the text in this order. */
       readonly calls: readonly ScenarioCall[];
-      /** Reported in the format of the API if the message is finished. The suite expects exactly these sums. */
+      /** The usage to report, in the format of the API, if `ending` is "finished". The suite expects exactly these numbers. */
       readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
-      /** `finished`: with the API's terminal marker. `silent`: nothing more, connection open. `cut`: connection closed, no marker. */
+      /**
+       * How the reply ends. "finished": with the API's end marker. "silent": the connection stays open without further data. "cut": the
+       * connection closes without an end marker.
+       */
       readonly ending: "finished" | "silent" | "cut";
     }
   /** An HTTP error instead of a stream. */
   | { readonly kind: "failure"; readonly status: number };
 
-/** A call of the model. */
+/** A tool call in a reply. */
 export interface ScenarioCall {
   readonly name: string;
   readonly args: Json;
 }
 
-/** The tool that every request of the suite offers. */
+/** The tool that every request of the suite offers to the model. */
 export const scenarioTool: ToolDefinition = {
   name: "get_weather",
   description: "Current weather of a city",
@@ -63,7 +66,7 @@ function turn(facts: {
   return { kind: "turn", text: facts.text ?? "", calls: facts.calls ?? [], usage: usual, ending: facts.ending ?? "finished" };
 }
 
-/** All scenarios by name: a missing one does not compile. */
+/** All scenarios, by name. A missing scenario is a type error. */
 export const providerScenarios: { readonly [Name in ProviderScenario["name"]]: ProviderScenario & { readonly name: Name } } = {
   text: { name: "text", prompt: "Say something with an umlaut.", replies: [turn({ text: "Grüße aus Tromsø, 你好!" })] },
   "tool-call": { name: "tool-call", prompt: "What is the weather in Oslo?", replies: [turn({ calls: [oslo] })] },
@@ -81,7 +84,7 @@ export const providerScenarios: { readonly [Name in ProviderScenario["name"]]: P
 };
 
 /**
- * Makes a mock provider that plays a scenario: for testing a wrapper with the suite, and as an example of a server's behaviour.
+ * Makes a mock provider that plays a scenario. Use it to test a provider wrapper with the suite, or as a model for a test server.
  *
  * @example
  * providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });

@@ -13,10 +13,10 @@ describe("providerSuite: faults", () => {
       "yields two finishes",
       mapping((chunk) => (chunk.type === "finish" ? [chunk, chunk] : [chunk])),
       {
-        "streams a text and ends with exactly one finish": 'The stream must have exactly one "finish" chunk, but has 2.',
-        "gives a tool call complete, with parsed arguments": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "streams text and ends with exactly one finish chunk": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "sends a complete tool call with parsed arguments": 'The stream must have exactly one "finish" chunk, but has 2.',
         "keeps parallel calls apart": 'The stream must have exactly one "finish" chunk, but has 2.',
-        "accepts the results of tools in the next request": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "accepts tool results in the next request": 'The stream must have exactly one "finish" chunk, but has 2.',
         "leaves no listener on the signal after a finished stream": 'The stream must have exactly one "finish" chunk, but has 2.',
       },
     ],
@@ -24,13 +24,12 @@ describe("providerSuite: faults", () => {
       "yields a chunk after its finish",
       mapping((chunk) => (chunk.type === "finish" ? [chunk, { type: "details", text: "more" }] : [chunk])),
       {
-        "streams a text and ends with exactly one finish":
+        "streams text and ends with exactly one finish chunk":
           'The stream must end with its "finish" chunk, but ends with "details".',
-        "gives a tool call complete, with parsed arguments":
+        "sends a complete tool call with parsed arguments":
           'The stream must end with its "finish" chunk, but ends with "details".',
         "keeps parallel calls apart": 'The stream must end with its "finish" chunk, but ends with "details".',
-        "accepts the results of tools in the next request":
-          'The stream must end with its "finish" chunk, but ends with "details".',
+        "accepts tool results in the next request": 'The stream must end with its "finish" chunk, but ends with "details".',
         "leaves no listener on the signal after a finished stream":
           'The stream must end with its "finish" chunk, but ends with "details".',
       },
@@ -39,7 +38,7 @@ describe("providerSuite: faults", () => {
       "finishes calls with stop",
       mapping((chunk) => [chunk.type === "finish" ? { type: "finish", reason: "stop" } : chunk]),
       {
-        "gives a tool call complete, with parsed arguments": 'The finish reason must be "tool-calls", but is "stop".',
+        "sends a complete tool call with parsed arguments": 'The finish reason must be "tool-calls", but is "stop".',
         "keeps parallel calls apart": 'The finish reason must be "tool-calls", but is "stop".',
       },
     ],
@@ -47,7 +46,7 @@ describe("providerSuite: faults", () => {
       "breaks characters",
       mapping((chunk) => [chunk.type === "text-delta" ? { ...chunk, text: chunk.text.replace("ü", "Ã¼") } : chunk]),
       {
-        "streams a text and ends with exactly one finish":
+        "streams text and ends with exactly one finish chunk":
           'The text must be "Grüße aus Tromsø, 你好!", but is "GrÃ¼ße aus Tromsø, 你好!".',
       },
     ],
@@ -55,9 +54,11 @@ describe("providerSuite: faults", () => {
       "does not parse arguments",
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, args: chunk.argsText } : chunk]),
       {
-        "gives a tool call complete, with parsed arguments": expect.stringContaining('What the "call-ready" chunks say must be'),
-        "keeps parallel calls apart": expect.stringContaining('What the "call-ready" chunks say must be'),
-        "accepts the results of tools in the next request": expect.stringContaining('What the "call-ready" chunks say must be'),
+        "sends a complete tool call with parsed arguments": expect.stringContaining(
+          'The calls in the "call-ready" chunks must be',
+        ),
+        "keeps parallel calls apart": expect.stringContaining('The calls in the "call-ready" chunks must be'),
+        "accepts tool results in the next request": expect.stringContaining('The calls in the "call-ready" chunks must be'),
       },
     ],
     [
@@ -67,37 +68,36 @@ describe("providerSuite: faults", () => {
       ),
       {
         "keeps parallel calls apart":
-          'The arguments that streamed under the key of a call must be {"city":"Oslo"}, but are {"city":"Oslo"}{"city":"Bergen"}.',
-        "accepts the results of tools in the next request":
-          'The arguments that streamed under the key of a call must be {"city":"Oslo"}, but are {"city":"Oslo"}{"city":"Bergen"}.',
+          'The streamed arguments of a call must be {"city":"Oslo"}, but are {"city":"Oslo"}{"city":"Bergen"}.',
+        "accepts tool results in the next request":
+          'The streamed arguments of a call must be {"city":"Oslo"}, but are {"city":"Oslo"}{"city":"Bergen"}.',
       },
     ],
     [
       "gives two calls one key",
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, key: "call-0" } : chunk]),
       {
-        "keeps parallel calls apart": "The calls of a turn must have different keys, but have call-0, call-0.",
-        "accepts the results of tools in the next request":
-          "The calls of a turn must have different keys, but have call-0, call-0.",
+        "keeps parallel calls apart": "The calls of a message must have different keys, but have call-0, call-0.",
+        "accepts tool results in the next request": "The calls of a message must have different keys, but have call-0, call-0.",
       },
     ],
     [
       "marks complete calls as truncated",
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, problem: "truncated" } : chunk]),
       {
-        "gives a tool call complete, with parsed arguments":
-          'A call with whole arguments must have no problem, but has "truncated".',
-        "keeps parallel calls apart": 'A call with whole arguments must have no problem, but has "truncated".',
-        "accepts the results of tools in the next request":
-          'A call with whole arguments must have no problem, but has "truncated".',
+        "sends a complete tool call with parsed arguments":
+          'A call with complete arguments must have no problem, but has the problem "truncated".',
+        "keeps parallel calls apart": 'A call with complete arguments must have no problem, but has the problem "truncated".',
+        "accepts tool results in the next request":
+          'A call with complete arguments must have no problem, but has the problem "truncated".',
       },
     ],
     [
       "gives two calls one id",
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, id: "same" } : chunk]),
       {
-        "keeps parallel calls apart": "The calls of a turn must have different ids, but have same, same.",
-        "accepts the results of tools in the next request": "The calls of a turn must have different ids, but have same, same.",
+        "keeps parallel calls apart": "The calls of a message must have different ids, but have same, same.",
+        "accepts tool results in the next request": "The calls of a message must have different ids, but have same, same.",
       },
     ],
     [
@@ -122,12 +122,12 @@ describe("providerSuite: faults", () => {
           yield* chunks;
         },
       {
-        "hands on text while the stream is open":
-          "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
-        "ends soon when the signal fires during the stream":
-          "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
-        "ends soon when its reader leaves":
-          "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+        "passes text on while the stream is open":
+          "The service sent text and kept the connection open, but the provider passed no text on within 1000 ms.",
+        "ends the stream soon after the signal fires":
+          "The service sent text and kept the connection open, but the provider passed no text on within 1000 ms.",
+        "ends the stream soon after its reader stops":
+          "The service sent text and kept the connection open, but the provider passed no text on within 1000 ms.",
       },
     ],
     [
@@ -137,17 +137,18 @@ describe("providerSuite: faults", () => {
         return isSilent ? (async function* (): AsyncGenerator<ModelChunk> {})() : stream(request, call);
       },
       {
-        "hands on text while the stream is open": "The stream ended although the service holds it open.",
-        "ends soon when the signal fires during the stream": "The stream ended although the service holds it open.",
-        "ends soon when its reader leaves": "The stream ended although the service holds it open.",
+        "passes text on while the stream is open": "The stream ended although the service keeps the connection open.",
+        "ends the stream soon after the signal fires": "The stream ended although the service keeps the connection open.",
+        "ends the stream soon after its reader stops": "The stream ended although the service keeps the connection open.",
       },
     ],
     [
       "ignores its signal",
       (stream) => (request, call) => stream(request, { ...call, signal: never }),
       {
-        "ends soon when the signal fires during the stream": "The signal fired, and the stream did not end within 1000 ms.",
-        "ends soon when the signal has fired before": "The signal had fired, and the stream did not end within 1000 ms.",
+        "ends the stream soon after the signal fires": "After the signal fired, the stream did not end within 1000 ms.",
+        "ends the stream soon if the signal has already fired":
+          "The signal had already fired, but the stream did not end within 1000 ms.",
       },
     ],
     [
@@ -162,8 +163,10 @@ describe("providerSuite: faults", () => {
           }
         },
       {
-        "ends soon when the signal fires during the stream": 'The stream has a "finish" chunk although the model did not finish.',
-        "ends soon when the signal has fired before": 'The stream has a "finish" chunk although the model did not finish.',
+        "ends the stream soon after the signal fires":
+          'The stream must not have a "finish" chunk, because the model did not finish.',
+        "ends the stream soon if the signal has already fired":
+          'The stream must not have a "finish" chunk, because the model did not finish.',
       },
     ],
     [
@@ -172,7 +175,7 @@ describe("providerSuite: faults", () => {
         const iterator = stream(request, call)[Symbol.asyncIterator]();
         return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next(), return: () => new Promise<never>(() => {}) }) };
       },
-      { "ends soon when its reader leaves": "The reader left, and the stream did not end within 1000 ms." },
+      { "ends the stream soon after its reader stops": "After its reader stopped, the stream did not end within 1000 ms." },
     ],
     [
       "leaves a listener on the signal",
@@ -180,7 +183,10 @@ describe("providerSuite: faults", () => {
         call.signal.addEventListener("abort", () => {}, { once: true });
         return stream(request, call);
       },
-      { "leaves no listener on the signal after a finished stream": "The finished stream left 1 listener(s) on the signal." },
+      {
+        "leaves no listener on the signal after a finished stream":
+          "The finished stream left 1 listener(s) on the signal. Remove them all.",
+      },
     ],
     [
       "yields a finish when the connection ends",
@@ -193,7 +199,10 @@ describe("providerSuite: faults", () => {
           }
           if (!finished) yield { type: "finish", reason: "stop" };
         },
-      { "gives no finish when the stream is cut early": 'The stream has a "finish" chunk although the model did not finish.' },
+      {
+        "sends no finish chunk if the connection closes early":
+          'The stream must not have a "finish" chunk, because the model did not finish.',
+      },
     ],
     [
       "hides failures",
@@ -206,8 +215,8 @@ describe("providerSuite: faults", () => {
           }
         },
       Object.fromEntries(
-        ["reports a refused key as auth", "reports a rate limit as rate-limit", "reports a failed server as server"].map(
-          (title) => [title, "The service refused the request, and the provider neither threw nor gave an error chunk."],
+        ["reports a rejected key as auth", "reports a rate limit as rate-limit", "reports a server failure as server"].map(
+          (title) => [title, "The service rejected the request, but the provider neither threw nor sent an error chunk."],
         ),
       ),
     ],
@@ -218,7 +227,7 @@ describe("providerSuite: faults", () => {
         if (answered !== undefined && answered.results.length > 1) throw new Error("unanswered call");
         return stream(request, call);
       },
-      { "accepts the results of tools in the next request": "The stream failed: unanswered call" },
+      { "accepts tool results in the next request": "The stream failed: unanswered call" },
     ],
     [
       "changes the request",
@@ -226,7 +235,7 @@ describe("providerSuite: faults", () => {
         Object.assign(request.messages[0] ?? {}, { cached: true });
         return stream(request, call);
       },
-      { "leaves the request as it is": expect.stringContaining("The provider changed the request from") },
+      { "does not change the request": expect.stringContaining("The provider changed the request from") },
     ],
   ])("reports only the fault of a provider that %s", async ([, breakStream, complaints]) => {
     expect(await complaintsOf(broken(breakStream))).toEqual(complaints);

@@ -60,8 +60,8 @@ describe("providerSuite", () => {
       ),
     );
     expect(complaints).toEqual({
-      "reports a rate limit as rate-limit": 'The failure must read as "rate-limit", but reads as "auth": No.',
-      "reports a failed server as server": 'The failure must read as "server", but reads as "auth": No.',
+      "reports a rate limit as rate-limit": 'The error code of the failure must be "rate-limit", but is "auth": No.',
+      "reports a server failure as server": 'The error code of the failure must be "server", but is "auth": No.',
     });
   });
 

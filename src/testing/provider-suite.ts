@@ -1,4 +1,4 @@
-// The conformance suite for providers: everything that the loop relies on, for any API.
+// The conformance suite for providers. It checks everything that the loop relies on, for any model API.
 
 import {
   type AssistantPart,
@@ -39,20 +39,20 @@ import {
   within,
 } from "./suite-check.ts";
 
-/** A provider that is connected to a server or a script with one scenario. */
+/** A provider that is connected to a test server or script that plays one scenario. */
 export interface ProviderFixture {
   readonly provider: Provider;
-  /** Called after the check, whether it passed or not. */
+  /** Called after the check, even if the check failed. */
   close?(): unknown;
 }
 
-/** How the suite creates its providers. Its clock also becomes the clock of each call. */
+/** The setup of a provider suite. The provider gets its `clock` as the clock of each call. */
 export interface ProviderSuiteSetup extends Patience {
-  /** Makes a provider for one check. Its client must not retry by itself. */
+  /** Makes a provider for one check. The client of the provider must not retry by itself. */
   create(scenario: ProviderScenario): ProviderFixture | PromiseLike<ProviderFixture>;
 }
 
-/** The inputs of one check. */
+/** The values that one check needs. */
 interface Bench {
   readonly provider: Provider;
   readonly scenario: ProviderScenario;
@@ -64,12 +64,11 @@ interface Bench {
 type Check = readonly [title: string, scenario: ProviderScenario, run: (bench: Bench) => Promise<void>];
 
 /**
- * Returns the checks for a provider. `setup.create` connects the provider to a server, or a script, that plays the given
- * scenario.
+ * Returns the checks for a provider. `setup.create` connects the provider to a test server or script that plays the given scenario.
  *
- * Registers nothing by itself: loop over the checks with any test runner. A check that fails rejects with an Error that describes
- * what the provider did. The check of listeners also fails if the vendor's SDK leaves its own listeners on the signal; pass such
- * an SDK a separate signal.
+ * The suite registers no tests by itself: loop over the checks with any test runner. A failed check rejects with an Error that
+ * describes what the provider did. The check for listeners also fails if the vendor's SDK leaves its own listeners on the signal. Pass
+ * such an SDK a separate signal.
  *
  * @example
  * for (const { title, run } of providerSuite({ create: (scenario) => startServer(scenario) })) it(title, run);
@@ -82,21 +81,21 @@ export function providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[] 
 const { silence, unauthorized } = providerScenarios;
 
 const checks: readonly Check[] = [
-  ["streams a text and ends with exactly one finish", providerScenarios.text, checkText],
+  ["streams text and ends with exactly one finish chunk", providerScenarios.text, checkText],
   ["reports usage", providerScenarios.text, checkUsage],
-  ["gives a tool call complete, with parsed arguments", providerScenarios["tool-call"], checkCalls],
+  ["sends a complete tool call with parsed arguments", providerScenarios["tool-call"], checkCalls],
   ["keeps parallel calls apart", providerScenarios["parallel-calls"], checkCalls],
-  ["accepts the results of tools in the next request", providerScenarios["tool-results"], checkToolResults],
-  ["leaves the request as it is", providerScenarios["tool-results"], checkRequestUnchanged],
-  ["hands on text while the stream is open", silence, checkStreaming],
-  ["ends soon when the signal fires during the stream", silence, checkAbortDuring],
-  ["ends soon when the signal has fired before", silence, checkAbortBefore],
-  ["ends soon when its reader leaves", silence, checkReaderLeaves],
+  ["accepts tool results in the next request", providerScenarios["tool-results"], checkToolResults],
+  ["does not change the request", providerScenarios["tool-results"], checkRequestUnchanged],
+  ["passes text on while the stream is open", silence, checkStreaming],
+  ["ends the stream soon after the signal fires", silence, checkAbortDuring],
+  ["ends the stream soon if the signal has already fired", silence, checkAbortBefore],
+  ["ends the stream soon after its reader stops", silence, checkReaderLeaves],
   ["leaves no listener on the signal after a finished stream", providerScenarios.text, checkListeners],
-  ["gives no finish when the stream is cut early", providerScenarios["cut-early"], checkCutEarly],
-  ["reports a refused key as auth", unauthorized, (bench) => checkFailure(bench, "auth")],
+  ["sends no finish chunk if the connection closes early", providerScenarios["cut-early"], checkCutEarly],
+  ["reports a rejected key as auth", unauthorized, (bench) => checkFailure(bench, "auth")],
   ["reports a rate limit as rate-limit", providerScenarios["rate-limited"], (bench) => checkFailure(bench, "rate-limit")],
-  ["reports a failed server as server", providerScenarios["server-failure"], (bench) => checkFailure(bench, "server")],
+  ["reports a server failure as server", providerScenarios["server-failure"], (bench) => checkFailure(bench, "server")],
 ];
 
 async function runCheck(setup: ProviderSuiteSetup, scenario: ProviderScenario, run: Check[2]): Promise<void> {
@@ -132,10 +131,10 @@ function read({ provider, call, patience }: Bench, request: ModelRequest): Promi
   );
 }
 
-/** Returns a reply of the service, by index. */
+/** Returns the reply with the given index from the scenario. */
 function replyOf({ scenario }: Bench, index = 0): Extract<ScenarioReply, { kind: "turn" }> {
   const reply = scenario.replies[index];
-  check(reply?.kind === "turn", `The scenario "${scenario.name}" has no turn ${index}.`);
+  check(reply?.kind === "turn", `The scenario "${scenario.name}" has no message with index ${index}.`);
   return reply;
 }
 
@@ -170,7 +169,7 @@ function checkCallsOf(reading: Reading, expected: readonly ScenarioCall[]): void
   checkSame(
     calls.map(({ name, args }) => ({ name, args })),
     expected,
-    'What the "call-ready" chunks say',
+    'The calls in the "call-ready" chunks',
   );
   checkDistinct(
     calls.map(({ key }) => key),
@@ -181,10 +180,10 @@ function checkCallsOf(reading: Reading, expected: readonly ScenarioCall[]): void
     "id",
   );
   for (const { problem, streamedArgs, args } of calls) {
-    check(problem === undefined, `A call with whole arguments must have no problem, but has "${problem}".`);
+    check(problem === undefined, `A call with complete arguments must have no problem, but has the problem "${problem}".`);
     const streamed = parseToolArguments(streamedArgs);
     const agree = streamedArgs === "" || ("args" in streamed && stableJson(streamed.args) === stableJson(args));
-    check(agree, `The arguments that streamed under the key of a call must be ${stableJson(args)}, but are ${streamedArgs}.`);
+    check(agree, `The streamed arguments of a call must be ${stableJson(args)}, but are ${streamedArgs}.`);
   }
 }
 
@@ -195,7 +194,7 @@ async function checkToolResults(bench: Bench): Promise<void> {
   checkCallsOf(first, replyOf(bench).calls);
   const second = await read(bench, followUp(bench, request, first));
   checkFinished(second);
-  checkSame(textOf(second), replyOf(bench, 1).text, "The text after the results");
+  checkSame(textOf(second), replyOf(bench, 1).text, "The text after the tool results");
 }
 
 async function checkRequestUnchanged(bench: Bench): Promise<void> {
@@ -211,7 +210,7 @@ async function readUnchanged(bench: Bench, request: ModelRequest): Promise<Readi
   return reading;
 }
 
-/** Makes the request after the calls of a first stream were answered, like the loop. */
+/** Makes the next request with results for all calls of the first stream, as the loop does. */
 function followUp({ provider }: Bench, request: ModelRequest, reading: Reading): ModelRequest {
   const content: AssistantPart[] = [];
   const results: ToolResultPart[] = [];
@@ -229,14 +228,14 @@ function followUp({ provider }: Bench, request: ModelRequest, reading: Reading):
   return { ...request, messages: [...request.messages, turn, { role: "tool", results }], iteration: 1 };
 }
 
-/** Opens a stream and reads up to its first text. */
+/** Opens a stream and reads it up to its first text. */
 async function openStream(bench: Bench): Promise<AsyncIterator<ModelChunk>> {
   const { provider, call, patience } = bench;
   const iterator = provider.stream(requestOf(bench), call)[Symbol.asyncIterator]();
-  const complaint = "No text came from the open stream: the provider holds it back. Waited in vain";
+  const complaint = "The service sent text and kept the connection open, but the provider passed no text on";
   for (;;) {
     const { done, value } = await within(iterator.next(), complaint, patience);
-    check(done !== true, "The stream ended although the service holds it open.");
+    check(done !== true, "The stream ended although the service keeps the connection open.");
     if (value.type === "text-delta" && value.text !== "") return iterator;
   }
 }
@@ -249,29 +248,29 @@ async function checkAbortDuring(bench: Bench): Promise<void> {
   const iterator = await openStream(bench);
   bench.abort.abort(new DOMException("Enough.", "AbortError"));
   const rest = readStream(() => ({ [Symbol.asyncIterator]: () => iterator }));
-  checkUnfinished(await within(rest, "The signal fired, and the stream did not end", bench.patience));
+  checkUnfinished(await within(rest, "After the signal fired, the stream did not end", bench.patience));
 }
 
 async function checkAbortBefore(bench: Bench): Promise<void> {
   const { provider, call, abort, patience } = bench;
   abort.abort(new DOMException("Enough.", "AbortError"));
   const reading = readStream(() => provider.stream(requestOf(bench), call));
-  checkUnfinished(await within(reading, "The signal had fired, and the stream did not end", patience));
+  checkUnfinished(await within(reading, "The signal had already fired, but the stream did not end", patience));
 }
 
 async function checkReaderLeaves(bench: Bench): Promise<void> {
   const iterator = await openStream(bench);
   const left = Promise.resolve(iterator.return?.()).catch(() => undefined);
-  await within(left, "The reader left, and the stream did not end", bench.patience);
+  await within(left, "After its reader stopped, the stream did not end", bench.patience);
 }
 
 async function checkListeners(bench: Bench): Promise<void> {
   const listeners = watchListeners(bench.call.signal);
   checkFinished(await read(bench, requestOf(bench)));
-  check(listeners.size === 0, `The finished stream left ${listeners.size} listener(s) on the signal.`);
+  check(listeners.size === 0, `The finished stream left ${listeners.size} listener(s) on the signal. Remove them all.`);
 }
 
-/** Counts the listeners on a signal from now on. */
+/** Returns a live set of the listeners that are added to a signal from now on. */
 function watchListeners(signal: AbortSignal): ReadonlySet<unknown> {
   const listeners = new Set<unknown>();
   const { addEventListener, removeEventListener } = signal;
@@ -293,8 +292,8 @@ async function checkCutEarly(bench: Bench): Promise<void> {
 async function checkFailure(bench: Bench, expected: ProviderErrorCode): Promise<void> {
   const reading = await read(bench, requestOf(bench));
   const { failure } = reading;
-  check(failure !== undefined, "The service refused the request, and the provider neither threw nor gave an error chunk.");
+  check(failure !== undefined, "The service rejected the request, but the provider neither threw nor sent an error chunk.");
   checkUnfinished(reading);
   const { code, message } = toProviderError(failure.error);
-  check(code === expected, `The failure must read as "${expected}", but reads as "${code}": ${message}`);
+  check(code === expected, `The error code of the failure must be "${expected}", but is "${code}": ${message}`);
 }

@@ -3,14 +3,14 @@
 import { EventEmitter } from "eventemitter3";
 import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../core/entry-kit.ts";
 
-/** Each event with its type, by that type. */
+/** All events, by type. Each event includes its type. */
 export type EventsByType = { readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type] };
 
-/** The recorded events so far. */
+/** The events of a run that have been recorded so far. */
 export interface EventRecording {
-  /** Pass it to the loop as `events`. */
+  /** The emitter to pass to the loop as `events`. */
   readonly emitter: LoopEmitter;
-  /** In the order in which they came, as `streamToolLoop` yields them. */
+  /** All recorded events in order, in the form in which `streamToolLoop` yields them. */
   readonly events: readonly LoopEvent[];
   /** Returns the names of all events, in order. */
   types(): LoopEventType[];
@@ -18,13 +18,13 @@ export interface EventRecording {
   of<Type extends LoopEventType>(type: Type): EventsByType[Type][];
   /** Returns a readable tree for snapshots: one line per event, indented by run and iteration, with consecutive deltas joined. */
   outline(): string;
-  /** Removes the listeners from the emitter. Recorded events are kept. */
+  /** Stops recording and removes the listeners from the emitter. Recorded events are kept. */
   stop(): void;
 }
 
 /**
- * Records the events of an emitter, or of a new one. With `types` it listens to those only, so that the loop does not build the
- * others.
+ * Records the events of an emitter. Without an emitter, it makes a new one. With `types`, only events of those types are recorded,
+ * and the loop does not build any others.
  *
  * @example
  * const recording = recordEvents();
@@ -59,7 +59,7 @@ function isOfType<Type extends LoopEventType>(event: LoopEvent, type: Type): eve
   return event.type === type;
 }
 
-/** Listens to one event. Returns a function that removes the listener. */
+/** Adds a listener for one event type. Returns a function that removes the listener. */
 function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEvent) => void): () => void {
   // The compiler cannot see that the payload belongs to this type.
   const listener = (event: LoopEvents[LoopEventType]): void => take({ type, ...event } as LoopEvent);
@@ -67,7 +67,7 @@ function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEve
   return () => void emitter.off(type, listener);
 }
 
-/** The text of a line after the event's name. One entry per event: a new event without an entry does not compile. */
+/** The values to print after the name of an event, by event type. A missing event type is a type error. */
 const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
   "run-start": () => [],
   "run-end": ({ status, reason }) => [status, reason.kind],
@@ -104,7 +104,7 @@ function isEventType(name: string): name is LoopEventType {
   return Object.hasOwn(facts, name);
 }
 
-/** One line per event, indented by open runs and iterations. Consecutive deltas are one line. */
+/** Prints one line per event, indented by open runs and iterations. Consecutive deltas become one line. */
 function outlineEvents(events: readonly LoopEvent[]): string {
   const lines: string[] = [];
   let depth = 0;

@@ -61,9 +61,9 @@ describe("registrySuite", () => {
       "hides a tool",
       ({ definitions }) => ({ definitions: () => definitions().slice(1) }),
       {
-        "lists each tool with what every provider accepts": 'The tool "echo" is not among the definitions.',
-        "gives the same definitions while nothing changes":
-          "Two looks at unchanged definitions must give one array, but give two.",
+        "lists each tool in a form that every provider accepts": 'The definitions do not contain the tool "echo".',
+        "returns the same definitions while nothing changes":
+          "While nothing changes, definitions() must return the same array each time, but it returned two different arrays.",
       },
     ],
     [
@@ -73,8 +73,8 @@ describe("registrySuite", () => {
         return { definitions: () => more };
       },
       {
-        "lists each tool with what every provider accepts":
-          'The name "Ärger.log" has characters that some provider refuses, or too many.',
+        "lists each tool in a form that every provider accepts":
+          'Some providers reject the tool name "Ärger.log". Use 1 to 64 letters, digits, "_" and "-".',
       },
     ],
     [
@@ -83,7 +83,10 @@ describe("registrySuite", () => {
         const bare = definitions().map((definition) => ({ ...definition, inputSchema: {} }));
         return { definitions: () => bare };
       },
-      { "lists each tool with what every provider accepts": 'The input schema of "echo" must be of type "object", but is {}.' },
+      {
+        "lists each tool in a form that every provider accepts":
+          'The input schema of "echo" must have the type "object", but is {}.',
+      },
     ],
     [
       "lists a tool twice",
@@ -91,7 +94,7 @@ describe("registrySuite", () => {
         const twice = [...definitions(), ...definitions().slice(0, 1)];
         return { definitions: () => twice };
       },
-      { "lists each tool with what every provider accepts": "Two tools have the same name." },
+      { "lists each tool in a form that every provider accepts": "Two tools have the same name." },
     ],
     [
       "has no descriptions",
@@ -99,15 +102,15 @@ describe("registrySuite", () => {
         const bare = definitions().map((definition) => ({ ...definition, description: " " }));
         return { definitions: () => bare };
       },
-      { "lists each tool with what every provider accepts": 'The tool "echo" has no description.' },
+      { "lists each tool in a form that every provider accepts": 'The tool "echo" has no description.' },
     ],
     [
       "wraps the results of tools",
       ({ executeTool }) => ({ executeTool: async (name, args, context) => ({ output: await executeTool(name, args, context) }) }),
       {
-        "gives what a tool gives": 'The tool "echo" must give {"text":"Grüße"}, but gives {"output":{"text":"Grüße"}}.',
-        "keeps parallel calls apart": 'The tool "echo" must give {"text":"one"}, but gives {"output":{"text":"one"}}.',
-        "fails for a tool that it does not have": 'There is no tool "no_such_tool", but executing it gave a result.',
+        "returns the result of a tool": 'The tool "echo" must return {"text":"Grüße"}, but returned {"output":{"text":"Grüße"}}.',
+        "keeps parallel calls apart": 'The tool "echo" must return {"text":"one"}, but returned {"output":{"text":"one"}}.',
+        "fails for an unknown tool": 'The tool "no_such_tool" does not exist, but executing it returned a result.',
       },
     ],
     [
@@ -122,7 +125,7 @@ describe("registrySuite", () => {
           },
         };
       },
-      { "keeps parallel calls apart": 'The tool "echo" must give {"text":"one"}, but gives {"text":"three"}.' },
+      { "keeps parallel calls apart": 'The tool "echo" must return {"text":"one"}, but returned {"text":"three"}.' },
     ],
     [
       "returns failures as results",
@@ -135,7 +138,7 @@ describe("registrySuite", () => {
           }
         },
       }),
-      { "fails where a tool fails": 'The tool "break" must fail, but its failure came back as a result.' },
+      { "fails if a tool fails": 'The tool "break" must fail, but its failure was returned as a successful result.' },
     ],
     [
       "loses the reason of a failure",
@@ -148,7 +151,7 @@ describe("registrySuite", () => {
           }
         },
       }),
-      { "fails where a tool fails": 'The failure must say "out of order", but says "failed".' },
+      { "fails if a tool fails": 'The error message must contain "out of order", but is "failed".' },
     ],
     [
       "accepts inherited names as tools",
@@ -156,17 +159,20 @@ describe("registrySuite", () => {
         executeTool: (name, args, context) =>
           Reflect.get({}, name) === undefined ? executeTool(name, args, context) : "[object Object]",
       }),
-      { "fails for a tool that it does not have": 'There is no tool "__proto__", but executing it gave a result.' },
+      { "fails for an unknown tool": 'The tool "__proto__" does not exist, but executing it returned a result.' },
     ],
     [
       "accepts any arguments",
       () => ({ validate: (_name, args) => ({ value: args }) }),
-      { "gives issues for arguments that do not fit": 'The arguments {"text":42} do not fit "echo", but there is no issue.' },
+      {
+        "returns issues for invalid arguments":
+          'The arguments {"text":42} are invalid for "echo", but the validation returned no issue.',
+      },
     ],
     [
       "rejects all arguments",
       () => ({ validate: () => ({ issues: [{ message: "no" }] }) }),
-      { "lets arguments pass that fit": 'The arguments {"text":"hi"} fit "echo", but there are issues.' },
+      { "accepts valid arguments": 'The arguments {"text":"hi"} are valid for "echo", but the validation returned issues.' },
     ],
     [
       "throws in validate()",
@@ -176,8 +182,8 @@ describe("registrySuite", () => {
         },
       }),
       {
-        "gives issues for arguments that do not fit": 'The validation of {"text":42} failed: boom',
-        "lets arguments pass that fit": 'The validation of {"text":"hi"} failed: boom',
+        "returns issues for invalid arguments": 'The validation of {"text":42} failed: boom',
+        "accepts valid arguments": 'The validation of {"text":"hi"} failed: boom',
       },
     ],
     [
@@ -185,14 +191,14 @@ describe("registrySuite", () => {
       ({ executeTool }) => ({
         executeTool: (name, args, context) => executeTool(name, args, { ...context, signal: new AbortController().signal }),
       }),
-      { "hands the signal on to the tool": 'The tool "hold" did not end within 1000 ms.' },
+      { "passes the signal to the tool": 'The tool "hold" did not end within 1000 ms.' },
     ],
     [
       "does not wait for a tool",
       ({ executeTool }) => ({
         executeTool: (name, args, context) => (name === "hold" ? "later" : executeTool(name, args, context)),
       }),
-      { "hands the signal on to the tool": 'The tool "hold" ended before its signal fired.' },
+      { "passes the signal to the tool": 'The tool "hold" ended before its signal fired.' },
     ],
   ])("reports only the fault of a registry that %s", async ([, change, complaints]) => {
     expect(await complaintsOf(change)).toEqual({ complaints, open: 0 });

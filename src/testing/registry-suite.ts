@@ -1,4 +1,4 @@
-// The conformance suite for tool registries: everything that the loop relies on, for tools from any source.
+// The conformance suite for tool registries. It checks everything that the loop relies on, for tools from any source.
 
 import {
   isRecord,
@@ -18,19 +18,19 @@ import { check, checkSetup, type Patience, type SuiteCheck, within } from "./sui
 import { createToolContext } from "./run-tool.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** A registry with the tools of the suite. */
+/** A registry that contains the tools of the suite. */
 export interface RegistryFixture {
   readonly registry: ToolRegistry;
-  /** Called after the check, whether it passed or not. */
+  /** Called after the check, even if the check failed. */
   close?(): unknown;
 }
 
-/** How the suite creates its registries. */
+/** The setup of a registry suite. */
 export interface RegistrySuiteSetup extends Patience {
   /**
-   * Makes a registry for one check, from the given tools. If tools live elsewhere, use others with the same names and behaviour:
-   * "echo" returns `{ text }`, "break" fails with the message "out of order", and "hold" runs until its signal fires and then
-   * ends at once.
+   * Makes a registry for one check, from the given tools. If the tools of your registry are elsewhere, such as on a server, provide
+   * tools there with the same names and behaviour. "echo" returns `{ text }`. "break" fails with the message "out of order". "hold"
+   * runs until its signal fires, and then ends immediately.
    */
   create(tools: readonly Tool[]): RegistryFixture | PromiseLike<RegistryFixture>;
 }
@@ -41,7 +41,7 @@ interface RegistryBench {
   readonly patience: Patience;
 }
 
-/** Written by hand, so that the kit needs no schema library. */
+/** The schema of "echo", written by hand, so that `turnwright/testing` needs no schema library. */
 const echoSchema: StandardSchema<{ text: string }> = {
   "~standard": {
     version: 1,
@@ -58,7 +58,7 @@ const noArguments = { type: "object", properties: {} } as const;
 const tools: readonly Tool[] = [
   {
     name: "echo",
-    description: "Gives back its text.",
+    description: "Returns its text.",
     inputSchema: echoSchema,
     jsonSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
     execute: async ({ text }: { text: string }) => ({ text }),
@@ -73,15 +73,15 @@ const tools: readonly Tool[] = [
   },
   {
     name: "hold",
-    description: "Goes on until it is stopped.",
+    description: "Runs until it is cancelled.",
     inputSchema: noArguments,
     execute: (_args: unknown, { signal }) => untilAborted(signal, () => () => {}),
   },
 ];
 
 /**
- * Returns the checks for a tool registry. Registers nothing by itself: loop over the checks with any test runner. A registry
- * without `validate`, or with one that returns unchecked values, passes the checks of validation.
+ * Returns the checks for a tool registry. The suite registers no tests by itself: loop over the checks with any test runner. The
+ * checks of validation also pass for a registry that has no `validate`, or whose `validate` returns values as `unchecked`.
  *
  * @example
  * for (const { title, run } of registrySuite({ create: (tools) => ({ registry: createToolRegistry(tools) }) })) it(title, run);
@@ -92,15 +92,15 @@ export function registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[] 
 }
 
 const checks: readonly (readonly [title: string, run: (bench: RegistryBench) => Promise<void>])[] = [
-  ["lists each tool with what every provider accepts", checkDefinitions],
-  ["gives the same definitions while nothing changes", checkStable],
-  ["gives what a tool gives", checkResult],
+  ["lists each tool in a form that every provider accepts", checkDefinitions],
+  ["returns the same definitions while nothing changes", checkStable],
+  ["returns the result of a tool", checkResult],
   ["keeps parallel calls apart", checkParallel],
-  ["fails where a tool fails", checkToolFailure],
-  ["fails for a tool that it does not have", checkUnknown],
-  ["gives issues for arguments that do not fit", checkIssues],
-  ["lets arguments pass that fit", checkFitting],
-  ["hands the signal on to the tool", checkSignal],
+  ["fails if a tool fails", checkToolFailure],
+  ["fails for an unknown tool", checkUnknown],
+  ["returns issues for invalid arguments", checkIssues],
+  ["accepts valid arguments", checkFitting],
+  ["passes the signal to the tool", checkSignal],
 ];
 
 async function runRegistryCheck(setup: RegistrySuiteSetup, run: (bench: RegistryBench) => Promise<void>): Promise<void> {
@@ -114,7 +114,7 @@ async function runRegistryCheck(setup: RegistrySuiteSetup, run: (bench: Registry
   }
 }
 
-/** Runs a tool and reads its end like the loop: a throw, a rejection and a failed result are all failures. */
+/** Runs a tool and returns its outcome. As in the loop, a throw, a rejection and a failed result are all failures. */
 async function execute(
   { registry, abort, patience }: RegistryBench,
   name: string,
@@ -133,22 +133,22 @@ async function checkDefinitions({ registry }: RegistryBench): Promise<void> {
   const definitions = registry.definitions();
   for (const { name } of tools) {
     const definition = definitions.find((candidate) => candidate.name === name);
-    check(definition !== undefined, `The tool "${name}" is not among the definitions.`);
+    check(definition !== undefined, `The definitions do not contain the tool "${name}".`);
     check(definition.description.trim() !== "", `The tool "${name}" has no description.`);
     check(
       definition.inputSchema["type"] === "object",
-      `The input schema of "${name}" must be of type "object", but is ${stableJson(definition.inputSchema)}.`,
+      `The input schema of "${name}" must have the type "object", but is ${stableJson(definition.inputSchema)}.`,
     );
   }
   for (const { name } of definitions)
-    check(/^[\w-]{1,64}$/.test(name), `The name "${name}" has characters that some provider refuses, or too many.`);
+    check(/^[\w-]{1,64}$/.test(name), `Some providers reject the tool name "${name}". Use 1 to 64 letters, digits, "_" and "-".`);
   check(new Set(definitions.map(({ name }) => name)).size === definitions.length, "Two tools have the same name.");
 }
 
 async function checkStable({ registry }: RegistryBench): Promise<void> {
   check(
     registry.definitions() === registry.definitions(),
-    "Two looks at unchanged definitions must give one array, but give two.",
+    "While nothing changes, definitions() must return the same array each time, but it returned two different arrays.",
   );
 }
 
@@ -165,23 +165,23 @@ async function checkParallel(bench: RegistryBench): Promise<void> {
 function checkEcho(outcome: Conclusion<"completed" | "failed" | "deferred">, text: string | undefined): void {
   check(outcome.kind === "completed", `The tool "echo" failed: ${outcome.kind === "failed" ? outcome.error.message : ""}`);
   const [is, must] = [stableJson(outcome.data), stableJson({ text })];
-  check(is === must, `The tool "echo" must give ${must}, but gives ${is}.`);
+  check(is === must, `The tool "echo" must return ${must}, but returned ${is}.`);
 }
 
 async function checkToolFailure(bench: RegistryBench): Promise<void> {
   const outcome = await execute(bench, "break", {});
-  check(outcome.kind === "failed", 'The tool "break" must fail, but its failure came back as a result.');
+  check(outcome.kind === "failed", 'The tool "break" must fail, but its failure was returned as a successful result.');
   check(
     outcome.error.message.includes("out of order"),
-    `The failure must say "out of order", but says "${outcome.error.message}".`,
+    `The error message must contain "out of order", but is "${outcome.error.message}".`,
   );
 }
 
-/** Includes the names that every object inherits, because a model may use them. */
+/** Checks unknown names, including names that every object inherits, because a model may use them. */
 async function checkUnknown(bench: RegistryBench): Promise<void> {
   for (const name of ["no_such_tool", "__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const { kind } = await execute(bench, name, {});
-    check(kind === "failed", `There is no tool "${name}", but executing it gave a result.`);
+    check(kind === "failed", `The tool "${name}" does not exist, but executing it returned a result.`);
   }
 }
 
@@ -189,21 +189,21 @@ async function checkIssues(bench: RegistryBench): Promise<void> {
   for (const args of [{ text: 42 }, {}, null, [], "text"]) {
     const validation = await validate(bench, args);
     const isRefused = validation === undefined || ("issues" in validation && validation.issues.length > 0);
-    check(isRefused, `The arguments ${stableJson(args)} do not fit "echo", but there is no issue.`);
+    check(isRefused, `The arguments ${stableJson(args)} are invalid for "echo", but the validation returned no issue.`);
   }
 }
 
 async function checkFitting(bench: RegistryBench): Promise<void> {
   const validation = await validate(bench, { text: "hi" });
   if (validation === undefined) return;
-  check("value" in validation, 'The arguments {"text":"hi"} fit "echo", but there are issues.');
+  check("value" in validation, 'The arguments {"text":"hi"} are valid for "echo", but the validation returned issues.');
   check(
     stableJson(validation.value) === '{"text":"hi"}',
-    `The arguments {"text":"hi"} came out of the validation as ${stableJson(validation.value)}.`,
+    `The validation must return the arguments {"text":"hi"} unchanged, but returned ${stableJson(validation.value)}.`,
   );
 }
 
-/** Validates arguments of "echo"; undefined if they were not checked. */
+/** Validates arguments for "echo". Returns undefined if the registry does not check them. */
 async function validate({ registry, patience }: RegistryBench, args: unknown): Promise<Validation | undefined> {
   if (registry.validate === undefined) return undefined;
   try {
@@ -220,7 +220,7 @@ async function checkSignal(bench: RegistryBench): Promise<void> {
   const running = execute(bench, "hold", {}).finally(() => {
     isOver = true;
   });
-  // The tool may be in another process, and has to be running when the signal fires.
+  // The tool may run in another process, and must be running before the signal fires.
   await new Promise<void>((resolve) => void clock.setTimeout(resolve, 20));
   check(!isOver, 'The tool "hold" ended before its signal fired.');
   bench.abort.abort(new DOMException("Enough.", "AbortError"));

@@ -240,7 +240,7 @@ describe("runTool", () => {
     expect(await runTool(agentWith(own), args)).toMatchObject({ kind: "completed", data: "Its own." });
     expect(await runTool(agentWith(), args)).toMatchObject({
       kind: "failed",
-      error: { message: expect.stringContaining("Write runTool(tool, args, { provider: createMockProvider([...]) }).") },
+      error: { message: expect.stringContaining("Pass one: runTool(tool, args, { provider: createMockProvider([...]) }).") },
     });
   });
 

@@ -1,4 +1,4 @@
-// Runs one call of one tool with everything that the loop does around it, but without a loop.
+// Runs one tool call as the loop would, but without a loop.
 
 import {
   CancelScope,
@@ -25,14 +25,14 @@ import {
   type ToolOutcome,
 } from "../core/entry-kit.ts";
 
-/** The fields that belong to the call itself. */
+/** The context fields that belong to the call itself. A test cannot override them. */
 export type CallFields = "name" | "signal" | "heartbeat" | "progress";
 
-/** The fields of a tool's context that a test may set. */
+/** The fields of the tool context that a test may set. */
 export type ToolContextOverrides = {
   readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext[Field] | undefined;
 } & {
-  /** The provider of nested runs, which replaces the one that they name. Without a `stream`, only the fields that the tool reads. */
+  /** The provider for nested runs, instead of the provider that they name. A value without `stream` only sets `context.provider`. */
   readonly provider?: ToolContext["provider"] | Provider | undefined;
 };
 
@@ -48,11 +48,11 @@ const mock: Pick<Provider, "id" | "model"> = { id: "mock", model: "mock-model" }
 const noProvider: Provider = {
   ...mock,
   stream: () => {
-    throw new Error("The nested run has no provider. Write runTool(tool, args, { provider: createMockProvider([...]) }).");
+    throw new Error("The nested run has no provider. Pass one: runTool(tool, args, { provider: createMockProvider([...]) }).");
   },
 };
 
-/** Runs a nested run, with the test's provider if there is one. */
+/** Starts a nested run. It uses the provider from the test, if the test set one. */
 function runNested(
   options: NestedLoopOptions,
   { provider, clock, context }: ToolContextOverrides & { readonly clock?: Clock | undefined },
@@ -61,7 +61,7 @@ function runNested(
   return runToolLoop({ clock, context, ...options, provider: given ?? options.provider ?? noProvider });
 }
 
-/** Makes a context from the call's own fields and defaults. The fields of `own` are read when the tool reads them. */
+/** Makes a tool context from `own`, `overrides` and defaults. The fields of `own` are read only when the tool reads them. */
 export function createToolContext(own: Pick<ToolContext, CallFields>, overrides: ToolContextOverrides = {}): ToolContext {
   const { iteration = 0, session = {}, provider = mock } = overrides;
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)) as Partial<ToolContext>;
@@ -91,17 +91,17 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
   };
 }
 
-/** The settings of a test for one call: fields of the tool's context, and time and cancellation. */
+/** The options of `runTool`: fields of the tool context, time limits and cancellation. */
 export type RunToolOverrides = ToolContextOverrides & {
-  /** Default: the clock of the platform. */
+  /** The clock for time limits. Default: the platform's clock. */
   readonly clock?: Clock | undefined;
-  /** Cancels the call as an aborted run does. */
+  /** Cancels the call when it fires, as when a run is aborted. */
   readonly signal?: AbortSignal | undefined;
-  /** As for `runToolLoop`. Only `toolMs` and `hookMs` apply. */
+  /** Time limits as for `runToolLoop`, in milliseconds. Only `toolMs` and `hookMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
   /** Called with each value that the tool passes to `context.progress`. */
   readonly onProgress?: ((data: unknown) => void) | undefined;
-  /** Called with the `metadata` of the tool's result. */
+  /** Called with the `metadata` in the tool's result. */
   readonly onMetadata?: ((metadata: unknown) => void) | undefined;
 };
 
@@ -131,15 +131,15 @@ const overrideChecks: Checks<RunToolOverrides> = {
 };
 
 /**
- * Runs one call of one tool as the loop would: validates the arguments, runs the tool with its time limit and its signal, and
- * resolves to the outcome. A tool that throws, hangs or returns an invalid value also gives an outcome, never a rejection.
+ * Runs one tool call as the loop would: validates the arguments, runs the tool with its time limit and signal, and resolves to the
+ * outcome. If the tool throws, hangs or returns an invalid value, that is also an outcome, not a rejection.
  *
- * There is no approval: `needsApproval` does not apply. The nested run of an agent tool uses `overrides.provider`, else the
- * provider that its `prepare` returns.
+ * Calls are never held for approval: `needsApproval` is ignored. The nested run of an agent tool uses `overrides.provider`, otherwise
+ * the provider that its `prepare` returns.
  *
- * `args` are the arguments from a model, JSON of any shape; default `{}`. Rejects with a LoopError "invalid-tool",
- * "invalid-schema", "unknown-option" or "invalid-option" for an invalid tool or override, and with a TypeError if `args` is not
- * JSON.
+ * `args` are the arguments as a model would send them: any JSON, default `{}`. Rejects with LoopError "invalid-tool" or
+ * "invalid-schema" for an invalid tool, and with "unknown-option" or "invalid-option" for an invalid override. Rejects with a
+ * TypeError if `args` is not JSON.
  *
  * @example
  * expect(await runTool(weather, { city: "Oslo" })).toMatchObject({ kind: "completed", data: { celsius: 7 } });
@@ -169,7 +169,7 @@ export async function runTool(tool: Tool, args: unknown = {}, overrides: RunTool
       contextFor: ({ name }, deadline) => {
         const heartbeat = (): void => deadline.heartbeat();
         const progress = (data: unknown): void => {
-          // As in the loop: progress is dropped once the loop no longer waits for the call.
+          // As in the loop, progress is dropped after the deadline, when nothing waits for the call.
           if (deadline.isOver) return;
           heartbeat();
           onProgress?.(data);

@@ -1,4 +1,4 @@
-// Shared by the conformance suites: plain assertions for any test runner, each with a time limit.
+// Assertions and time limits that the conformance suites share. They work with any test runner.
 
 import {
   addUsage,
@@ -15,25 +15,25 @@ import {
   stableJson,
 } from "../core/entry-kit.ts";
 
-/** A finished call, and its streamed arguments. */
+/** A finished call with the arguments that were streamed for it. */
 interface CallReading {
   readonly key: string;
   readonly id: string | undefined;
   readonly name: string;
   readonly args: unknown;
   readonly problem: string | undefined;
-  /** All argument deltas of its key; empty if there were none. */
+  /** All argument deltas with the key of this call, joined. Empty if there were none. */
   readonly streamedArgs: string;
 }
 
-/** The chunks of a stream. */
+/** The chunks of a stream that was read to its end. */
 export interface Reading {
   readonly chunks: readonly ModelChunk[];
-  /** The error that it threw, or reported as an error chunk. */
+  /** The error that the stream threw or sent as an error chunk. Undefined if there was none. */
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** Reads a stream to its end. Its error is part of the reading. */
+/** Reads a stream to its end. If the stream throws, the error becomes part of the result. */
 export async function readStream(open: () => AsyncIterable<ModelChunk>): Promise<Reading> {
   const chunks: ModelChunk[] = [];
   try {
@@ -77,7 +77,7 @@ export function metadataOf({ chunks }: Reading): Json[] {
   return selectChunks(chunks, "provider-metadata").map((chunk) => chunk.item);
 }
 
-/** Returns the total usage of a reading, or undefined if none was reported. */
+/** Returns the total usage of a reading, or undefined if the stream reported no usage. */
 export function usageOf({ chunks }: Reading): Usage | undefined {
   let total: Usage | undefined;
   for (const { usage, mode } of selectChunks(chunks, "usage"))
@@ -85,7 +85,7 @@ export function usageOf({ chunks }: Reading): Usage | undefined {
   return total;
 }
 
-/** Throws unless the stream ended normally, with exactly one finish as its last chunk. Returns the finish reason. */
+/** Throws unless the stream ended normally, with exactly one finish chunk at its end. Returns the finish reason. */
 export function checkFinished(reading: Reading): string {
   const { chunks, failure } = reading;
   check(failure === undefined, `The stream failed: ${toPlainError(failure?.error).message}`);
@@ -96,18 +96,18 @@ export function checkFinished(reading: Reading): string {
   return last.reason;
 }
 
-/** One check of a suite. `run` resolves if it passes, and rejects with an Error that describes the failure. */
+/** One check of a suite. `run` resolves if the check passes. Otherwise it rejects with an Error that describes the failure. */
 export interface SuiteCheck {
-  /** A statement in the present tense; unique in its suite. */
+  /** Describes the checked behaviour, for the title of a test. Unique in its suite. */
   readonly title: string;
   run(): Promise<void>;
 }
 
-/** How long a check waits for outside code. */
+/** The time limit for each step of a check. */
 export interface Patience {
-  /** Default: the clock of the platform. */
+  /** The clock for the time limit. Default: the platform's clock. */
   readonly clock?: Clock | undefined;
-  /** Longest single wait in milliseconds. Default 2,000. */
+  /** The maximum time for one step of a check, in milliseconds. Default 2,000. */
   readonly withinMs?: number | undefined;
 }
 
@@ -123,7 +123,7 @@ export function checkSetup(setup: Patience & { readonly create: unknown }): void
   if (setup.create === undefined) throw invalidOption("setup.create", is.fn[0], undefined);
 }
 
-/** Throws an Error with this message unless the condition holds. */
+/** Throws an Error with `message` unless the condition is true. */
 export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message);
 }
@@ -142,18 +142,24 @@ export async function within<T>(work: PromiseLike<T>, complaint: string, patienc
   }
 }
 
-/** Fails unless both values are equal as JSON. */
+/** Throws unless both values are equal as JSON. */
 export function checkSame(actual: unknown, expected: unknown, what: string): void {
   const [is, must] = [stableJson(actual), stableJson(expected)];
   check(is === must, `${what} must be ${must}, but is ${is}.`);
 }
 
-/** Fails if a name occurs twice. */
+/** Throws if a name occurs more than once. */
 export function checkDistinct(names: readonly string[], what: string): void {
-  check(new Set(names).size === names.length, `The calls of a turn must have different ${what}s, but have ${names.join(", ")}.`);
+  check(
+    new Set(names).size === names.length,
+    `The calls of a message must have different ${what}s, but have ${names.join(", ")}.`,
+  );
 }
 
-/** Fails if the stream has a finish. */
+/** Throws if the stream has a finish chunk. */
 export function checkUnfinished({ chunks }: Reading): void {
-  check(selectChunks(chunks, "finish").length === 0, 'The stream has a "finish" chunk although the model did not finish.');
+  check(
+    selectChunks(chunks, "finish").length === 0,
+    'The stream must not have a "finish" chunk, because the model did not finish.',
+  );
 }

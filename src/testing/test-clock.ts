@@ -1,19 +1,19 @@
-// A clock for tests: time stands still until the test moves it.
+// A clock for tests. Its time changes only when the test advances it.
 
 import type { Clock } from "../core/entry-kit.ts";
 
 /**
- * A clock that a test moves by hand. Timers fire in the order of their due times; timers with the same due time fire in the order
- * in which they were set.
+ * A clock that a test advances by calling methods. Timers fire in the order of their due times. Timers with the same due time fire in
+ * the order in which they were set.
  */
 export interface TestClock extends Clock {
-  /** The number of timers that are set and have not fired: 0 after a run that left none. */
+  /** The number of timers that are set and have not fired. It is 0 after a run that released all its timers. */
   readonly pending: number;
-  /** Runs everything that waits for neither a timer nor the network. Time stands still. */
+  /** Runs all pending work that waits for neither a timer nor the network. The time does not change. */
   flush(): Promise<void>;
-  /** Moves time on by `ms` and fires every due timer, including those that are set meanwhile. */
+  /** Advances the time by `ms` milliseconds. Fires every timer that becomes due, including timers that are set meanwhile. */
   advance(ms: number): Promise<void>;
-  /** Moves time on to the last timer, until none is left. Timers of `Infinity` stay. */
+  /** Advances the time from timer to timer, until no timer is left. Timers set to `Infinity` do not fire. */
   runAll(): Promise<void>;
 }
 
@@ -22,23 +22,23 @@ interface Timer {
   fire(): void;
 }
 
-/** More timers than any test needs. Beyond this, something sets its timer again forever. */
+/** The maximum number of timers that one call may fire. No test needs more, so a higher number means an endless timer. */
 const mostTimers = 100_000;
 
-/** Read when the module is loaded, so that a test runner's fake timers do not affect it. */
+/** Waits for one turn of the event loop. Read when the module loads, so that fake timers of a test runner do not replace it. */
 const hostTurn: (fn: () => void) => unknown = globalThis.setImmediate ?? ((fn) => globalThis.setTimeout(fn, 0));
 
-/** One turn of the event loop runs all microtasks and queued tasks; a second one runs those that they queued. */
+/** Waits for two turns of the event loop. The first runs all queued tasks, the second runs the tasks that they queued. */
 async function drain(): Promise<void> {
   await new Promise<void>((resolve) => hostTurn(resolve));
   await new Promise<void>((resolve) => hostTurn(resolve));
 }
 
 /**
- * Makes a clock that starts at `startMs` (milliseconds, default 0) and only moves by its methods.
+ * Makes a clock that starts at `startMs` (milliseconds, default 0). Only its methods advance the time.
  *
- * `advance` and `runAll` drain microtasks and queued tasks of the host before each timer, so that a timer that is set meanwhile
- * fires in its order. Both reject with the error of a timer, and with an Error after 100,000 timers.
+ * `advance` and `runAll` run all microtasks and queued tasks before each timer, so that a timer set meanwhile fires in the right
+ * order. Both reject if a timer throws, and after 100,000 timers.
  *
  * @example
  * const clock = createTestClock();
@@ -60,7 +60,9 @@ export function createTestClock(startMs = 0): TestClock {
       now = Math.max(now, next.dueAt);
       next.fire();
     }
-    throw new Error(`The test clock fired ${mostTimers} timers and more are due: something sets its timer again for ever.`);
+    throw new Error(
+      `The test clock fired ${mostTimers} timers and more are due. Find the code that sets its timer again and again.`,
+    );
   }
 
   return {
@@ -78,7 +80,8 @@ export function createTestClock(startMs = 0): TestClock {
     },
     flush: drain,
     async advance(ms) {
-      if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`A test clock moves by 0 milliseconds or more, not by ${ms}.`);
+      if (!Number.isFinite(ms) || ms < 0)
+        throw new RangeError(`advance() expects a number of milliseconds of at least 0, but got ${ms}.`);
       const endMs = now + ms;
       await runUntil(endMs);
       now = Math.max(now, endMs);
@@ -87,7 +90,7 @@ export function createTestClock(startMs = 0): TestClock {
   };
 }
 
-/** Timers come in the order in which they were set, so that the first of equals is the oldest. */
+/** Returns the timer that is due first. Timers are in the order in which they were set, so the oldest of equal timers wins. */
 function earliestOf(timers: Iterable<Timer>): Timer | undefined {
   let earliest: Timer | undefined;
   for (const timer of timers) if (earliest === undefined || timer.dueAt < earliest.dueAt) earliest = timer;

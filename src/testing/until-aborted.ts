@@ -1,6 +1,6 @@
-// Waits of a played stream, which end when the signal of the call fires.
+// A wait that ends early when a signal fires. Scripted and replayed streams use it.
 
-/** Waits for the work of `start`. Rejects with the signal's reason if it fires first. Leaves neither timer nor listener. */
+/** Waits until `start` calls `done`. If the signal fires first, rejects with its reason. Releases all timers and listeners. */
 export function untilAborted(signal: AbortSignal, start: (done: () => void) => () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -15,7 +15,7 @@ describe("generateWithTools with maxCostUSD", () => {
     expect(error).toBeInstanceOf(CostLimitError);
     expect(error.reason).toEqual({ kind: "max-cost", limitUSD: 0.6, spentUSD: 0.5, expectedUSD: 0.25 });
     expect(error.message).toBe(
-      "The run ended as error (max-cost): $0.5 is spent, one more stream is taken to cost $0.25, and the limit is $0.6.",
+      "The run ended as error (max-cost): $0.5 was spent, the next request is expected to cost $0.25, and the limit is $0.6.",
     );
     expect(error.result).toMatchObject({ text: "On it.", costUSD: 0.5, toolCallsExecuted: 2 });
     expect([provider.calls, executed.length]).toEqual([2, 2]);
@@ -35,7 +35,7 @@ describe("generateWithTools with maxCostUSD", () => {
     const error = await endedBy(generate(() => toolCall("a"), { maxCostUSD: 1, pricing: () => undefined }).result);
     expect(error).toBeInstanceOf(CostLimitError);
     expect(error.reason).toEqual({ kind: "cost-unknown", provider: "mock", model: "mock-model", iteration: 0, why: "no-price" });
-    expect(error.message).toContain('what iteration 0 has cost with "mock-model" of "mock" is not known');
+    expect(error.message).toContain('the cost of iteration 0 with model "mock-model" from provider "mock" is unknown');
   });
 
   it("throws IterationLimitError if maxIterations is reached first", async () => {

@@ -200,7 +200,7 @@ describe("importTool: schema of an AI SDK tool", () => {
     ["valibot", v.object({ city: v.string() })],
   ])("needs options.jsonSchema for %s", async ([, inputSchema]) => {
     const made = { description: "", inputSchema, execute: run };
-    expect(() => importTool(made, { name: "get" })).toThrow(/cannot become JSON Schema by itself.*Give the tool a "jsonSchema"/);
+    expect(() => importTool(made, { name: "get" })).toThrow(/cannot be converted to JSON Schema.*Give the tool a "jsonSchema"/);
     const outcome = await runTool(importTool(made, { name: "get", jsonSchema: cityJson }), { city: 1 });
     expect(outcome).toMatchObject({ kind: "invalid-input", issues: [{ path: ["city"] }] });
   });

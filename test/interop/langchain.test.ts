@@ -129,7 +129,7 @@ it("importTool: a LangChain tool with zod 3 needs options.jsonSchema", async () 
     ...described,
     schema: z3.object({ city: z3.string() }) as never,
   });
-  expect(() => importTool(made)).toThrow(/cannot become JSON Schema by itself/);
+  expect(() => importTool(made)).toThrow(/cannot be converted to JSON Schema/);
   const jsonSchema = { type: "object", properties: { city: { type: "string" } } } as const;
   expect(await runTool(importTool(made, { jsonSchema }), { city: 1 })).toMatchObject({ kind: "invalid-input" });
   expect(await runTool(importTool(made, { jsonSchema }), city)).toMatchObject({ kind: "completed", data: "Oslo" });

@@ -80,14 +80,14 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   [
     "a schema that is a date",
     { inputSchema: z.object({ at: z.date() }), execute },
-    /invalid-schema: .*"get" cannot become JSON Schema/,
+    /invalid-schema: .*"get" cannot be converted to JSON Schema/,
   ],
   [
     "a schema of a string",
     { inputSchema: z.string(), execute },
-    /invalid-schema: .*must be of type "object", but is of "string"/,
+    /invalid-schema: .*must have the type "object", but has "string"/,
   ],
-  ["a JSON Schema of a list", { inputSchema: jsonSchema({ type: "array" }), execute }, /must be of type "object"/],
+  ["a JSON Schema of a list", { inputSchema: jsonSchema({ type: "array" }), execute }, /must have the type "object"/],
   [
     "an input_schema that is not an object",
     { name: "get", input_schema: 5, run: execute },
@@ -114,10 +114,14 @@ it("importTool: takes the name from the tool", () => {
 });
 
 it.for<[string, object, RegExp]>([
-  ["a name that providers refuse", { name: "get weather" }, /invalid-tool: Tool "get weather" must have as "name"/],
-  ["a negative timeoutMs", { name: "get", timeoutMs: -1 }, /must have as "timeoutMs"/],
+  ["a name that providers refuse", { name: "get weather" }, /invalid-tool: Tool "get weather" has an invalid "name"/],
+  ["a negative timeoutMs", { name: "get", timeoutMs: -1 }, /has an invalid "timeoutMs"/],
   ["an unknown field", { name: "get", timeout: 5 }, /has an unknown field "timeout" \(did you mean "timeoutMs"\?\)/],
-  ["eager together with needsApproval", { name: "get", eager: true, needsApproval: true }, /has "eager", which/],
+  [
+    "eager together with needsApproval",
+    { name: "get", eager: true, needsApproval: true },
+    /has both "eager" and "needsApproval"/,
+  ],
 ])("importTool: refuses overrides with %s", ([, overrides, message]) => {
   expect(complaintOf(() => importTool(whole, overrides))).toMatch(message);
 });

@@ -113,7 +113,7 @@ describe("withFilter", () => {
     const registry = createToolRegistry([]);
     const filtered = withFilter(registry, (async () => false) as never);
     registry.register(one);
-    const refused = /^invalid-option: Option "filter" must be a function that gives true or false, but/;
+    const refused = /^invalid-option: Option "filter" must be a function that returns true or false, but/;
     expect(codeOf(() => withFilter([one], (async () => false) as never))).toMatch(refused);
     expect(codeOf(() => filtered.definitions())).toMatch(refused);
     expect(codeOf(() => filtered.executeTool("one", {}, undefined as never))).toMatch(refused);

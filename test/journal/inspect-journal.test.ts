@@ -50,9 +50,7 @@ describe("inspectJournal", () => {
     const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
     const journal = fileJournal(path);
     const wrong = runToolLoop({ ...optionsFor(waits), runId, messages: now, journal, decisions });
-    await expect(wrong).rejects.toThrow(
-      "Call with the messages that the run began with, which inspectJournal(...).initialMessages gives",
-    );
+    await expect(wrong).rejects.toThrow('"initialMessages" of inspectJournal(...) has them');
     expect((await runToolLoop({ ...optionsFor(waits), runId, messages: initialMessages, journal, decisions })).text).toBe(
       "Done.",
     );
@@ -189,7 +187,9 @@ describe("inspectJournal", () => {
     const other = memoryJournal(saved);
     const details = { field: "version", expected: "3", received: String(version) };
     await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch", details });
-    await expect(inspectJournal(other)).rejects.toThrow(`have version ${version}, but this version of turnwright reads 3`);
+    await expect(inspectJournal(other)).rejects.toThrow(
+      `have version ${version}, but this version of turnwright reads version 3`,
+    );
   });
 
   it("refuses records that do not begin with a run record", async () => {

@@ -32,7 +32,7 @@ describe("fileJournal: exclusive access", () => {
     const thrown: unknown = await runToolLoop(options).catch((error: unknown) => error);
     await writer.kill();
     expect(thrown).toMatchObject(locked(writer.pid));
-    expect(String(thrown)).toContain("Wait for it to end.");
+    expect(String(thrown)).toContain("Wait until that process ends.");
     expect([ran, readFileSync(path, "utf8"), existsSync(`${path}.lock`)]).toEqual([[], "", true]);
     expect((await runToolLoop(options)).text).toBe("Done.");
     expect(existsSync(`${path}.lock`)).toBe(false);
@@ -62,7 +62,7 @@ describe("fileJournal: exclusive access", () => {
     const afterDeath: unknown = await runToolLoop(options).catch((error: unknown) => error);
     for (const thrown of [whileAlive, afterDeath]) {
       expect(thrown).toMatchObject({ code: "journal-locked", details: { isVisible: false, lockPath: `${path}.lock` } });
-      expect(String(thrown)).toContain(`If it is gone for certain, remove ${path}.lock.`);
+      expect(String(thrown)).toContain(`If you are certain that it has ended, remove ${path}.lock.`);
     }
     rmSync(`${path}.lock`);
     expect((await runToolLoop(options)).text).toBe("Done.");

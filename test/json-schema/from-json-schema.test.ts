@@ -38,34 +38,42 @@ describe("fromJsonSchema: a valid value", () => {
 });
 
 const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
-  ["a value that is not an object", null, [': Instance type "null" is invalid. Expected "object"']],
-  ["a missing field", {}, [': Instance does not have required property "city"']],
-  ["a field behind a $ref", { city: 1 }, ['"city": Instance type "number" is invalid. Expected "string"']],
-  ["a short text", { city: "O" }, ['"city": String is too short (1 < 2)']],
+  ["a value that is not an object", null, [': The type "null" is not allowed. Expected type: "object"']],
+  ["a missing field", {}, [': The required property "city" is missing']],
+  ["a field behind a $ref", { city: 1 }, ['"city": The type "number" is not allowed. Expected type: "string"']],
+  ["a short text", { city: "O" }, ['"city": The string has 1 characters, but at least 2 are required']],
   [
     "an item of a list",
     { city: "Oslo", days: [{ n: 1 }, { n: 1.5 }, {}] },
     [
-      '"days" 1 "n": Instance type "number" is invalid. Expected "integer"',
-      '"days" 2: Instance does not have required property "n"',
+      '"days" 1 "n": The type "number" is not allowed. Expected type: "integer"',
+      '"days" 2: The required property "n" is missing',
     ],
   ],
-  ["a key with odd characters", { city: "Oslo", "a/b~c d": 1 }, ['"a/b~c d": 1 is less than 3']],
-  ["a value outside an enum", { city: "Oslo", unit: "K" }, ['"unit": Instance does not match any of ["C","F"]']],
-  ["an additional field", { city: "Oslo", more: 1 }, [': Property "more" does not match additional properties schema']],
+  [
+    "a key with odd characters",
+    { city: "Oslo", "a/b~c d": 1 },
+    ['"a/b~c d": The number 1 is not allowed, because it is less than 3'],
+  ],
+  ["a value outside an enum", { city: "Oslo", unit: "K" }, ['"unit": The value must be one of ["C","F"]']],
+  [
+    "an additional field",
+    { city: "Oslo", more: 1 },
+    [': The property "more" is unknown, and additional properties are not allowed'],
+  ],
   [
     "a value that matches no branch of anyOf",
     { city: "Oslo", either: 1 },
     [
-      '"either": Instance does not match any subschemas',
-      '"either": Instance type "number" is invalid. Expected "string"',
-      '"either": Instance type "number" is invalid. Expected "null"',
+      '"either": The value must match at least one schema in "anyOf"',
+      '"either": The type "number" is not allowed. Expected type: "string"',
+      '"either": The type "number" is not allowed. Expected type: "null"',
     ],
   ],
   [
     "several fields at once",
     { city: 1, unit: 2 },
-    ['"city": Instance type "number" is invalid. Expected "string"', '"unit": Instance does not match any of ["C","F"]'],
+    ['"city": The type "number" is not allowed. Expected type: "string"', '"unit": The value must be one of ["C","F"]'],
   ],
 ];
 it.for(misfits)("fromJsonSchema: reports path and problem of %s", ([, value, lines]) => {
@@ -73,53 +81,64 @@ it.for(misfits)("fromJsonSchema: reports path and problem of %s", ([, value, lin
 });
 
 const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string[]])[] = [
-  ["allOf", { allOf: [{ required: ["a"] }, { required: ["b"] }] }, { a: 1 }, [': Instance does not have required property "b"']],
-  ["if", { if: { required: ["b"] }, else: { required: ["a"] } }, {}, [': Instance does not have required property "a"']],
-  ["not", { not: { required: ["a"] } }, { a: 1 }, [': Instance matched "not" schema']],
+  ["allOf", { allOf: [{ required: ["a"] }, { required: ["b"] }] }, { a: 1 }, [': The required property "b" is missing']],
+  ["if", { if: { required: ["b"] }, else: { required: ["a"] } }, {}, [': The required property "a" is missing']],
+  ["not", { not: { required: ["a"] } }, { a: 1 }, [': The value must not match the schema in "not"']],
   [
     "patternProperties",
     { patternProperties: { "^n": { type: "number" } } },
     { n1: "x" },
-    ['"n1": Instance type "string" is invalid. Expected "number"'],
+    ['"n1": The type "string" is not allowed. Expected type: "number"'],
   ],
   [
     "dependencies",
     { $schema: "http://json-schema.org/draft-07/schema#", dependencies: { a: ["b"] } },
     { a: 1 },
-    [': Instance has "a" but does not have "b"'],
+    [': An object with the property "a" must also have the property "b"'],
   ],
   [
     "dependencies beside another problem",
     { dependencies: { a: ["b"] }, properties: { a: { type: "number" } } },
     { a: "x" },
-    [': Instance has "a" but does not have "b"', '"a": Instance type "string" is invalid. Expected "number"'],
+    [
+      ': An object with the property "a" must also have the property "b"',
+      '"a": The type "string" is not allowed. Expected type: "number"',
+    ],
   ],
   [
     "propertyNames",
     { propertyNames: { maxLength: 1 } },
     { ab: 1 },
-    [': Property name "ab" does not match schema', '"ab": String is too long (2 > 1)'],
+    [
+      ': The property name "ab" does not match the schema in "propertyNames"',
+      '"ab": The string has 2 characters, but at most 1 are allowed',
+    ],
   ],
-  ["uniqueItems", { properties: { l: { uniqueItems: true } } }, { l: [1, 1] }, ['"l": Duplicate items at indexes 0 and 1']],
+  [
+    "uniqueItems",
+    { properties: { l: { uniqueItems: true } } },
+    { l: [1, 1] },
+    ['"l": The items at indexes 0 and 1 are equal, but all items must differ'],
+  ],
   [
     "prefixItems",
     { properties: { l: { prefixItems: [{ type: "string" }] } } },
     { l: [1] },
-    ['"l" 0: Instance type "number" is invalid. Expected "string"'],
+    ['"l" 0: The type "number" is not allowed. Expected type: "string"'],
   ],
-  ["a false schema", { properties: { a: false } }, { a: 1 }, [': Property "a" does not match schema']],
-  ["a format", { properties: { at: { format: "date" } } }, { at: "soon" }, ['"at": String does not match format "date"']],
+  ["a false schema", { properties: { a: false } }, { a: 1 }, [': The property "a" is not allowed']],
+  ["a format", { properties: { at: { format: "date" } } }, { at: "soon" }, ['"at": The string does not have the format "date"']],
   [
     "the format url as uri",
     { properties: { at: { format: "url" } } },
     { at: "no url" },
-    ['"at": String does not match format "uri"'],
+    ['"at": The string does not have the format "uri"'],
   ],
   [
     "siblings of a $ref",
     { $defs: { a: {} }, $ref: "#/$defs/a", required: ["b"] },
     {},
-    [': Instance does not have required property "b"'],
+    [': The required property "b" is missing'],
   ],
 ];
 it.for(keywords)("fromJsonSchema: checks %s", ([, schema, value, lines]) => {
@@ -160,23 +179,23 @@ function nestIds(levels: number): JsonSchema {
 }
 
 const bad: readonly (readonly [string, unknown, RegExp])[] = [
-  ["undefined", undefined, /must be a JSON Schema that can be checked, but is undefined/],
+  ["undefined", undefined, /must be a supported JSON Schema, but is undefined/],
   ["a list", [], /but is an array of 0 items/],
   [
     "a remote $ref",
     { properties: { a: { $ref: "https://example.com/s.json" } } },
-    /one that has the "\$ref" "https:\/\/example\.com\/s\.json", which is not inside it, and nothing is fetched/,
+    /a schema that has the "\$ref" "https:\/\/example\.com\/s\.json", which the schema does not define: add it, because nothing is fetched/,
   ],
-  ["a dangling $ref", { $ref: "#/$defs/gone" }, /has the "\$ref" "#\/\$defs\/gone", which is not inside it/],
+  ["a dangling $ref", { $ref: "#/$defs/gone" }, /has the "\$ref" "#\/\$defs\/gone", which the schema does not define/],
   ["a remote $ref inside dependencies", { dependencies: { a: { items: [{ $ref: "other.json" }] } } }, /"other\.json"/],
-  ["$dynamicRef", { $dynamicRef: "#node" }, /has a "\$dynamicRef", which is not followed: write "\$ref"/],
+  ["$dynamicRef", { $dynamicRef: "#node" }, /has a "\$dynamicRef", which is not supported: use "\$ref"/],
   ["$recursiveRef", { properties: { a: { $recursiveRef: "#" } } }, /has a "\$recursiveRef"/],
-  ["a broken pattern", { properties: { a: { pattern: "(" } } }, /has the pattern "\(", which is no regular expression/],
+  ["a broken pattern", { properties: { a: { pattern: "(" } } }, /has the pattern "\(", which is not a valid regular expression/],
   ["a broken name pattern", { patternProperties: { "[": {} } }, /has the pattern "\["/],
-  ["a value that is not JSON", { const: 1n }, /cannot be read: a BigInt/],
-  ["an invalid $id", { $id: "http://[" }, /cannot be read/],
-  ["deeply nested $ids", nestIds(24), /has more than 8 parts with a "\$id" inside of each other/],
-  ["a long $id", { $id: `x:${"y".repeat(2_000)}` }, /has a "\$id" of more than 2000 characters/],
+  ["a value that is not JSON", { const: 1n }, /cannot be compiled: a BigInt/],
+  ["an invalid $id", { $id: "http://[" }, /cannot be compiled/],
+  ["deeply nested $ids", nestIds(24), /has more than 8 nested parts with a "\$id"/],
+  ["a long $id", { $id: `x:${"y".repeat(2_000)}` }, /has a "\$id" with more than 2000 characters/],
   [
     "many parts with long addresses",
     { properties: { ["y".repeat(300_000)]: { allOf: Array.from({ length: 1_000 }, () => ({})) } } },
@@ -222,7 +241,7 @@ describe("fromJsonSchema: as the schema of a tool", () => {
     expect(answersOf(result).map(({ outcome, result: read }) => [outcome, read])).toEqual([
       [
         "invalid-input",
-        { status: "invalid_input", reason: 'city: Instance type "number" is invalid. Expected "string"', tool_name: "get" },
+        { status: "invalid_input", reason: 'city: The type "number" is not allowed. Expected type: "string"', tool_name: "get" },
       ],
       ["completed", "OSLO"],
     ]);

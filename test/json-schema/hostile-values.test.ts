@@ -14,7 +14,7 @@ describe("fromJsonSchema: a hostile value", () => {
 
   it("is refused if it is nested more than 100 levels deep", () => {
     expect(linesOf(node, nest(100))).toEqual([]);
-    const refused = [": is nested more than 100 levels deep, and is not checked"];
+    const refused = [": The value is nested more than 100 levels deep, so it was not checked"];
     expect([linesOf(node, nest(101)), linesOf({}, nest(100_000)), linesOf({}, nest(101, "__proto__"))]).toEqual([
       refused,
       refused,
@@ -25,7 +25,7 @@ describe("fromJsonSchema: a hostile value", () => {
   it("is refused if it has more than 20,000 values", () => {
     const list = { properties: { l: { items: { type: "number" } } } };
     expect(linesOf(list, { l: Array.from({ length: 19_998 }, () => 1) })).toEqual([]);
-    const refused = [": has more than 20000 values, and is not checked"];
+    const refused = [": The value has more than 20000 values, so it was not checked"];
     expect(linesOf(list, { l: Array.from({ length: 20_001 }, () => 1) })).toEqual(refused);
     expect(linesOf(list, { l: Array.from({ length: 150 }, () => Array.from({ length: 150 }, () => 1)) })).toEqual(refused);
   });
@@ -34,16 +34,18 @@ describe("fromJsonSchema: a hostile value", () => {
     const unique = { properties: { l: { uniqueItems: true } } };
     const items = Array.from({ length: 9_000 }, (_, index) => ({ index }));
     expect(linesOf(unique, { l: items })).toEqual([]);
-    expect(linesOf(unique, { l: [...items, 1, "1", { index: 7 }] })).toEqual(['"l": Duplicate items at indexes 7 and 9002']);
+    expect(linesOf(unique, { l: [...items, 1, "1", { index: 7 }] })).toEqual([
+      '"l": The items at indexes 7 and 9002 are equal, but all items must differ',
+    ]);
     expect(linesOf({ uniqueItems: true }, [{ a: 1, b: 2 }, [1], "[1]", 1, "1", null, { b: 2, a: 1 }])).toEqual([
-      ": Duplicate items at indexes 0 and 6",
+      ": The items at indexes 0 and 6 are equal, but all items must differ",
     ]);
   });
 
   const text = "x".repeat(1_000_000);
   const list = Array.from({ length: 19_000 }, () => 1);
   const fields = Object.fromEntries(list.map((one, index) => [`k${index}`, one]));
-  const tooLong = [": could not be checked: it would take too long"];
+  const tooLong = [": The value could not be checked: it would take too long"];
 
   it.for<[what: string, part: JsonSchema, value: unknown]>([
     ["a pattern", { pattern: "^(x|y)*$" }, text],
@@ -74,7 +76,7 @@ describe("fromJsonSchema: a hostile value", () => {
   it("is not compiled as a regular expression if it is too long", () => {
     const schema = { format: "regex" };
     expect(linesOf(schema, "(?:a|b)*".repeat(1_000))).toEqual([]);
-    expect(linesOf(schema, "(")).toEqual([': String does not match format "regex"']);
+    expect(linesOf(schema, "(")).toEqual([': The string does not have the format "regex"']);
     expect(linesOf(schema, "(".repeat(100_000))).toEqual(tooLong);
   });
 
@@ -82,7 +84,7 @@ describe("fromJsonSchema: a hostile value", () => {
     const child = { $ref: "#/$defs/node" };
     const branches = ["a", "b"].map((name) => ({ type: "object", properties: { child }, required: [name] }));
     const schema = { $defs: { node: { anyOf: branches } }, ...child } as const;
-    expect(linesOf(schema, nest(60))[0]).toMatch(/^: could not be checked: /);
+    expect(linesOf(schema, nest(60))[0]).toMatch(/^: The value could not be checked: /);
     // Each check counts anew.
     expect(linesOf(schema, { a: 1, child: { b: 1 } })).toEqual([]);
   });
@@ -95,7 +97,7 @@ describe("fromJsonSchema: a hostile value", () => {
       ]),
     );
     const schema = { $defs: { ...defs, d40: {} }, $ref: "#/$defs/d0" };
-    expect(linesOf(schema, {})).toEqual([": could not be checked: it would take too long"]);
+    expect(linesOf(schema, {})).toEqual([": The value could not be checked: it would take too long"]);
   });
 
   it.for<[what: string, items: JsonSchema, fits: unknown, misfits: unknown]>([
@@ -106,7 +108,7 @@ describe("fromJsonSchema: a hostile value", () => {
     const list = (length: number, item: unknown): unknown => ({ l: Array.from({ length }, () => item) });
     expect(linesOf(schema, list(100, fits))).toEqual([]);
     expect(linesOf(schema, list(100, misfits))).toHaveLength(20);
-    expect(linesOf(schema, list(10_000, misfits))).toEqual([": could not be checked: it would take too long"]);
+    expect(linesOf(schema, list(10_000, misfits))).toEqual([": The value could not be checked: it would take too long"]);
   });
 
   it("cannot slow down the check of a format", () => {
@@ -131,8 +133,8 @@ describe("fromJsonSchema: a hostile value", () => {
   it("keeps prototype keys as data", () => {
     const closed = { type: "object", properties: { a: {} }, additionalProperties: false, required: ["constructor"] };
     expect(linesOf(closed, JSON.parse('{"__proto__":1}'))).toEqual([
-      ': Instance does not have required property "constructor"',
-      ': Property "__proto__" does not match additional properties schema',
+      ': The required property "constructor" is missing',
+      ': The property "__proto__" is unknown, and additional properties are not allowed',
     ]);
   });
 });

@@ -40,10 +40,10 @@ function bare(...tools: readonly Tool[]): ToolRegistry {
 it("withValidation: skips a non-linear pattern of a registry, but refuses that of a tool", () => {
   const slow: JsonSchema = { type: "object", properties: { n: { type: "string", pattern: "^(?=a)b" } } };
   expect(withValidation(bare(plain("get", slow))).validate?.("get", { n: "b" })).toEqual({ value: { n: "b" } });
-  expect(() => withValidation([plain("get", slow)])).toThrow(/cannot be run in linear time/);
+  expect(() => withValidation([plain("get", slow)])).toThrow(/cannot run in linear time/);
 });
 
-const misfit = { issues: [{ message: 'Instance type "string" is invalid. Expected "number"', path: ["n"] }] };
+const misfit = { issues: [{ message: 'The type "string" is not allowed. Expected type: "number"', path: ["n"] }] };
 
 describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
   ["an array of tools", (tools) => withValidation(tools)],
@@ -120,7 +120,7 @@ it("withValidation: compiles each schema once", () => {
 
 describe("withValidation: a schema that cannot be checked", () => {
   const remote = plain("remote", { type: "object", properties: { a: { $ref: "https://example.com/a" } } });
-  const said = /The input schema of tool "remote" has the "\$ref" "https:\/\/example\.com\/a", which is not inside it/;
+  const said = /The input schema of tool "remote" has the "\$ref" "https:\/\/example\.com\/a", which the schema does not define/;
 
   it.for<[string, () => unknown]>([
     ["an array", () => withValidation([coercing, remote])],
@@ -141,7 +141,7 @@ describe("withValidation: a schema that cannot be checked", () => {
       issues: [
         {
           message:
-            'could not be checked: the schema has the "$ref" "https://example.com/a", which is not inside it, and nothing is fetched',
+            'The arguments could not be checked: the schema has the "$ref" "https://example.com/a", which the schema does not define: add it, because nothing is fetched',
         },
       ],
     });
@@ -181,7 +181,7 @@ describe.for(Object.entries(plainKinds))("withValidation: an imported tool of %s
     const ended = await result;
     expect(outcomesOf(ended).map((line) => line.split(": ")[1])).toEqual(["invalid-input", "completed"]);
     expect(answersOf(ended)[0]?.result).toMatchObject({
-      reason: 'text: Instance type "number" is invalid. Expected "string"',
+      reason: 'text: The type "number" is not allowed. Expected type: "string"',
     });
     expect(ran).toEqual([{ text: "hi" }]);
     expect(provider.requests[0]?.tools[0]?.inputSchema).toMatchObject({ required: ["text"] });

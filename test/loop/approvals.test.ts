@@ -12,7 +12,11 @@ const pay = defineTool({
   execute: (args) => args,
 });
 const script = [toolCall("pay", { amount: 1 }), text("Done.")];
-const failed = { status: "approval_failed", reason: "no decision about it could be made, so it was not run", tool_name: "pay" };
+const failed = {
+  status: "approval_failed",
+  reason: "no decision about the call could be made, so the call was not run",
+  tool_name: "pay",
+};
 const asking = (approve: Approve, more: object = {}): Playing => play(script, { tools: [pay], policies: { approve }, ...more });
 const callsOf = ({ messages }: Awaited<Playing["result"]>): readonly ToolCallPart[] =>
   messages.flatMap((message) =>
@@ -70,7 +74,7 @@ describe("policies.approve", () => {
     ].map((answer): [string, Approve, object] => [
       JSON.stringify(answer) ?? "undefined",
       () => answer as ApprovalDecision,
-      { status: "denied", reason: "The approval gave no decision.", tool_name: "pay" },
+      { status: "denied", reason: "The approval function returned no valid decision.", tool_name: "pay" },
     ]),
   ])("denies the call when it returns %s", async ([, approve, reads]) => {
     const result = await asking(approve).result;

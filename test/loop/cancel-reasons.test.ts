@@ -114,7 +114,7 @@ describe("the cancel reason", () => {
     const playing = play([], { provider });
     await playing.clock.runAll();
     expect([(await playing.result).status, signal?.reason.name]).toEqual(["timeout", "TimeoutError"]);
-    expect(signal?.reason.message).toBe("The model was silent for 300000 ms.");
+    expect(signal?.reason.message).toBe("The model sent nothing for 300000 ms.");
   });
 
   it("is the first one, unless a kill or an abort follows a stop", async () => {

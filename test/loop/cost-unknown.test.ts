@@ -13,32 +13,32 @@ describe("a run ended by limits.maxCostUSD", () => {
   const wrong = (gave: string): RegExp => new RegExp(`but gave ${gave}\\.$`);
   it.for<[what: string, why: string, words: string, told: RegExp | undefined, more: Partial<LoopOptions>]>([
     ["no usage", "no-usage", "because the provider reported no usage", undefined, {}],
-    ["pricing returns undefined", "no-price", 'because "pricing" gave undefined', undefined, { pricing: () => undefined }],
+    ["pricing returns undefined", "no-price", 'because "pricing" returned undefined', undefined, { pricing: () => undefined }],
     [
       "pricing returns NaN",
       "pricing-failed",
-      'because "pricing" threw or gave no number',
+      'because "pricing" threw an error or did not return a number',
       wrong("NaN"),
       { pricing: () => Number.NaN },
     ],
     [
       "pricing returns a negative number",
       "pricing-failed",
-      'because "pricing" threw or gave no number',
+      'because "pricing" threw an error or did not return a number',
       wrong("-1"),
       { pricing: () => -1 },
     ],
     [
       "pricing returns a string",
       "pricing-failed",
-      'because "pricing" threw or gave no number',
+      'because "pricing" threw an error or did not return a number',
       wrong('"0.1"'),
       { pricing: () => "0.1" as unknown as number },
     ],
     [
       "pricing throws",
       "pricing-failed",
-      'because "pricing" threw or gave no number',
+      'because "pricing" threw an error or did not return a number',
       /^No list\.$/,
       {
         pricing: () => {
@@ -65,7 +65,7 @@ describe("a run ended by limits.maxCostUSD", () => {
     }).result;
     expect(error).toEqual({
       name: "CostLimitError",
-      message: "The run ended as max-cost: $1 is spent, one more stream is taken to cost $1, and the limit is $1.5.",
+      message: "The run ended as max-cost: $1 was spent, the next request is expected to cost $1, and the limit is $1.5.",
     });
   });
 });

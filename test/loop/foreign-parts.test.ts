@@ -80,7 +80,9 @@ it("a custom tool registry is rejected before any request if its masking is not 
     executeTool: () => "done",
   };
   const playing = play([toolCall("t"), text("unused")], { tools });
-  await expect(playing.result).rejects.toThrow('must have as "masking" what maskResults makes, but has an object');
+  await expect(playing.result).rejects.toThrow(
+    'has an invalid "masking": it must be a value made by maskResults, but is an object',
+  );
   expect(playing.provider.calls).toBe(0);
 });
 

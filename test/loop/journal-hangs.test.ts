@@ -170,7 +170,7 @@ describe("a journal of a rejected run", () => {
     });
     expect(JSON.stringify(error)).not.toContain("Look");
     expect(error.message).toBe(
-      'The journal did not answer "step" of "i0/tool/0/echo" within 10000 ms. See what holds up its storage, then make the same call again.',
+      'The journal did not answer "step" for "i0/tool/0/echo" within 10000 ms. Check the storage of the journal, then repeat the same call.',
     );
   });
 });

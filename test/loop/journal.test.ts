@@ -202,7 +202,7 @@ describe("a crashed run", () => {
       callId: "call_i1_0",
       name: "quick",
       outcome: "interrupted",
-      result: { status: "interrupted", reason: "it was cut off before it ended, so it may have run", tool_name: "quick" },
+      result: { status: "interrupted", reason: "the call was cut off before it ended, so it may have run", tool_name: "quick" },
     });
     expect([second.ran, second.result.reason.kind, second.result.toolCallsExecuted]).toEqual([[], "answered", 5]);
   });

@@ -20,7 +20,7 @@ describe.for<[what: string, field: string, policies: LoopOptions["policies"]]>([
     const result = await play(script, options).result;
     const listed = answersOf(result).map(({ result: read }): unknown => Reflect.get(Object(read), field));
     const first = [...names.slice(0, 50), "… and 70 more"];
-    const later = ["… 120 tools, as listed in the results of other calls"];
+    const later = ["… 120 tools, which are listed in the results of other calls"];
     expect(listed).toEqual([first, first, first, first, later, later, first]);
 
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));

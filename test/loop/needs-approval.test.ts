@@ -97,9 +97,9 @@ describe("needsApproval", () => {
 
   it("is rejected in combination with eager, or if it is a string", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
-    expect(make).toThrow('Tool "t" has "eager", which a tool with "needsApproval" may not have.');
+    expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one of them.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
-      'Tool "t" must have as "needsApproval" true, false or a function, but has "yes".',
+      'Tool "t" has an invalid "needsApproval": it must be true, false or a function, but is "yes".',
     );
   });
 });
@@ -147,12 +147,17 @@ describe("an approval that fails", () => {
       { policies: { approve: () => ({ kind: "approve" }) } },
       secret.message,
     ],
-    ["needsApproval takes too long", () => never, { timeouts: { approvalMs: 50 } }, "Nobody answered within 50 ms."],
+    [
+      "needsApproval takes too long",
+      () => never,
+      { timeouts: { approvalMs: 50 } },
+      "No approval decision was made within 50 ms.",
+    ],
     [
       "policies.approve takes too long",
       undefined,
       { policies: { approve: () => never }, timeouts: { approvalMs: 50 } },
-      "Nobody answered within 50 ms.",
+      "No approval decision was made within 50 ms.",
     ],
   ])("skips the call, reports the error to the caller only, and continues if %s", async ([, needs, more, message]) => {
     const { ran, start } = setUp(needs);

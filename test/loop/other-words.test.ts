@@ -20,13 +20,13 @@ it.for<[bad: object, nearest: string, instead: string | undefined]>([
   [{ experimental_prepareStep: () => {} }, "hooks.prepareIteration", "hooks: { prepareIteration(view) { return {}; } }"],
   [{ experimental_output: {} }, "policies.output", "policies: { output: structuredOutput(schema) }"],
   [{ experimental_context: {} }, "context", undefined],
-  [{ experimental_telemetry: {} }, "events", 'withTracing(options) of "turnwright/otel"'],
+  [{ experimental_telemetry: {} }, "events", 'withTracing(options) from "turnwright/otel"'],
   [{ instructions: "Be brief." }, "system", 'system: "..."'],
   [{ model: "gpt-5" }, "provider", 'provider: openaiChat({ client, model: "..." })'],
   [{ abortSignal: undefined }, "signal", "signal: controller.signal"],
   [{ temperature: 0 }, "modelSettings.temperature", "modelSettings: { temperature }"],
   [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxOutputTokens", undefined],
-  [{ onFinish: () => {} }, "events", 'events: createLoopEvents(), and events.on("run-end", listener)'],
+  [{ onFinish: () => {} }, "events", 'events: createLoopEvents(), then events.on("run-end", listener)'],
 ])('options of other libraries: the error for %o suggests "%s"', async ([bad, nearest, instead]) => {
   const { code, details, message } = await refusal(bad);
   expect([code, details]).toMatchObject(["unknown-option", { nearest, instead }]);
@@ -49,12 +49,12 @@ it("generateWithTools: the error for an unknown option suggests only options tha
 it.for<[fields: object, problem: string]>([
   [
     { parameters: z.object({}) },
-    'must have as "inputSchema" a Standard Schema or a JSON Schema, but has undefined: rename "parameters" to "inputSchema"',
+    'has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is undefined. Rename "parameters" to "inputSchema"',
   ],
-  [{ input_schema: {} }, 'rename "input_schema" to "inputSchema"'],
+  [{ input_schema: {} }, 'Rename "input_schema" to "inputSchema"'],
   [
     { inputSchema: z.object({}), execute: undefined, handler: () => 1 },
-    'must have as "execute" a function, but has undefined: rename "handler" to "execute"',
+    'has an invalid "execute": it must be a function, but is undefined. Rename "handler" to "execute"',
   ],
   [
     { inputSchema: z.object({}), parameters: z.object({}) },
@@ -72,11 +72,11 @@ it("options of other libraries: tools given as an object by name point to import
 
 const bytes = new Uint8Array([1, 2, 3]);
 it.for<[what: string, messages: readonly object[], advice: string]>([
-  ["an image as bytes", [{ role: "user", content: [{ type: "image", image: bytes }] }], "Bytes go as base64 text"],
+  ["an image as bytes", [{ role: "user", content: [{ type: "image", image: bytes }] }], "Bytes must be converted to base64 text"],
   [
     "a file as bytes",
     [{ role: "user", content: [{ type: "file", mediaType: "a/b", data: bytes.buffer }] }],
-    "Bytes go as base64 text",
+    "Bytes must be converted to base64 text",
   ],
   [
     "an image_url part",
@@ -103,7 +103,7 @@ it("toolResult: a call that returns bytes fails and asks for base64 text", async
   const give = (): unknown =>
     Reflect.apply(toolResult, undefined, [{ content: [{ type: "image", mediaType: "image/png", data: bytes }] }]);
   const playing = play([toolCall("t"), text("Done.")], { tools: [tool("t", give)] });
-  expect(JSON.stringify(answersOf(await playing.result)[0])).toContain("Bytes go as base64 text");
+  expect(JSON.stringify(answersOf(await playing.result)[0])).toContain("Bytes must be converted to base64 text");
 });
 
 it.for([stepCountIs(5), aiHasToolCall("t")])(

@@ -39,7 +39,7 @@ const gate = (...allowedNames: readonly string[]): Partial<LoopOptions> => ({
   policies: { gate: { active: true, allowedNames } },
 });
 const failed = (reason: string): Json => ({ status: "tool_execution_failed", reason, tool_name: "work" });
-const notRun: Json = { status: "not_run", reason: "the run ended before it was this call's turn", tool_name: "work" };
+const notRun: Json = { status: "not_run", reason: "the run ended before this call started", tool_name: "work" };
 
 /** The rows by title. */
 export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
@@ -187,7 +187,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
     end: finish("length"),
     reads: {
       status: "truncated",
-      reason: "the call was cut off before it was complete, so it was not run; send it again, shorter",
+      reason: "the call was cut off before it was complete, so it was not run; send a shorter call",
       tool_name: "work",
     },
   },
@@ -197,7 +197,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
     options: { limits: { maxToolCalls: 1 } },
     reads: {
       status: "limit",
-      reason: "the limit of tool calls is reached, so it was not run; answer with what there is",
+      reason: "the limit of tool calls is reached, so the call was not run; answer with the results that you have",
       tool_name: "work",
     },
   },
@@ -205,7 +205,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
     kind: "interrupted",
     tool: tool("work", () => never),
     stopAfterMs: 10,
-    reads: { status: "interrupted", reason: "it was cut off before it ended, so it may have run", tool_name: "work" },
+    reads: { status: "interrupted", reason: "the call was cut off before it ended, so it may have run", tool_name: "work" },
     history: false,
   },
   "a call in a refused message": { kind: "not-run", end: finish("refusal"), reads: notRun, history: false },

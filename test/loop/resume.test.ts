@@ -143,7 +143,7 @@ it("result.journal: another run that is given it replays the result", async () =
 
 it("memoryJournal: refuses saved data that is not a journal", () => {
   expect(() => memoryJournal([] as never)).toThrow(
-    'Option "saved" must be what a memory journal became in JSON, parsed, but is an array of 0 items.',
+    'Option "saved" must be the parsed JSON of a memory journal, but is an array of 0 items.',
   );
 });
 

@@ -145,7 +145,7 @@ describe("timeouts.settleMs: code that settles after the end", () => {
     playing.control.stop();
     await clock.advance(5_000);
     const result = await playing.result;
-    const reason = "it was cut off before it ended, so it may have run";
+    const reason = "the call was cut off before it ended, so it may have run";
     expect(answersOf(result).map((part) => [part.outcome, part.result])).toEqual([
       ["interrupted", { status: "interrupted", reason, tool_name: "saves" }],
       ["completed", "kept"],

@@ -114,7 +114,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     expect(result.text).toBe("Done.");
     expect(answersOf(result)).toMatchObject([
       { outcome: "failed", result: { reason: expect.stringContaining("Invalid arguments for tool get-sum") } },
-      { outcome: "failed", result: { reason: expect.stringContaining("runs as a task") } },
+      { outcome: "failed", result: { reason: expect.stringContaining("runs as an MCP task") } },
       { outcome: "completed", result: "The sum of 1 and 2 is 3." },
     ]);
   });

@@ -38,7 +38,7 @@ describe.for(generations)("createMcpRegistry: a failed call over $name", (genera
       () => ({ isError: true, content: [{ type: "text", text: "No access with sk-abc123def456." }] }),
       "No access with [redacted].",
     ],
-    ["an error without a text", () => ({ isError: true, content: [] }), "The tool reported an error and did not say which."],
+    ["an error without a text", () => ({ isError: true, content: [] }), "The tool reported an error without a message."],
     [
       "a result that does not match its schema",
       () => ({ content: [], structuredContent: { celsius: "warm" } }),
@@ -80,7 +80,7 @@ describe.for(generations)("createMcpRegistry: a failed call over $name", (genera
     const answers = answersOf(await start(["task", "act"]).result);
     expect(answers.map(({ outcome }) => outcome)).toEqual(["failed", "failed"]);
     expect(answers[0]?.result).toMatchObject({
-      reason: "This tool runs as a task of its MCP server, which is not supported here.",
+      reason: "This tool runs as an MCP task. MCP tasks are not supported, so the tool cannot be called.",
     });
     expect(served.calls.map(({ name }) => name)).toEqual(["act"]);
   });

@@ -24,7 +24,7 @@ describe("withPlanner: allowed calls", () => {
     );
     expect([outcomesOf(await result), (await result).text]).toEqual([["call_i0_0: completed"], "Quiet."]);
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({
-      content: expect.stringContaining('No other tool than "look" may be used now.'),
+      content: expect.stringContaining('Only the tool "look" may be used now.'),
     });
     const stubborn = plan([], chosen, { planner: () => ({ tool_command: command("add") }) });
     expect((await stubborn.result).reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });

@@ -190,7 +190,10 @@ describe("withPlanner: options.planner", () => {
   it("ends the run with no-output if it returns no plan", async () => {
     const model = createMockProvider([text("Here.")]);
     const { error, toolCallsExecuted } = await playOver(model, undefined, { planner: () => 7 as never }).result;
-    expect(error).toMatchObject({ code: "no-output", message: "The planner gave no plan: A plan is an object, not 7." });
+    expect(error).toMatchObject({
+      code: "no-output",
+      message: "The planner returned no valid plan: The plan must be an object, but is 7.",
+    });
     expect([toolCallsExecuted, model.calls]).toEqual([0, 0]);
   });
 

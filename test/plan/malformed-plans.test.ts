@@ -22,23 +22,36 @@ describe("withPlanner: a plan", () => {
 /** Each of these asks again although the plan is whole, because more text could have followed it. */
 const cut = (["length", "paused", "continue", "malformed-call"] as const).map(
   (reason) =>
-    [`whole with the finish ${reason}`, /^(?:The plan was cut off|There is no plan)/, text(whole), finish(reason)] as const,
+    [
+      `whole with the finish ${reason}`,
+      /^(?:The plan was cut off|The answer is a tool call)/,
+      text(whole),
+      finish(reason),
+    ] as const,
 );
 
 const bad: readonly (readonly [what: string, problem: RegExp, ...parts: MockPart[]])[] = [
   ["cut off", /^The plan was cut off\./, text(whole.slice(0, -3))],
   ...cut,
-  ["cut off at the token limit", /^The plan was cut off at the limit of tokens\./, text(whole.slice(0, 30)), finish("length")],
-  ["plain text", /^There is no JSON object of a plan\./, text("I would look around.")],
-  ["another object", /^There is an object, but none with next_action, /, text('{"answer": 42}')],
-  ["one of two plans", /^There is more than one plan\./, text(`It says ${whole}. I do not: {"next_action":"response"}`)],
-  ["a plan and the start of another", /^There is more than one plan\./, text(`${whole} No: {"next_action":"resp`)],
+  ["cut off at the token limit", /^The plan was cut off at the token limit\./, text(whole.slice(0, 30)), finish("length")],
+  ["plain text", /^The answer contains no JSON object with a plan\./, text("I would look around.")],
+  ["another object", /^The JSON object has none of the fields of a plan: next_action, /, text('{"answer": 42}')],
+  [
+    "one of two plans",
+    /^The answer contains more than one JSON object\./,
+    text(`It says ${whole}. I do not: {"next_action":"response"}`),
+  ],
+  [
+    "a plan and the start of another",
+    /^The answer contains more than one JSON object\./,
+    text(`${whole} No: {"next_action":"resp`),
+  ],
   [
     "commands that name no tool",
     /execution_commands\.0: must have a "tool_name"/,
     text('{"execution_commands":[{"name":"look"}]}'),
   ],
-  ["empty", /^There is no JSON object of a plan\./, text("")],
+  ["empty", /^The answer contains no JSON object with a plan\./, text("")],
   ["a wrong shape", /execution_commands: /, text('{"next_action":"execute","execution_commands":"look"}')],
 ];
 
@@ -64,7 +77,7 @@ describe("withPlanner: an unreadable plan", () => {
       const tries = planRetries === 0 ? "1 try" : "3 tries";
       expect(reason).toMatchObject({ kind: "provider-error", error: { code: "no-output", retryable: false } });
       const message = reason.kind === "provider-error" ? reason.error.message : "";
-      expect(message).toContain(`The model gave no plan in ${tries}: `);
+      expect(message).toContain(`The model sent no valid plan in ${tries}: `);
       expect(message.slice(message.indexOf(": ") + 2)).toMatch(problem);
     }
   });

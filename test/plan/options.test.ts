@@ -60,7 +60,10 @@ describe("withPlanner options", () => {
   ])("prompt ends the run with an error before any request if it %s", async ([, prompt]) => {
     const { result, model } = plan([], {}, { prompt: prompt as never });
     const { reason } = await result;
-    expect([reason.kind === "provider-error" && reason.error.message.includes("prompt()"), model.calls]).toEqual([true, 0]);
+    expect([
+      reason.kind === "provider-error" && reason.error.message.includes('"prompt" must synchronously'),
+      model.calls,
+    ]).toEqual([true, 0]);
   });
 
   it("planner may change its input without any effect", async () => {

@@ -167,8 +167,12 @@ describe("withPlanner: wrapped provider", () => {
   });
 
   it.for<[what: string, stream: () => unknown, message: string]>([
-    ["a promise", () => Promise.reject(new Error("no key")), "The provider's stream() gave a promise"],
-    ["nothing", () => undefined, "What the provider's stream() gave is no async iterable."],
+    ["a promise", () => Promise.reject(new Error("no key")), "The provider's stream() returned a promise"],
+    [
+      "nothing",
+      () => undefined,
+      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
+    ],
   ])("ends the run with a clear error if stream() returns %s", async ([, stream, message]) => {
     const { result } = play([], { provider: withPlanner({ id: "p", model: "m", stream } as never), tools: [add] });
     expect((await result).error?.message).toContain(message);
@@ -203,6 +207,9 @@ it("withPlanner: ends the run with no-output if the answer has only tool calls",
   const { result } = plan([respond, toolCall("look")]);
   expect((await result).reason).toMatchObject({
     kind: "provider-error",
-    error: { code: "no-output", message: "The answer was nothing but calls, and no tool may be called in it." },
+    error: {
+      code: "no-output",
+      message: "The answer contains only tool calls, but it must be text: no tools were offered for it.",
+    },
   });
 });

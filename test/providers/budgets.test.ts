@@ -47,20 +47,20 @@ const rows: readonly [what: string, stage: Stage, wrap: (stage: Stage) => Provid
     "fallbacks",
     stageOf(),
     ({ model }) => withFallback(Array.from({ length: 20 }, (_, index) => model(`a${index}`))),
-    "3 of 20 providers failed; the last one: Busy.",
+    "3 of 20 providers failed; the last error: Busy.",
   ],
   [
     "retries inside fallbacks",
     stageOf(),
     ({ model }) => withFallback([withRetry(model("a"), { ...retries, maxAttempts: 2 }), withRetry(model("b"), retries)]),
-    "All 2 providers failed; the last one: Busy.",
+    "All 2 providers failed; the last error: Busy.",
   ],
   ["fallbacks inside retries", stageOf(), ({ model }) => withRetry(withFallback([model("a"), model("b")]), retries), "Busy."],
   [
     "replanning",
     stageOf("plans nothing"),
     ({ model }) => withPlanner(model("a"), { planRetries: 19 }),
-    "The model gave no plan in 3 tries",
+    "The model sent no valid plan in 3 tries",
   ],
   ["retries of a planner's request", stageOf(), ({ model }) => withPlanner(withRetry(model("a"), retries)), "Busy."],
 ];

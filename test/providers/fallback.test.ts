@@ -101,7 +101,7 @@ describe("withFallback", () => {
       "start 2 b/b-1",
       "discard 2 server",
       "start 3 c/c-1",
-      "error rate-limit: All 3 providers failed; the last one: Slow down.",
+      "error rate-limit: All 3 providers failed; the last error: Slow down.",
       "end",
     ]);
     const stream = withFallback([named("a", busy), named("b", told)]).stream(goRequest, callOf());

@@ -86,6 +86,6 @@ describe("withRetry: end of the stream", () => {
     const over = { done: true, value: undefined };
     expect(await Promise.all(reads)).toEqual([over, over]);
     expect(await iterator.next()).toEqual(over);
-    expect(signal?.reason).toMatchObject({ name: "AbortError", message: "The stream was given up." });
+    expect(signal?.reason).toMatchObject({ name: "AbortError", message: "The stream was abandoned." });
   });
 });

@@ -134,7 +134,7 @@ describe("withFallback: all providers failed", () => {
     const ended = await result;
     expect(ended.reason).toMatchObject({ kind: "provider-error", error: { code: "stream-ended-early" } });
     expect([ended.error?.message, ended.text]).toEqual([
-      "All 2 providers failed; the last one: The stream ended without a finish reason.",
+      "All 2 providers failed; the last error: The stream ended without a finish reason.",
       "No",
     ]);
     expect(recording.of("attempt-discarded").map(({ attempt, error }) => [attempt, error.message])).toEqual([[1, "Busy."]]);

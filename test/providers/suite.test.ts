@@ -21,7 +21,8 @@ describe.for<[what: string, wrap: (provider: Provider) => Provider]>([
   // If the scripted service refuses, these two would make another attempt. The script has no message for it, or another provider would answer.
   const isAlone = what !== "withFallback with a silent second provider" && what !== "withRetry with several attempts";
   const suite = providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });
-  for (const { title, run } of suite) if (isAlone || !/cut early|reports a (?:refused|rate|failed)/.test(title)) it(title, run);
+  for (const { title, run } of suite)
+    if (isAlone || !/closes early|reports a (?:rejected|rate|server)/.test(title)) it(title, run);
 
   it("leaves no timers", async () => {
     const clock = createTestClock();

@@ -73,7 +73,9 @@ describe("recordTo: cassettes", () => {
     recordTo(cassette, { ...script(), id: "b" });
     const provider = replayFrom(cassette);
     expect([provider.id, provider.model, provider.family]).toEqual(["b", "mock-model", undefined]);
-    expect(await complaintOf(provider)).toBe("The cassette has 0 requests, all of them played, and was asked for one more.");
+    expect(await complaintOf(provider)).toBe(
+      "The cassette contains 0 requests, which have all been replayed, but another request was sent. Record the run again.",
+    );
   });
 
   it("need Node for a path, but not in memory", () => {
@@ -105,7 +107,7 @@ describe("replayFrom: cut or damaged cassettes", () => {
     const reading = async (): Promise<void> => {
       for await (const chunk of provider.stream(request, setUp().call)) chunks.push(chunk);
     };
-    await expect(reading()).rejects.toThrow("The recording of this stream ends here: it was cut off");
+    await expect(reading()).rejects.toThrow("The recording of this stream is incomplete");
     expect(textsOf(chunks)).toBe("Hi");
     expect(torn).toEqual([{ line: 4, characters: end - whole.lastIndexOf("\n", end) - 1 }]);
     expect(readFileSync(file, "utf8")).toBe(whole.slice(0, end));
@@ -124,7 +126,7 @@ describe("replayFrom: cut or damaged cassettes", () => {
     const head = whole.indexOf("\n");
     for (let length = 0; length <= whole.length; length += 1) {
       const open = (): Provider => replayFrom(memoryCassette(whole.slice(0, length)));
-      if (length < head) expect(open).toThrow("its first line is not the one of a cassette of version 1");
+      if (length < head) expect(open).toThrow("is not a version 1 cassette");
       else expect(open).not.toThrow();
     }
   });
@@ -151,7 +153,9 @@ describe("replayFrom: cut or damaged cassettes", () => {
     damage(lines);
     const file = join(folder, "damaged.jsonl");
     writeFileSync(file, lines.join("\n"));
-    expect(() => replayFrom(file)).toThrow(`The cassette ${file} is damaged: line ${line} is no line of one.`);
+    expect(() => replayFrom(file)).toThrow(
+      `The cassette ${file} is damaged: line ${line} is invalid. Record it again with recordTo().`,
+    );
   });
 
   it.for([
@@ -160,7 +164,7 @@ describe("replayFrom: cut or damaged cassettes", () => {
     '{"format":"turnwright-cassette","version":2,"provider":"p","model":"m"}',
     '{"format":"turnwright-cassette","version":1,"provider":"p"}',
   ])("refuses a file with the header %s", (head) => {
-    expect(() => replayFrom(memoryCassette(`${head}\n`))).toThrow("The cassette is none");
+    expect(() => replayFrom(memoryCassette(`${head}\n`))).toThrow("The cassette is not a version 1 cassette");
   });
 });
 
@@ -187,6 +191,6 @@ describe("recordTo and replayFrom: invalid arguments", () => {
     expect(() => replayFrom(file)).toThrow("ENOENT");
     expect(existsSync(file)).toBe(false);
     appendFileSync(file, "");
-    expect(() => replayFrom(file)).toThrow(`The cassette ${file} is none`);
+    expect(() => replayFrom(file)).toThrow(`The cassette ${file} is not a version 1 cassette`);
   });
 });

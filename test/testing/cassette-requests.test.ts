@@ -39,12 +39,12 @@ describe("replayFrom: matching of requests", () => {
     messages: [user("a"), { role: "assistant", content: [{ type: "text", text: "x" }] }, user("b")],
   });
   it.for<[what: string, recorded: ModelRequest, asked: ModelRequest, words: string]>([
-    ["another message", ask("a"), ask("b"), "message 0 (user) is another one"],
+    ["another message", ask("a"), ask("b"), "message 0 (user) is different"],
     [
       "another later message",
       said,
       { ...said, messages: [...said.messages.slice(0, 2), user("c")] },
-      "message 2 (user) is another one",
+      "message 2 (user) is different",
     ],
     [
       "another assistant message",
@@ -55,42 +55,37 @@ describe("replayFrom: matching of requests", () => {
           message.role === "assistant" ? { ...message, content: [{ type: "text", text: "y" }] } : message,
         ),
       },
-      "message 1 (assistant) is another one",
+      "message 1 (assistant) is different",
     ],
-    ["fewer messages", said, { ...said, messages: said.messages.slice(0, 1) }, "there are 1 messages, not 3"],
+    ["fewer messages", said, { ...said, messages: said.messages.slice(0, 1) }, "there are 1 messages instead of 3"],
     [
       "another role",
       said,
       { ...said, messages: [user("a"), user("b")] },
-      'message 1 (user) is another one, which was of role "assistant"; there are 2 messages, not 3',
+      'message 1 (user) is different; the recorded role is "assistant"; there are 2 messages instead of 3',
     ],
-    ["another system text", ask("a", { system: "s" }), ask("a", { system: "t" }), '"system" is another one'],
+    ["another system text", ask("a", { system: "s" }), ask("a", { system: "t" }), '"system" is different'],
     ["a new system text", ask("a"), ask("a", { system: "t" }), '"system" is new'],
     ["a missing system text", ask("a", { system: "t" }), ask("a"), '"system" is missing'],
     [
       "a changed tool",
       ask("a", { tools: [echo] }),
       ask("a", { tools: [{ ...echo, description: "d" }] }),
-      'tool "echo" is another one',
+      'tool "echo" is different',
     ],
     ["other tools", ask("a", { tools: [echo] }), ask("a", { tools: [sum] }), 'tool "echo" is missing; tool "sum" is new'],
     [
       "another tool choice",
       ask("a", { toolChoice: "auto" }),
       ask("a", { toolChoice: { name: "echo" } }),
-      '"toolChoice" is another one',
+      '"toolChoice" is different',
     ],
-    [
-      "another setting",
-      ask("a", { settings: { seed: 1 } }),
-      ask("a", { settings: { seed: 2 } }),
-      '"settings.seed" is another one',
-    ],
+    ["another setting", ask("a", { settings: { seed: 1 } }), ask("a", { settings: { seed: 2 } }), '"settings.seed" is different'],
     [
       "another continuation token",
       ask("a", { continuationToken: "t" }),
       ask("a", { continuationToken: "u" }),
-      '"continuationToken" is another one',
+      '"continuationToken" is different',
     ],
   ])("refuses a request with %s and names the difference", async ([, recorded, asked, words]) => {
     const elsewhere = ask("quite another one", {
@@ -100,25 +95,29 @@ describe("replayFrom: matching of requests", () => {
       toolChoice: "none",
     });
     const cassette = await record(elsewhere, recorded);
-    const nearest = `The cassette has no such request. The nearest is request 1 (counted from 0), but here ${words}.`;
+    const nearest = `The cassette does not contain this request. Compared with the nearest recorded request 1 (counted from 0), ${words}.`;
     expect(await complaintOf(replayFrom(cassette), asked)).toBe(
-      `${nearest} Record it again, or play in order with match: "order".`,
+      `${nearest} Record the run again, or replay in order with match: "order".`,
     );
     const inOrder = replayFrom(cassette, { match: "order" });
     expect([textsOf(await play(inOrder, asked)), textsOf(await play(inOrder, asked))]).toEqual(["0", "1"]);
     expect(await complaintOf(inOrder, asked)).toBe(
-      "The cassette has 2 requests, all of them played, and was asked for one more.",
+      "The cassette contains 2 requests, which have all been replayed, but another request was sent. Record the run again.",
     );
   });
 
   it("refuses a request beyond the recorded ones and says how many there are", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("b")));
     for (const one of ["b", "b"]) await play(provider, ask(one));
-    expect(await complaintOf(provider, ask("b"))).toBe("The cassette has this request 2 times, and was asked once more.");
+    expect(await complaintOf(provider, ask("b"))).toBe(
+      "The cassette contains this request 2 times, but it was sent once more. Record the run again.",
+    );
     await play(provider, ask("a"));
-    expect(await complaintOf(provider, ask("a"))).toBe("The cassette has this request once, and was asked once more.");
+    expect(await complaintOf(provider, ask("a"))).toBe(
+      "The cassette contains this request once, but it was sent once more. Record the run again.",
+    );
     expect(await complaintOf(provider, ask("c"))).toBe(
-      "The cassette has 3 requests, all of them played, and was asked for one more.",
+      "The cassette contains 3 requests, which have all been replayed, but another request was sent. Record the run again.",
     );
   });
 
@@ -126,7 +125,7 @@ describe("replayFrom: matching of requests", () => {
     const provider = replayFrom(await record(ask("a")));
     const { reason } = await runToolLoop({ provider, messages: [user("secret")] });
     expect(reason).toMatchObject({ kind: "provider-error", error: { code: "server", retryable: false } });
-    expect(JSON.stringify(reason)).toContain("message 0 (user) is another one");
+    expect(JSON.stringify(reason)).toContain("message 0 (user) is different");
     expect(JSON.stringify(reason)).not.toContain("secret");
   });
 
@@ -150,5 +149,5 @@ it("replayFrom: refuses a run whose tool results have changed", async () => {
   const tools = (answer: number): Parameters<typeof runToolLoop>[0]["tools"] => [{ ...echo, execute: () => answer }];
   await runToolLoop({ provider, tools: tools(1), messages: [user("Go.")] });
   const { reason } = await runToolLoop({ provider: replayFrom(cassette), tools: tools(2), messages: [user("Go.")] });
-  expect(JSON.stringify(reason)).toContain("message 2 (tool) is another one");
+  expect(JSON.stringify(reason)).toContain("message 2 (tool) is different");
 });

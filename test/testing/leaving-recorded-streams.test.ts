@@ -62,9 +62,7 @@ it("recordTo: overwrites a memory cassette", async () => {
 it("replayFrom: names the first differing message of the nearest request of equal length", async () => {
   const row = (...said: readonly string[]): ReturnType<typeof ask> => ask("", { messages: said.map(user) });
   const several = replayFrom(await record(row("a", "b", "c", "d", "e"), row("a", "b", "c")));
-  expect(await complaintOf(several, row("a", "x", "y"))).toContain(
-    "is request 1 (counted from 0), but here message 1 (user) is another one. ",
-  );
+  expect(await complaintOf(several, row("a", "x", "y"))).toContain("request 1 (counted from 0), message 1 (user) is different. ");
 });
 
 it("recordTo: neither records nor passes on a chunk after its reader left", async () => {

@@ -39,8 +39,12 @@ describe("recordTo and replayFrom: a stream", () => {
   it("throws on replay too if stream() returned no async iterable", async () => {
     const broken: Provider = { id: "p", model: "m", stream: () => JSON.parse("{}") };
     const cassette = memoryCassette();
-    expect(await complaintOf(recordTo(cassette, broken))).toBe("What the provider's stream() gave is no async iterable.");
-    expect(await complaintOf(replayFrom(cassette))).toBe("What the provider's stream() gave is no async iterable.");
+    expect(await complaintOf(recordTo(cassette, broken))).toBe(
+      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
+    );
+    expect(await complaintOf(replayFrom(cassette))).toBe(
+      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
+    );
   });
 
   it("throws on replay if it is read past the chunk after which it was left", async () => {
@@ -49,7 +53,9 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(linesOf(cassette).at(-1)).toEqual({ type: "left", waiting: false, stream: 0, atMs: 0 });
     const [chunk] = [(await replayFrom(cassette).stream(request, setUp().call)[Symbol.asyncIterator]().next()).value];
     expect(chunk).toEqual({ type: "text-delta", text: "a" });
-    expect(await complaintOf(replayFrom(cassette))).toBe("The recording of this stream ends here: its reader left it.");
+    expect(await complaintOf(replayFrom(cassette))).toBe(
+      "The recording of this stream ends here, because its reader left it. Record it again to the end.",
+    );
   });
 
   it("is silent on replay until its signal fires if it was left while silent", async () => {
@@ -177,7 +183,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await failureOf(recordTo(cassette, hostile))).toBeInstanceOf(TypeError);
     await Promise.resolve();
     expect(active).toBe(0);
-    expect(await complaintOf(replayFrom(cassette))).toContain("it was cut off");
+    expect(await complaintOf(replayFrom(cassette))).toContain("is incomplete");
   });
 
   it("ends if its cassette is full, even if only its signal was to be recorded", async () => {

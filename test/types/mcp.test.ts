@@ -12,7 +12,7 @@ it("createMcpRegistry: accepts a client of either generation", async () => {
   expectTypeOf<ClientV1>().toExtend<McpClientV1>();
   expectTypeOf<ClientV2>().toExtend<McpClientV2>();
   const clients: readonly McpClient[] = [new ClientV1(info), new ClientV2(info)];
-  for (const client of clients) await expect(createMcpRegistry({ client })).rejects.toThrow("one that is not connected");
+  for (const client of clients) await expect(createMcpRegistry({ client })).rejects.toThrow("a client that is not connected");
 });
 
 it("createMcpRegistry: rejects an incomplete client", async () => {

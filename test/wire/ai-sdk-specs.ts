@@ -125,7 +125,7 @@ const v2: Spec = {
     { type: "media", data: "aW1n", mediaType: "image/png" },
     {
       type: "text",
-      text: '[The tool returned an image of type image/png at a URL with the scheme "https:", which cannot be shown to you: the service takes files in base64, and at some URLs only.]',
+      text: '[The tool returned an image of type image/png at a URL with the scheme "https:", which cannot be shown to you: the service accepts files as base64, and only some URLs.]',
     },
     { type: "media", data: "cGRm", mediaType: "application/pdf" },
   ],

@@ -192,7 +192,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
         value: [
           {
             type: "text",
-            text: '[The tool returned an image of type image/png at a URL with the scheme "https:", which cannot be shown to you: the service takes files in base64, and at some URLs only.]',
+            text: '[The tool returned an image of type image/png at a URL with the scheme "https:", which cannot be shown to you: the service accepts files as base64, and only some URLs.]',
           },
           {
             type: "text",

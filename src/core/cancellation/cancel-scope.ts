@@ -1,5 +1,5 @@
-// The cancellation of a run, and everything that must be told of it. A set of slots instead of listeners on a signal: joining and
-// leaving is cheap, and no listener can stay on the caller's signal.
+// The cancellation of a run, and the list of everything to cancel with it. Uses a set of objects instead of listeners on a signal:
+// adding and removing an object is cheap, and no listener can remain on the caller's signal.
 
 import type { Clock, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -10,28 +10,28 @@ import { assertNever } from "../utils/guards.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { toJson } from "../utils/json.ts";
 
-/** Why a run is being ended from outside. */
+/** Why something outside the loop ends a run. */
 export type CancelReason =
-  /** `reason` is the abort reason of signals. Default: that the run took too long. */
+  /** `reason` is the abort reason for signals. Default: a TimeoutError which says that the run took too long. */
   | { readonly kind: "wall-clock"; readonly limitMs: number; readonly reason?: unknown }
   | { readonly kind: "interrupt"; readonly message: UserMessage }
   | { readonly kind: "stop"; readonly requester?: string | undefined; readonly note?: string | undefined }
   | { readonly kind: "kill" }
   | { readonly kind: "abort"; readonly reason: unknown };
 
-/** Something that waits for outside code, and can be told to give up. */
+/** Something that waits for code outside the package, and stops waiting when `cancel` is called. */
 export interface Cancellable {
   cancel(cause: CancelReason): void;
 }
 
-/** A kill or an abort outranks a stop, a stop an interrupt, and an interrupt the wall clock. Of equal causes the first one stays. */
+/** A cause replaces an earlier cause with a lower rank. Between causes with the same rank, the first one stays. */
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
-/** The live cancellation of one run. Make one per run for the ports of the stages. `cancel` ends everything that waits. */
+/** The cancellation of one run. Make one scope for each run, and pass it to the stages. `cancel` ends everything that waits. */
 export class CancelScope {
   readonly #slots = new Set<Cancellable>();
   #cause: CancelReason | undefined;
-  /** The wall-clock cause, if it came before or during an interrupt. */
+  /** The wall-clock cause, if the time limit expired before or during an interrupt. */
   #outranked: CancelReason | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
@@ -39,23 +39,23 @@ export class CancelScope {
   readonly #outer: CancelScope | undefined;
 
   /**
-   * @param outer of the run around this one, whose wall clock holds for this one too
+   * @param outer the scope of the outer run, whose time limit also applies to this run
    */
   constructor(outer?: CancelScope) {
     this.#outer = outer;
   }
 
-  /** The highest cause so far. */
+  /** The cause with the highest rank so far. */
   get cause(): CancelReason | undefined {
     return this.#cause;
   }
 
-  /** The number of waiting slots; 0 after a run. */
+  /** The number of objects that wait. 0 after a run. */
   get size(): number {
     return this.#slots.size;
   }
 
-  /** True once the wall clock has started. */
+  /** True after the time limit of the run has started. */
   get hasWallClock(): boolean {
     return this.#stopTimer !== undefined;
   }
@@ -68,7 +68,7 @@ export class CancelScope {
     this.#slots.delete(slot);
   }
 
-  /** Cancels every slot, unless a cause of equal or higher rank came before. */
+  /** Cancels everything that waits, unless there was already a cause with an equal or higher rank. */
   cancel(cause: CancelReason): void {
     if (this.#cause !== undefined && rank[this.#cause.kind] >= rank[cause.kind]) {
       if (cause.kind === "wall-clock") this.#outranked = cause;
@@ -79,12 +79,12 @@ export class CancelScope {
     for (const slot of [...this.#slots]) slot.cancel(cause);
   }
 
-  /** Withdraws an interrupt that came too late to end the run. */
+  /** Removes an interrupt that came too late to end the run. */
   withdrawInterrupt(): void {
     if (this.#cause?.kind === "interrupt") this.#cause = this.#outranked;
   }
 
-  /** Cancels with "abort" when the signal fires, or if it has fired. Returns a function that stops following the signal. */
+  /** Cancels with "abort" when the signal is aborted, or immediately if it already is. Returns a function that ends this. */
   follow(signal: AbortSignal | undefined): () => void {
     const abort = (): void => this.cancel({ kind: "abort", reason: signal?.reason });
     if (signal?.aborted !== true) return signal === undefined ? () => {} : onAbort(signal, abort);
@@ -92,7 +92,10 @@ export class CancelScope {
     return () => {};
   }
 
-  /** Starts the wall clock, once. It counts from `startedAt`, and cancels by its timer or by `checkDeadline`, whichever comes first. */
+  /**
+   * Starts the time limit of the run, which counts from `startedAt`. Only the first call has an effect. The run is cancelled by a
+   * timer or by `checkDeadline`, whichever comes first.
+   */
   startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
     if (limitMs === Number.POSITIVE_INFINITY || this.#stopTimer !== undefined) return;
     this.#wallClockMs = limitMs;
@@ -101,18 +104,18 @@ export class CancelScope {
     this.#stopTimer = () => clock.clearTimeout(timer);
   }
 
-  /** Cancels with "wall-clock" once `now` has reached the deadline. Also called by streams that never let a timer fire. */
+  /** Cancels with "wall-clock" if `now` has reached the deadline. Streams call it too, because a busy stream can block timers. */
   checkDeadline(now: number): void {
     this.#outer?.checkDeadline(now);
     if (now >= this.#deadlineAt) this.cancel({ kind: "wall-clock", limitMs: this.#wallClockMs });
   }
 
-  /** Returns how long this run, and each run around it, may still be active. Infinity before a wall clock has started. */
+  /** Returns how long this run may still be active, in milliseconds, including the limits of its outer runs. Infinity if none. */
   leftMs(now: number): number {
     return Math.max(0, Math.min(this.#deadlineAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Releases the timer of the wall clock, and all remaining slots. */
+  /** Releases the timer, and cancels everything that still waits. */
   release(): void {
     this.#stopTimer?.();
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
@@ -120,7 +123,7 @@ export class CancelScope {
   }
 }
 
-/** Returns the reason of the aborted signal. */
+/** Returns the abort reason for signals. */
 export function abortReasonOf(cause: CancelReason): unknown {
   switch (cause.kind) {
     case "abort":
@@ -139,14 +142,14 @@ export function abortReasonOf(cause: CancelReason): unknown {
 }
 
 /**
- * True if somebody ended a run, so that nothing may wait in it. The wall clock does not count: it limits work, and a waiting run
- * does none.
+ * True if a run was stopped, killed or aborted, so that nothing in the run may wait any longer. False after the time limit has
+ * expired: that limit is for work, and a run that waits does no work.
  */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
 }
 
-/** Returns the ending of a cause, as plain data. */
+/** Returns the status and the reason of a run that ended because of this cause, as plain data. */
 export function endingOfReason(cause: CancelReason): {
   readonly status: "stopped-by-user" | "timeout" | "follow-up-interrupt";
   readonly reason: EndReason;
@@ -167,7 +170,7 @@ export function endingOfReason(cause: CancelReason): {
   }
 }
 
-/** Converts the reason of a signal to plain data: errors to PlainError, anything else to JSON. */
+/** Converts an abort reason to plain data. An error becomes a PlainError, and any other value becomes JSON. */
 function toAbortReason(reason: unknown): PlainError | Json {
   try {
     if (reason instanceof Error) return toPlainError(reason);

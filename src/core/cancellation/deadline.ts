@@ -1,5 +1,5 @@
-// Races one promise of outside code against a time limit and the run's cancellation. All waiting for outside code goes through
-// here. This is the only caller of p-timeout.
+// Races a promise from code outside the package against a time limit and the cancellation of the run. This file is the only
+// caller of p-timeout.
 
 import pTimeout from "p-timeout";
 import { LazySignal } from "./signals.ts";
@@ -19,22 +19,22 @@ export interface DeadlinePorts {
   readonly scope: CancelScope;
 }
 
-/** The limits of one race, in milliseconds; `Infinity` means none. */
+/** The limits of one race, in milliseconds. `Infinity` means no limit. */
 export interface DeadlineLimits {
   readonly limitMs: number;
-  /** Longest silence between two heartbeats. */
+  /** The longest time between two heartbeats. Default: no limit. */
   readonly idleMs?: number | undefined;
-  /** How long the work may go on after a stop or the wall clock. A kill or an abort does not wait. Default 0. */
+  /** How long the work may continue after a stop or an expired time limit. After a kill or an abort it may not. Default 0. */
   readonly settleMs?: number | undefined;
 }
 
-/** The timers of the platform, in the form of p-timeout. */
+/** The timer functions that p-timeout needs. */
 interface CustomTimers {
   setTimeout: typeof globalThis.setTimeout;
   clearTimeout: typeof globalThis.clearTimeout;
 }
 
-/** One deadline, which starts when it is created. Its signal fires when the race is lost. */
+/** A deadline for one piece of work. The time counts from the creation of this object. */
 export class Deadline implements Cancellable {
   readonly #ports: DeadlinePorts;
   readonly #limits: DeadlineLimits;
@@ -54,17 +54,17 @@ export class Deadline implements Cancellable {
     this.#lastSign = this.#startedAt;
   }
 
-  /** Fires when the race stops waiting for the work. */
+  /** Aborted when the work is cancelled or its time has expired. */
   get signal(): AbortSignal {
     return this.#lazySignal().signal;
   }
 
-  /** Reports that the work is alive; restarts `idleMs`. */
+  /** Reports that the work is alive, which restarts `idleMs`. */
   heartbeat(): void {
     this.#lastSign = this.#ports.clock.now();
   }
 
-  /** Suspends `idleMs` until `work` is over, because `work` has limits of its own. */
+  /** Suspends `idleMs` until `work` has ended, because `work` has its own time limits. */
   holdWhile(work: PromiseLike<unknown>): void {
     this.#holds += 1;
     const letGo = (): void => {
@@ -78,7 +78,7 @@ export class Deadline implements Cancellable {
     return this.#ports.clock.now() - this.#startedAt;
   }
 
-  /** Marks the work as ended, if it needed no race. */
+  /** Marks the work as ended. Called directly for work that needed no race. */
   end(): void {
     this.#over = true;
   }
@@ -92,12 +92,12 @@ export class Deadline implements Cancellable {
     return this.#limits.limitMs;
   }
 
-  /** True once the time is up, even if the work blocked the thread and no timer could fire. */
+  /** True if the time has expired. Also correct if the work blocked the thread, so that no timer could fire. */
   get expired(): boolean {
     return this.#expired || this.elapsedMs() >= this.#limits.limitMs;
   }
 
-  /** Waits for `work`; never rejects. `onLate` is called when work ends after the race stopped waiting for it. */
+  /** Waits for `work`. Never rejects. `onLate` is called if `work` ends after the race has stopped waiting. */
   async race<T>(work: PromiseLike<T>, onLate?: (success: boolean) => void): Promise<Raced<T>> {
     const { scope } = this.#ports;
     let ended: Raced<T> | undefined;
@@ -112,7 +112,7 @@ export class Deadline implements Cancellable {
         if (this.#over || cause !== undefined) onLate?.(raced.kind === "value");
         end(cause === undefined ? raced : { kind: "cancelled", cause });
       };
-      // A thenable of outside code may throw from `then`, or call back twice.
+      // A thenable from outside the package may throw in `then`, or call its callbacks twice.
       try {
         Promise.resolve(work).then(
           (value) => settle({ kind: "value", value }),
@@ -125,7 +125,7 @@ export class Deadline implements Cancellable {
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);
     try {
-      // A promise that is settled already is noticed in one tick, and needs no timer.
+      // A promise that is already settled is noticed here, in one tick, and needs no timer.
       await Promise.resolve();
       return ended ?? (await this.#raceTime(outcome));
     } finally {
@@ -137,19 +137,19 @@ export class Deadline implements Cancellable {
 
   #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
     const { limitMs } = this.#limits;
-    // Counts from the creation of the deadline, because the work may have blocked the thread before it returned a promise.
+    // Subtracts the elapsed time, because the work may have blocked the thread before it returned a promise.
     const milliseconds = Math.max(1, limitMs - this.elapsedMs());
     return pTimeout(outcome, { milliseconds, fallback: () => this.#expire(limitMs), customTimers: this.#timers() });
   }
 
-  /** Stops waiting for the work: at once on a kill or an abort, else after `settleMs`. */
+  /** Stops waiting for the work: immediately after a kill or an abort, and after `settleMs` for other causes. */
   cancel(cause: CancelReason): void {
     const { settleMs = 0 } = this.#limits;
     const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;
     this.#lazySignal().abort(() => abortReasonOf(cause));
     const giveUp = (): void => this.#settle?.({ kind: "cancelled", cause });
     if (atOnce) giveUp();
-    // Only the first cause starts this timer: a stop after the wall clock grants no second grace period.
+    // Only the first cause starts this timer. A stop after an expired time limit does not start a second grace period.
     else if (settleMs !== Number.POSITIVE_INFINITY) this.#settleTimer ??= this.#ports.clock.setTimeout(giveUp, settleMs);
   }
 
@@ -169,7 +169,7 @@ export class Deadline implements Cancellable {
     return { kind: "expired", limitMs };
   }
 
-  /** p-timeout arms one timer. If silence is limited too, a second one runs for it. */
+  /** Makes the timer functions for p-timeout. If `idleMs` is set, they also start and stop the timer for silence. */
   #timers(): CustomTimers {
     const { clock } = this.#ports;
     const idle = this.#watchSilence();
@@ -198,7 +198,7 @@ export class Deadline implements Cancellable {
   }
 }
 
-/** The longest delay of a timer, in milliseconds. Timers with a longer delay fire at once. */
+/** The longest delay of a timer, in milliseconds. Timers with a longer delay would fire immediately. */
 export const longestTimerMs: number = 2 ** 31 - 1;
 
 /** The platform's clock. */
@@ -208,7 +208,7 @@ export const systemClock: Clock = {
   clearTimeout: (handle) => clearTimeout(handle as ReturnType<typeof setTimeout>),
 };
 
-/** Fires once when the latest due time has come. Shared by the streams of a run, one after the other. */
+/** A timer whose due time can be moved often and cheaply. The streams of a run share one such timer. */
 export class IdleTimer {
   readonly #clock: Clock;
   #dueAt = Number.POSITIVE_INFINITY;
@@ -220,14 +220,14 @@ export class IdleTimer {
     this.#clock = clock;
   }
 
-  /** Fires at `dueAt`, which replaces an earlier one. `Infinity` never fires. */
+  /** Calls `ring` once at the time `dueAt`, which replaces an earlier due time. Never calls it for `Infinity`. */
   set(dueAt: number, ring: () => void): void {
     this.#dueAt = dueAt;
     this.#ring = ring;
     if (dueAt < this.#armedFor) this.#arm();
   }
 
-  /** Cancels the due time. The timer may stay until `stop`. */
+  /** Cancels the due time. The underlying timer may remain until `stop` is called. */
   silence(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
   }
@@ -255,14 +255,14 @@ export class IdleTimer {
   };
 }
 
-/** Most consecutive items without content before the event loop gets a turn. */
+/** The number of consecutive items without content after which the event loop gets a turn. */
 const most = 256;
 
-/** Counts consecutive items without content. A stream of them that never waits would block every timer of the process. */
+/** Counts consecutive items without content. A stream of such items that never waits would block all timers of the process. */
 export class Lull {
   #count = 0;
 
-  /** Returns a promise of one turn of the event loop once in a while, else undefined. */
+  /** Counts an item. After every 256 items without content, returns a promise that resolves after a turn of the event loop. */
   note(hasContent: boolean): Promise<void> | undefined {
     this.#count = hasContent ? 0 : this.#count + 1;
     if (this.#count < most) return undefined;

@@ -1,8 +1,8 @@
-// Abort signals that are created on demand, with one listener each.
+// Abort signals that are created when they are needed, and listeners for abort signals.
 
 import { dropPromise } from "../utils/promises.ts";
 
-/** The waiters of each signal, and the one listener that calls them. */
+/** The functions that wait for a signal, and the one listener on the signal that calls them. */
 interface Waiting {
   readonly calls: Set<() => void>;
   readonly tell: () => void;
@@ -10,9 +10,12 @@ interface Waiting {
 
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
-/** Calls `call` when the signal fires, until the returned function is called. The signal has a listener only while somebody waits. */
+/**
+ * Calls `call` when the signal is aborted. The returned function cancels this. All callers share one listener on the signal, which
+ * is removed when nobody waits.
+ */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
-  // A function of its own, so that one caller may wait twice.
+  // A new function each time, so that the same `call` can be added twice.
   const own = (): void => call();
   const known = waiting.get(signal) ?? listen(signal);
   known.calls.add(own);
@@ -31,22 +34,22 @@ function listen(signal: AbortSignal): Waiting {
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Waiting = { calls, tell };
-  // First, because a signal of the caller may throw.
+  // Done before `waiting` is changed, because a signal from the caller may throw.
   dropPromise(signal.addEventListener("abort", tell));
   waiting.set(signal, made);
   return made;
 }
 
-/** Errors are ignored: a late call of a listener that cannot be removed has no effect. */
+/** Removes the listener. Errors are ignored: a listener that was not removed has no effect when it is called later. */
 function letGo(signal: AbortSignal, tell: () => void): void {
   try {
     dropPromise(signal.removeEventListener("abort", tell));
   } catch {
-    // A signal of the caller may be anything.
+    // The caller may have passed a signal whose methods throw.
   }
 }
 
-/** Calls one waiter. If it throws, the others are still called, and its error is reported like that of a separate listener. */
+/** Calls one waiting function. If it throws, the error is reported as uncaught, and the other functions are still called. */
 function callAlone(call: () => void): void {
   try {
     call();
@@ -57,12 +60,12 @@ function callAlone(call: () => void): void {
   }
 }
 
-/** Owns one AbortSignal, made on first use. */
+/** An AbortSignal that is created when it is first read. */
 export class LazySignal {
   #controller: AbortController | undefined;
   #reason: (() => unknown) | undefined;
 
-  /** The signal, created on first use; already aborted if `abort` came first. */
+  /** The signal. If `abort` was called before, the signal is already aborted when it is created. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -71,7 +74,7 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
-  /** Fires the signal once. `reason` is only called if somebody holds the signal. */
+  /** Aborts the signal. Only the first call has an effect. `reason` is called when the signal exists. */
   abort(reason: () => unknown): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -79,14 +82,14 @@ export class LazySignal {
   }
 }
 
-/** A signal that follows another one until it is released, and can also be aborted by itself. */
+/** A signal that is aborted together with another signal until it is released. It can also be aborted alone. */
 export interface FollowingSignal {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
   release(): void;
 }
 
-/** Makes a signal for an SDK, because SDKs never remove their listeners from the signal that they get. */
+/** Makes a signal to pass to an SDK. SDKs never remove their listeners, so they must not get the caller's signal itself. */
 export function followSignal(signal: AbortSignal): FollowingSignal {
   const own = new AbortController();
   const abort = (): void => own.abort(signal.reason);
@@ -99,10 +102,10 @@ export function followSignal(signal: AbortSignal): FollowingSignal {
   };
 }
 
-/** The method of a watching emitter, which the loop calls last. All copies of the package use the same name. */
+/** The name of the method that the loop calls when a run is over. All copies of the package use the same name. */
 const method = "turnwright.run-closed";
 
-/** An emitter that is told when a run is closed. */
+/** An emitter with a method that is called when a run is over. */
 export interface RunWatcher {
   readonly [method]: (run: ClosedRun) => void;
 }
@@ -110,16 +113,16 @@ export interface RunWatcher {
 /** A run that is over. */
 export interface ClosedRun {
   readonly runId: string;
-  /** Set if the run broke instead of ending. */
+  /** Set if the run was rejected with an error instead of returning a result. */
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** Tells an emitter that a run is closed, if it has the method. Its errors are ignored, because the run is over. */
+/** Calls the method of an emitter, if it has one, when a run is over. Errors from the method are ignored. */
 export function tellClosed(emitter: object | undefined, run: ClosedRun): void {
   try {
     const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);
     if (typeof tell === "function") dropPromise(Reflect.apply(tell, emitter, [run]));
   } catch {
-    // An emitter of the caller may throw on any access.
+    // The caller may have passed an emitter that throws on any access.
   }
 }

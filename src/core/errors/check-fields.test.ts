@@ -60,9 +60,9 @@ it("unknownOption: names the option and the nearest one with their group", () =>
 });
 
 it.for<[value: object, received: string]>([
-  [{}, "one with neither"],
-  [{ a: undefined, c: 1 }, "one with neither"],
-  [{ a: 1, b: 2 }, "one with both"],
+  [{}, "an object with neither"],
+  [{ a: undefined, c: 1 }, "an object with neither"],
+  [{ a: 1, b: 2 }, "an object with both"],
 ])("checkEither: rejects %j, which has not exactly one of two fields", ([value, received]) => {
   expect(() => checkEither("options", value, ["a", "b"])).toThrow(
     `Option "options" must be an object with either "a" or "b", but is ${received}.`,

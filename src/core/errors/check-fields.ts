@@ -1,4 +1,4 @@
-// Checks of options, with messages that say what is wrong and what is expected.
+// Checks for options. Each error message says what is wrong and what is expected.
 
 import { longestTimerMs } from "../cancellation/deadline.ts";
 import { describeValue } from "../utils/texts.ts";
@@ -7,20 +7,20 @@ import { nearestName } from "../utils/tool-arguments.ts";
 import { LoopError } from "./loop-error.ts";
 import { type Replacement, replacementOf } from "./other-words.ts";
 
-/** The range of a number, including both ends. */
+/** The rule for a number. `min` and `max` are allowed values too. */
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
-  /** True if it need not be whole. Default false. */
+  /** Set to true if the number need not be whole. Default false. */
   readonly fraction?: boolean | undefined;
-  /** False if Infinity, which means no limit, is not allowed. Default true. */
+  /** Set to false to reject Infinity, which means no limit. Default: Infinity is allowed. */
   readonly infinite?: false | undefined;
 }
 
 /** The rule for time limits, in milliseconds. */
 export const timeLimit: { readonly min: number; readonly max: number } = { min: 1, max: longestTimerMs };
 
-/** True if a value is a number within a rule. */
+/** True if a value is a number that fits the rule. */
 export function isWithin(
   value: unknown,
   { min, max = Number.MAX_SAFE_INTEGER, fraction, infinite }: NumberRule,
@@ -29,19 +29,19 @@ export function isWithin(
   return (Number.isInteger(value) || fraction === true) && typeof value === "number" && value >= min && value <= max;
 }
 
-/** Describes a rule in words. */
+/** Describes a rule in words, for example "a whole number of at least 1, or Infinity". */
 export function describeRule({ min, max, fraction, infinite }: NumberRule): string {
   const number = fraction === true ? "a number" : "a whole number";
   const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
   return `${number} ${range}${infinite === false ? "" : ", or Infinity"}`;
 }
 
-/** Returns the rule for time limits in words if the value breaks it. */
+/** Returns the rule for time limits in words if the value breaks the rule, otherwise undefined. */
 export function findTimeoutProblem(value: unknown): string | undefined {
   return isWithin(value, timeLimit) ? undefined : describeRule(timeLimit);
 }
 
-/** The expected value in words, and the check. */
+/** A check: the expected value in words, and a function that returns true if a value fits. */
 export type Check = readonly [expected: string, fits: (value: unknown) => boolean];
 
 /** One check per field: a new field without a check does not compile. */
@@ -50,7 +50,7 @@ export type Checks<T> = { readonly [Key in keyof Required<T>]: Check };
 export const isFunction = (value: unknown): boolean => typeof value === "function";
 export const isText = (value: unknown): value is string => typeof value === "string";
 
-/** Checks for common options: texts, names, flags, functions, objects. */
+/** Checks for options of common types. */
 export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" | "object"]: Check } = {
   text: ["a string", isText],
   texts: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
@@ -60,7 +60,7 @@ export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" |
   object: ["an object", isRecord],
 };
 
-/** Makes a check for a number within bounds. */
+/** Makes a check for a number that fits the rule. */
 export function numberWithin(rule: NumberRule): Check {
   return [describeRule(rule), (value) => isWithin(value, rule)];
 }
@@ -71,7 +71,7 @@ export function oneOf(...values: readonly unknown[]): Check {
   return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => values.includes(value)];
 }
 
-/** The group of the top-level fields. */
+/** The name of the group of top-level options. It is omitted from the path of an option. */
 const top = "options";
 
 /** Throws LoopError "unknown-option" or "invalid-option" if a field of `value` is unknown or fails its check. Absent fields pass. */
@@ -94,8 +94,8 @@ export function checkRequired<Options extends object>(
 }
 
 /**
- * Throws LoopError "invalid-option" if a required field is missing and no other field can be a misspelling of it. If one can, the
- * later error about that field says more.
+ * Throws LoopError "invalid-option" if a required field is missing. Does not throw if another field looks like a misspelling of
+ * the required name, because the later error about the unknown field says more.
  */
 export function checkNeeded(
   group: string,
@@ -115,16 +115,16 @@ export function checkEither(group: string, value: object, names: readonly [strin
   throw new LoopError("invalid-option", {
     option: group,
     expected,
-    received: given === 0 ? "one with neither" : "one with both",
+    received: given === 0 ? "an object with neither" : "an object with both",
   });
 }
 
-/** Makes the LoopError "invalid-option". It names the type of the received value, never the content. */
+/** Makes the LoopError "invalid-option". The message names the type of the received value, never its content. */
 export function invalidOption(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
   return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }
 
-/** Makes the LoopError for an unknown option, with the known one that was probably meant. */
+/** Makes the LoopError "unknown-option", with the known option that was probably meant. */
 export function unknownOption(name: string, group: string, known: readonly string[]): LoopError<"unknown-option"> {
   const { nearest = nearestName(name, known), instead }: Partial<Replacement> = replacementOf(name, known) ?? {};
   return new LoopError("unknown-option", {
@@ -138,7 +138,7 @@ function pathOf(group: string, name: string): string {
   return group === top ? name : `${group}.${name}`;
 }
 
-/** True for a text that is not blank. */
+/** True for a string that is not blank. */
 export function isFilled(value: unknown): boolean {
   return typeof value === "string" && value.trim() !== "";
 }

@@ -1,29 +1,32 @@
-// Reads the error of any SDK: status, codes, the message of the service, the time to wait. Any field may be missing, of another
-// type, or a getter that throws.
+// Reads errors from any SDK: the status, the codes, the message from the service, and the time to wait. Any field of an error may
+// be missing, have an unexpected type, or be a getter that throws.
 
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { parseJson } from "../utils/json.ts";
 import { listOf, recordOf } from "../utils/plain-error.ts";
 import { cutText } from "../utils/texts.ts";
 
-/** The facts of one error. */
+/** Everything that was read from one error. */
 export interface ErrorFacts {
-  /** The message of the service, else that of the error. It may still contain credentials. */
+  /** The message from the service, or else the message of the error object. The text may still contain credentials. */
   readonly message: string;
   /** HTTP status. */
   readonly status: number | undefined;
-  /** All codes, types and names in the error, its causes and its body, in lower case. */
+  /** All codes, types and names in the error, in its causes and in its response body, in lower case. */
   readonly words: ReadonlySet<string>;
-  /** All messages in the error, its causes and its body, outermost first. */
+  /** All messages in the error, in its causes and in its response body. The outermost message comes first. */
   readonly messages: readonly string[];
   readonly retryAfterMs: number | undefined;
-  /** True or false if the service allows or forbids a retry (header `x-should-retry`, sent by OpenAI and Anthropic). */
+  /** The value of the header `x-should-retry`, which OpenAI and Anthropic send. Undefined if there is no such header. */
   readonly shouldRetry: boolean | undefined;
 }
 
 const deepest = 4;
 
-/** Longest part of a message that is read to classify it. A body after a status in a message is read completely. */
+/**
+ * The maximum number of characters of a message that are read to classify the error. A JSON body inside a message is read
+ * completely.
+ */
 const longestRead = 10_000;
 
 interface Draft {
@@ -32,11 +35,11 @@ interface Draft {
   retryDelayMs: number | undefined;
   readonly words: Set<string>;
   readonly messages: string[];
-  /** The innermost message of an error body. */
+  /** The innermost message in the response body. */
   said: string | undefined;
 }
 
-/** Reads an error of any kind. Throws only if a getter of the error throws. */
+/** Reads any thrown value. Throws only if a getter of the value throws. */
 export function readErrorFacts(thrown: unknown): ErrorFacts {
   const draft: Draft = {
     status: undefined,
@@ -50,7 +53,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
   else draft.messages.push(cutText(String(thrown), longestRead));
   const { status, words, messages, headers, said } = draft;
   return {
-    message: pageTitle(said ?? messages[0] ?? "An error without a message."),
+    message: pageTitle(said ?? messages[0] ?? "The error has no message."),
     status,
     words,
     messages,
@@ -59,7 +62,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
   };
 }
 
-/** Reads an error, then its body, then its causes. Earlier facts take precedence. */
+/** Reads an error, then its response body, then its causes. A field that was read first takes precedence over later ones. */
 function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   readWords(error, draft);
   readResponse(error, draft);
@@ -71,14 +74,14 @@ function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   if (isRecord(cause) && depth < deepest) readError(cause, draft, depth + 1);
 }
 
-/** Reads status and headers. SDKs put them on the error, under different names, or on its response. */
+/** Reads the status and the headers. SDKs put them on the error object, under different names, or on its `response`. */
 function readResponse(error: UnknownRecord, draft: Draft): void {
   const response: UnknownRecord = isRecord(error.response) ? error.response : {};
   draft.headers ??= error.headers ?? error.responseHeaders ?? response.headers;
   draft.status ??= toStatus(error.status) ?? toStatus(error.statusCode) ?? toStatus(response.status);
 }
 
-/** Reads a response body: `{ error: { message, type, code } }`, the inner object alone, or an array with one such object. */
+/** Reads a response body: `{ error: { message, type, code } }`, only the inner object, or an array with one such object. */
 function readBody(body: unknown, draft: Draft, depth: number): void {
   const fields: unknown = Array.isArray(body) ? body[0] : body;
   if (typeof fields === "string") return say(fields, draft);
@@ -97,15 +100,15 @@ function say(text: string, draft: Draft): void {
   draft.messages.push(draft.said);
 }
 
-/** A class that does not set `name`, such as those of openai, is identified by its constructor. */
+/** Collects codes and names. The error classes of the openai SDK do not set `name`, so the name of the constructor is read too. */
 function readWords({ name, code, type, status, constructor }: UnknownRecord, { words }: Draft): void {
   const className = name === "Error" && typeof constructor === "function" ? constructor.name : undefined;
   for (const word of [name, code, type, status, className]) if (typeof word === "string") words.add(word.toLowerCase());
 }
 
 /**
- * Finds the body in a message. Several SDKs put it there, with or without the status before it: `429 {…}`, `got status:
- * UNAVAILABLE. {…}`.
+ * Finds a response body inside an error message. Several SDKs put the body there, sometimes after the status: `429 {…}` or `got
+ * status: UNAVAILABLE. {…}`.
  */
 function parseBody(message: string): unknown {
   const start = /^(?:\d{3}\s{1,4}|got status: \w{1,64}\. )?(?=[{[])/.exec(message)?.[0].length;
@@ -114,7 +117,7 @@ function parseBody(message: string): unknown {
   return parseJson(text) ?? readCutBody(text);
 }
 
-/** Reads the fields of a truncated body. Those of the innermost object come last. */
+/** Reads the known fields of a body that was cut off. If a field occurs more than once, the last one is used. */
 function readCutBody(text: string): unknown {
   const fields: { [field: string]: unknown } = {};
   for (const [, field = "", value = ""] of text.slice(0, longestBody).matchAll(saidField)) fields[field] = parseJson(value);
@@ -129,14 +132,17 @@ function toStatus(value: unknown): number | undefined {
   return typeof status === "number" && Number.isInteger(status) && status >= 100 && status <= 599 ? status : undefined;
 }
 
-/** Shortens the HTML error page of a proxy to its title. */
+/** Reduces an HTML error page, for example from a proxy, to its title. Other text is returned unchanged. */
 function pageTitle(message: string): string {
   if (!/<(?:!doctype|html|head|body)\b/i.test(message)) return message;
   const title = /<title[^>]{0,100}>\s{0,100}([^<]{1,200})/i.exec(message)?.[1]?.trim();
   return title === undefined || title === "" ? "The server sent an HTML page." : `The server sent an HTML page: ${title}`;
 }
 
-/** Reads `retry-after-ms`, else `retry-after` in seconds or as a date. A date is compared with the `date` header of the server. */
+/**
+ * Reads `retry-after-ms`, or else `retry-after`, which is a number of seconds or a date. A date is compared with the server's
+ * `date` header. Returns milliseconds.
+ */
 function readRetryAfter(headers: unknown): number | undefined {
   const ms = toNumber(headerOf(headers, "retry-after-ms"));
   if (ms !== undefined) return ms;
@@ -147,19 +153,19 @@ function readRetryAfter(headers: unknown): number | undefined {
   return until === undefined ? undefined : Math.max(0, until - (toDate(headerOf(headers, "date")) ?? Date.now()));
 }
 
-/** Reads the number at the start of a header. A header that was sent several times is a list. */
+/** Reads the number at the start of a header. A header that was sent several times is a list separated by commas. */
 function toNumber(header: string | undefined): number | undefined {
   const digits = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(?:,|$)/.exec(header ?? "")?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Parses an HTTP date, in milliseconds. Date.parse alone accepts numbers: "-5" is a day in May. */
+/** Parses an HTTP date to milliseconds. `Date.parse` alone would accept numbers: it reads "-5" as a day in May. */
 function toDate(header: string | undefined): number | undefined {
   const date = Date.parse(/^\s*([A-Z][a-z]{2,8},? [^,]{10,30})/.exec(header ?? "")?.[1] ?? "");
   return Number.isNaN(date) ? undefined : date;
 }
 
-/** Reads Google's RetryInfo, such as `{ retryDelay: "34s" }` in the details of an error body. */
+/** Reads Google's RetryInfo, for example `{ retryDelay: "34s" }`, from the details in an error body. Returns milliseconds. */
 function readRetryDelay(details: unknown): number | undefined {
   if (!Array.isArray(details)) return undefined;
   const info: unknown = details.find((detail: unknown) => isRecord(detail) && typeof detail.retryDelay === "string");
@@ -172,7 +178,10 @@ function readShouldRetry(headers: unknown): boolean | undefined {
   return said === "true" ? true : said === "false" ? false : undefined;
 }
 
-/** Reads a header of a Headers object, a Map, or a plain object with keys in any case. Of several values it returns the first. */
+/**
+ * Reads a header from a `Headers` object, a Map, or a plain object whose keys are in any case. If the header has several values,
+ * returns the first.
+ */
 function headerOf(headers: unknown, name: string): string | undefined {
   if (!isRecord(headers)) return undefined;
   const found: unknown =

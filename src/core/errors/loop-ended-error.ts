@@ -6,76 +6,79 @@ import type { LoopResult } from "../types/loop-result.ts";
 import { hasBrand, isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 
-/** The reasons of cost limits. */
+/** The end reasons that come from a cost limit. */
 type CostReason = Extract<EndReason, { readonly kind: "max-cost" | "cost-unknown" }>;
 
 const because: { readonly [Why in CostUnknownWhy]: string } = {
   "no-usage": ", because the provider reported no usage",
-  "no-price": ', because "pricing" gave undefined',
-  "pricing-failed": ', because "pricing" threw or gave no number of 0 or more (see the event listener-error)',
+  "no-price": ', because "pricing" returned undefined',
+  "pricing-failed":
+    ', because "pricing" threw an error or did not return a number of at least 0 (see the event "listener-error")',
 };
 
-/** Describes a cost reason. The text follows a colon. */
+/** Describes a cost reason, as text to put after a colon. */
 export function describeCost(reason: CostReason): string {
   if (reason.kind === "max-cost") {
     const { limitUSD, spentUSD, expectedUSD } = reason;
-    const next = expectedUSD === undefined ? "" : `, one more stream is taken to cost $${round(expectedUSD)}`;
-    return `$${round(spentUSD)} is spent${next}, and the limit is $${round(limitUSD)}`;
+    const next = expectedUSD === undefined ? "" : `, the next request is expected to cost $${round(expectedUSD)}`;
+    return `$${round(spentUSD)} was spent${next}, and the limit is $${round(limitUSD)}`;
   }
   const { provider, model, iteration, why } = reason;
-  const by = provider === undefined || model === undefined ? "" : ` with ${quote(model)} of ${quote(provider)}`;
+  const by = provider === undefined || model === undefined ? "" : ` with model ${quote(model)} from provider ${quote(provider)}`;
   const place = iteration === undefined ? "an iteration" : `iteration ${iteration}`;
   const cause = why === undefined ? "" : because[why];
-  return `what ${place} has cost${by} is not known${cause}, so that the limit of cost cannot be kept`;
+  return `the cost of ${place}${by} is unknown${cause}, so the cost limit cannot be enforced`;
 }
 
 function round(usd: number): number {
   return Number(usd.toPrecision(6));
 }
 
-/** The ways to end without completing: every `reason.kind` except those of status "completed". */
+/** The kinds of reasons of runs that did not complete: every `reason.kind` except those with status "completed". */
 export type EndedKind = Exclude<
   EndReason["kind"],
   "answered" | "end-turn" | "pre-tool-text" | "stop-condition" | "length" | "refusal" | "content-filter"
 >;
 
-/** The reasons of some kinds, with their details. */
+/** The end reasons with one of these kinds. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
-/** The reasons that are a limit. Without a text of its own, a limit is said to be reached. */
+/** The kinds of reasons that have a `limit`. A kind without its own text gets the text "the limit of … is reached". */
 type LimitKind = Extract<EndReason, { readonly limit: number }>["kind"];
 
 type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: ReasonOf<Kind>) => string } & {
   readonly [Kind in LimitKind]?: (reason: ReasonOf<Kind>) => string;
 };
 
-/** One text per kind; each follows a colon. A kind that is no limit does not compile without a text. */
+/** The text for each kind, to put after a colon. A kind without a `limit` does not compile without a text. */
 const words: ReasonWords = {
   "provider-error": ({ error }) => `the model failed with ${error.code}: ${error.message}`,
   "malformed-call": () => "the model called a tool without a name",
-  "tool-error-cap": ({ count }) => `${count} tool errors came in a row`,
+  "tool-error-cap": ({ count }) => `${count} consecutive tool calls ended with an error`,
   "restart-cap": ({ count }) => `tools restarted the context ${count} times`,
-  "loop-detected": ({ toolName, count }) => `the model repeated its calls ${count} times, among them ${quote(toolName)}`,
+  "loop-detected": ({ toolName, count }) =>
+    `the model repeated the same tool calls ${count} times, including a call of ${quote(toolName)}`,
   "invalid-output": ({ attempts }) =>
-    `the answer did not fit its schema, ${attempts === 1 ? "once" : `${attempts} times in a row`}`,
+    `the answer did not fit the output schema${attempts === 1 ? "" : ` ${attempts} times in a row`}`,
   "max-cost": describeCost,
   "cost-unknown": describeCost,
-  "max-tokens": ({ limit, spent }) => `${spent} tokens are spent, and the limit is ${limit}`,
+  "max-tokens": ({ limit, spent }) => `${spent} tokens were used, and the limit is ${limit}`,
   "max-tool-calls": ({ limit }) => `the limit of ${limit} tool calls is reached`,
-  "max-pauses": ({ limit }) => `the service paused its turn more than ${limit} times`,
+  "max-pauses": ({ limit }) => `the provider paused its response more than ${limit} times`,
   "hook-failed": ({ hook, error }) => `the hook ${hook} failed: ${error.message}`,
-  "fatal-tool-error": ({ toolName, error }) => `the tool ${quote(toolName)} ended it: ${error.message}`,
+  "fatal-tool-error": ({ toolName, error }) => `the tool ${quote(toolName)} ended the run: ${error.message}`,
   "max-iterations": ({ limit }) => `the limit of ${limit} iterations is reached`,
-  "stream-idle": ({ limitMs }) => `the model was silent for ${limitMs} ms`,
-  "first-chunk": ({ limitMs }) => `the model did not begin within ${limitMs} ms`,
-  "wall-clock": ({ limitMs }) => `the limit of ${limitMs} ms is reached`,
-  empty: () => "the model said nothing",
-  stopped: ({ requester, note }) => `it was stopped${requester === undefined ? "" : ` by ${tidy(requester)}`}${behind(note)}`,
-  killed: () => "it was killed",
-  aborted: ({ reason }) => `its signal fired${behind(isRecord(reason) ? reason.message : reason)}`,
-  "iteration-abort": ({ reason }) => `onIteration ended it${behind(reason)}`,
-  interrupted: () => "a message interrupted it",
-  drained: () => "it was drained, and can go on",
+  "stream-idle": ({ limitMs }) => `the model sent nothing for ${limitMs} ms`,
+  "first-chunk": ({ limitMs }) => `the model did not start its response within ${limitMs} ms`,
+  "wall-clock": ({ limitMs }) => `the time limit of ${limitMs} ms is reached`,
+  empty: () => "the response of the model was empty",
+  stopped: ({ requester, note }) =>
+    `the run was stopped${requester === undefined ? "" : ` by ${tidy(requester)}`}${behind(note)}`,
+  killed: () => "the run was killed",
+  aborted: ({ reason }) => `the signal of the run was aborted${behind(isRecord(reason) ? reason.message : reason)}`,
+  "iteration-abort": ({ reason }) => `onIteration ended the run${behind(reason)}`,
+  interrupted: () => "a message interrupted the run",
+  drained: () => "the run was drained, and can be resumed",
   "approval-required": ({ calls }) => `${countWaiting(calls)} for a decision`,
   "result-required": ({ calls }) => `${countWaiting(calls)} for a result`,
 };
@@ -85,7 +88,7 @@ function countWaiting({ length }: { readonly length: number }): string {
 }
 
 /**
- * Describes how a run ended: its status, its reason, and their meaning.
+ * Describes how a run ended: the status, the reason, and an explanation of the reason.
  *
  * @example describeEnding(result); // "The run ended as timeout (max-iterations): the limit of 10 iterations is reached."
  */
@@ -97,9 +100,9 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
   return said.endsWith(".") ? said : `${said}.`;
 }
 
-/** Returns undefined for a completed run, and for kinds that only another version of the package has. */
+/** Returns undefined for a completed run, and for a kind that this version of the package does not know. */
 function wordsOf(reason: EndReason): string | undefined {
-  // The table has one function for each kind of reason.
+  // Each function in the table accepts only its own kind, so the call below needs the cast to `never`.
   const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;
   const say = Object.hasOwn(table, reason.kind) ? table[reason.kind] : undefined;
   if (say !== undefined) return say(reason as never);
@@ -110,25 +113,25 @@ function behind(text: unknown): string {
   return typeof text === "string" && text !== "" ? `: ${tidy(text)}` : "";
 }
 
-/** Shortens texts of a caller and removes credentials. Errors are clean already. */
+/** Shortens text from the caller and removes credentials. Messages of errors need no `tidy`: they were cleaned when recorded. */
 function tidy(text: string): string {
   return toPlainError(text).message;
 }
 
-/** The result of a run that ended for one of these reasons. */
+/** The result of a run that ended with one of these kinds of reasons. */
 export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { readonly reason: ReasonOf<Kind> };
 
-/** Shared by all copies of the package, so that the guard works across ESM and CommonJS. */
+/** A global symbol, so that `isLoopEndedError` recognizes errors from every loaded copy of the package (ESM or CommonJS). */
 const brand = Symbol.for("turnwright.LoopEndedError");
 
 /**
- * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. `result` is the whole result. It is not enumerable,
- * so it is omitted when the error is printed or converted to JSON. Use `isLoopEndedError` instead of `instanceof`, which fails if
- * two copies of the package are loaded.
+ * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. `result` is the whole result. The field is not
+ * enumerable, so it is omitted when the error is printed or converted to JSON. Use `isLoopEndedError` instead of `instanceof`,
+ * which fails if two copies of the package are loaded.
  */
 export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
   override readonly name: string = "LoopEndedError";
-  /** The whole result. Its `text` is the last text before the end. */
+  /** The whole result of the run. `result.text` is the last text before the run ended. */
   declare readonly result: EndedResult<Kind>;
 
   constructor(result: EndedResult<Kind>) {
@@ -137,17 +140,17 @@ export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
-  /** The coarse ending of the run. */
+  /** The status of the run. `reason` says more exactly why the run ended. */
   get status(): LoopStatus {
     return this.result.status;
   }
 
-  /** The exact ending of the run. */
+  /** The exact reason why the run ended. */
   get reason(): ReasonOf<Kind> {
     return this.result.reason;
   }
 
-  /** Omits the transcript, which may be large and private. */
+  /** Returns the error without its `result`, because the transcript in the result may be large and private. */
   toJSON(): { readonly [field: string]: string } {
     const { name, message, status, reason, result } = this;
     return { name, message, status, kind: reason.kind, runId: result.runId };
@@ -159,33 +162,33 @@ export class IterationLimitError extends LoopEndedError<"max-iterations"> {
   override readonly name = "IterationLimitError";
 }
 
-/** The cost limit was reached, or could not be checked because the cost of an iteration is unknown. */
+/** The cost limit was reached, or could not be enforced because the cost of an iteration is unknown. */
 export class CostLimitError extends LoopEndedError<"max-cost" | "cost-unknown"> {
   override readonly name = "CostLimitError";
 }
 
-/** The run was ended by a control, by the signal, or in `onIteration`. */
+/** The run was ended by its control, by its signal, or by `onIteration`. */
 export class AbortedError extends LoopEndedError<"stopped" | "killed" | "aborted" | "iteration-abort"> {
   override readonly name = "AbortedError";
 }
 
-/** The model or the connection to it failed. `reason.error` has the details, and says if a retry may succeed. */
+/** The model, or the connection to the model, failed. `reason.error` has the details, including if a retry may succeed. */
 export class ProviderFailedError extends LoopEndedError<"provider-error"> {
   override readonly name = "ProviderFailedError";
 }
 
-/** The model was silent for too long, or the run exceeded its wall clock. */
+/** The model sent nothing for too long, or the run exceeded its time limit. */
 export class TimedOutError extends LoopEndedError<"stream-idle" | "first-chunk" | "wall-clock"> {
   override readonly name = "TimedOutError";
 }
 
-/** The run is not over. The same call with `result.journal` continues it. */
+/** The run is suspended, not over. To continue the run, repeat the call and pass `result.journal`. */
 export class SuspendedError extends LoopEndedError<"drained" | "approval-required" | "result-required"> {
   override readonly name = "SuspendedError";
 }
 
 /**
- * True for a LoopEndedError of any copy of the package. With kinds, true only if its reason is one of them.
+ * True for a LoopEndedError from any copy of the package. If `kinds` are given, true only if `reason.kind` is one of these kinds.
  *
  * @example if (isLoopEndedError(error, "provider-error")) console.log(error.reason.error.retryable);
  */

@@ -19,7 +19,7 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("duplicate-tool", { toolName: "search" }),
-      'There are two tools named "search": rename one, or all of its registry by withPrefix of "turnwright/interop".',
+      'There are two tools named "search": rename one of them, or add a prefix to all names of its registry with withPrefix from "turnwright".',
     ],
     [new LoopError("invalid-tool", { toolName: "search", problem: "has no description" }), 'Tool "search" has no description.'],
     [
@@ -30,23 +30,29 @@ describe("LoopError", () => {
       new LoopError("invalid-messages", { index: 2, problem: "answers a call that nobody made" }),
       "Message 2 answers a call that nobody made.",
     ],
-    [new LoopError("already-running", { what: "control" }), "This control already belongs to a running loop."],
-    [new LoopError("already-running", { what: "runId", runId: "r1" }), 'Run "r1" is already running in this process.'],
+    [
+      new LoopError("already-running", { what: "control" }),
+      "This control already belongs to a running loop. Wait until that loop ends, or use another control.",
+    ],
+    [
+      new LoopError("already-running", { what: "runId", runId: "r1" }),
+      'Run "r1" is already running in this process. Wait until it ends, or use another runId.',
+    ],
     [
       new LoopError("journal-mismatch", { field: "runId", expected: "r1", received: "r2" }),
-      "The journal was written by another run: its runId is r2, but this run's is r1.",
+      "The journal was written by another run: its runId is r2, but the runId of this run is r1. Use the journal of this run, or a new journal.",
     ],
     [
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
-      "The journal was written by another run: its messages are not those of this call. Call with the messages that the run began with, which inspectJournal(...).initialMessages gives, and not with those of its result. A new question needs a new journal and a new runId.",
+      'The journal was written by a run that began with other messages. Pass the messages with which that run began, not the messages of its result. "initialMessages" of inspectJournal(...) has them. For a new question, use a new journal and a new runId.',
     ],
     [
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
-      'No call "c1" of this run waits for a decision or a result. Calls that wait: "c2", "c2/c3". Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
+      'Call "c1" is not waiting for a decision or a result in this run. Waiting calls: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.',
     ],
     [
       new LoopError("unknown-decision", { call: "c1" }),
-      'No call "c1" of this run waits for a decision or a result. Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
+      'Call "c1" is not waiting for a decision or a result in this run. Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.',
     ],
     [
       new LoopError("invalid-decision", { call: "c1", waitsFor: "result", problem: 'is "approve"' }),
@@ -60,7 +66,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: true,
       }),
-      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait for it to end. If that process does something else by now, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If process 7 is now an unrelated program, remove /runs/a.jsonl.lock.',
     ],
     [
       new LoopError("journal-locked", {
@@ -70,21 +76,24 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: false,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine, so that nobody here can know whether it still runs. If it is gone for certain, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship". That process runs in another container or on another machine, and cannot be checked from here. If you are certain that it has ended, remove /runs/a.jsonl.lock.',
     ],
     [
       new LoopError("journal-refused", { path: "runs/a.jsonl", problem: "it is not a plain file" }),
-      "The journal runs/a.jsonl is refused: it is not a plain file.",
+      "The file runs/a.jsonl cannot be used as a journal: it is not a plain file.",
     ],
     [
       new LoopError("journal-damaged", { path: "runs/a.jsonl", line: 3, problem: "is not what was written" }),
-      "The journal runs/a.jsonl is damaged: line 3 is not what was written.",
+      "The journal runs/a.jsonl is damaged: line 3 is not what was written. Use a copy of the file that was not changed.",
     ],
     [
       new LoopError("journal-closed", { path: "runs/a.jsonl" }),
-      'The journal runs/a.jsonl is not open: a loop of your own calls its "open" first.',
+      'The journal runs/a.jsonl is not open. Call its "open" method before you run a step.',
     ],
-    [new LoopError("journal-incomplete", { key: "i0/model" }), 'Step "i0/model" is not recorded, and a replay runs nothing.'],
+    [
+      new LoopError("journal-incomplete", { key: "i0/model" }),
+      'Step "i0/model" is not recorded, and a replay runs no new steps. Replay the journal of a finished run, with the same messages, tools and options.',
+    ],
     [
       new LoopError("tools-changed", {
         changed: ["search", "x".repeat(100)],
@@ -94,7 +103,7 @@ describe("LoopError", () => {
           { toolName: "x".repeat(100), kind: "removed" },
         ],
       }),
-      `Recorded calls do not fit their tools any more: "search" has another type in "limit": string, was number; "search" requires the field "to"; "${"x".repeat(64)}…" is gone. Restore the tools, or allow the change in "policies.allowToolChange".`,
+      `Recorded calls no longer fit their tools: "search" has another type in "limit": now string, before number; "search" requires the field "to"; "${"x".repeat(64)}…" was removed. Restore the tools, or allow the change with "policies.allowToolChange".`,
     ],
   ])("explains $code in its message (%#)", ([error, message]) => {
     expect(error.message).toBe(message);

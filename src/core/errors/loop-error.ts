@@ -1,5 +1,5 @@
-// LoopError: its codes, the details of each, and their messages. Thrown only for misuse, before any request. Other endings are
-// results.
+// LoopError: the error codes, with the details and the message for each code. A LoopError is thrown only for misuse, before any
+// request. All other endings of a run are results.
 
 import type { PartialResult } from "../types/loop-result.ts";
 import type { Issue } from "../types/common.ts";
@@ -8,40 +8,47 @@ import { hasBrand } from "../utils/guards.ts";
 import { quote } from "../utils/texts.ts";
 import { describeChange } from "./other-words.ts";
 
-/** The codes of LoopError with the details of each. A code without a message does not compile. */
+/** The codes of LoopError, with the details for each code. A code without a message does not compile. */
 export interface LoopErrorDetails {
   /** An option has an invalid value. `received` describes the type of the value, never its content. */
   readonly "invalid-option": { readonly option: string; readonly expected: string; readonly received: string };
-  /** An option does not exist. `nearest` is the one that was probably meant. */
+  /** An option does not exist. `nearest` is the option that was probably meant. */
   readonly "unknown-option": {
     readonly option: string;
     readonly nearest?: string | undefined;
-    /** How to write the option, if the name comes from another library. */
+    /** Code that sets the right option. Set if the name comes from another library. */
     readonly instead?: string | undefined;
   };
   /** Two tools have the same name. */
   readonly "duplicate-tool": { readonly toolName: string };
-  /** A tool has an invalid shape. `problem` follows the name of the tool. */
+  /** A tool has an invalid shape. In the message, `problem` comes directly after the tool's name. */
   readonly "invalid-tool": { readonly toolName: string; readonly problem: string };
-  /** An input schema cannot be shown to a model. `problem` follows "The input schema of tool …". */
+  /** An input schema cannot be shown to a model. In the message, `problem` comes directly after "The input schema of tool …". */
   readonly "invalid-schema": { readonly toolName: string; readonly problem: string };
-  /** A conversation cannot be sent. `index` is the 0-based message, and `problem` follows it. */
+  /**
+   * A conversation cannot be sent. `index` is the position of the invalid message, counted from 0. In the error message, `problem`
+   * comes directly after `index`.
+   */
   readonly "invalid-messages": { readonly index: number; readonly problem: string };
   /** A control, a run id or an in-memory journal belongs to a running loop. */
   readonly "already-running": { readonly what: "control" | "runId" | "journal"; readonly runId?: string | undefined };
-  /** A nested run would be too deep: `current` runs are around it, and `limit` levels are allowed. */
+  /** A nested run would be too deep: the run has `current` outer runs, and `limit` levels are allowed. */
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
-  /** The journal belongs to another run. `field` names the difference. */
+  /** The journal belongs to another run. `field` names the field that differs. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
-  /** A decision names a call that does not wait: unknown, or settled. The id of a call inside another one is the path to it. */
+  /**
+   * A decision names a call that is not waiting for a decision or a result: the call is unknown or already settled. For a call of
+   * a nested run, the id is the path of call ids that leads to the call.
+   */
   readonly "unknown-decision": {
     readonly call: string;
-    /** The ids of calls that do wait, at most 10. Absent if none is known yet. */
+    /** The ids of the calls that are waiting, at most 10. Absent if no waiting call is known yet. */
     readonly waiting?: readonly string[] | undefined;
   };
   /**
-   * A decision does not fit its call, which goes on waiting: an approval for a call that waits for its result, or the reverse, or a
-   * result that does not fit the `outputSchema` of the tool. `problem` follows the call.
+   * A decision does not fit its call, and the call is still waiting. Either the decision is an approval for a call that is waiting
+   * for its result, or the reverse, or the result does not fit the `outputSchema` of the tool. In the message, `problem` comes
+   * directly after the call.
    */
   readonly "invalid-decision": {
     readonly call: string;
@@ -51,8 +58,8 @@ export interface LoopErrorDetails {
     readonly issues?: readonly Issue[] | undefined;
   };
   /**
-   * Another process writes the journal, on the machine `host`. `isVisible` is false if that process runs in another container or
-   * on another machine, so that its state cannot be checked.
+   * Another process is writing the journal, on the machine `host`. `isVisible` is false if that process runs in another container
+   * or on another machine, where its state cannot be checked.
    */
   readonly "journal-locked": {
     readonly path: string;
@@ -61,34 +68,38 @@ export interface LoopErrorDetails {
     readonly host: string;
     readonly isVisible: boolean;
   };
-  /** A file cannot be used as a journal. `problem` follows "The journal … is refused:" and says what to do. */
+  /** A file cannot be used as a journal. `problem` says why, and what to do. */
   readonly "journal-refused": { readonly path: string; readonly problem: string };
   /**
-   * The journal does not contain what was written: a line of a file, counted from 1, or the impossible record of a step.
-   * `problem` follows the line or the key.
+   * The content of the journal was changed. Either a line of its file is wrong (`line`, counted from 1), or the record of a step
+   * is impossible (`key`). In the message, `problem` comes directly after the line or the key.
    */
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
     | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
-  /** A loop of the caller ran a step with a journal that is not open. */
+  /** A step was run with a journal that is not open. Only a loop that the caller wrote can do this. */
   readonly "journal-closed": { readonly path: string };
   /** A replay reached a step that is not recorded. */
   readonly "journal-incomplete": { readonly key: string };
   /**
-   * The journal did not answer in time. `ms` is how long the run waited; if `ended` is set, it counts from the end from outside.
-   * `partial` is the result so far. It is not enumerable, so it is omitted when the error is printed or converted to JSON.
+   * The journal did not answer in time. `ms` is how long the run waited. If `ended` is set, something outside the loop ended the
+   * run, and `ms` counts from that moment. `partial` is the result so far. The field is not enumerable, so it is omitted when the
+   * error is printed or converted to JSON.
    */
   readonly "journal-unresponsive": {
     readonly verb: "open" | "close" | "step" | "all" | "replays" | "has";
-    /** The requested step; the first, if there were several. */
+    /** The key of the requested step. If several steps were requested together, the key of the first. */
     readonly key?: string | undefined;
     readonly ms: number;
     readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;
     readonly partial?: PartialResult | undefined;
   };
-  /** The store of a run host did not answer in time; `ms` is how long the host waited. */
+  /** The store of a run host did not answer in time. `ms` is how long the host waited. */
   readonly "store-unresponsive": { readonly verb: "read" | "write"; readonly ms: number };
-  /** A resumed run has recorded calls that no longer fit their tools: the names of these tools, and their changes. */
+  /**
+   * A resumed run has recorded calls that no longer fit their tools. `changed` has the names of these tools, and `changes` has
+   * their changes.
+   */
   readonly "tools-changed": { readonly changed: readonly string[]; readonly changes: readonly ToolChange[] };
 }
 
@@ -109,54 +120,55 @@ const messages: Messages = {
       ...(instead === undefined ? [] : [`Write: ${instead}`]),
     ].join(" "),
   "duplicate-tool": ({ toolName }) =>
-    `There are two tools named ${quote(toolName)}: rename one, or all of its registry by withPrefix of "turnwright/interop".`,
+    `There are two tools named ${quote(toolName)}: rename one of them, or add a prefix to all names of its registry with withPrefix from "turnwright".`,
   "invalid-tool": ({ toolName, problem }) => `Tool ${quote(toolName)} ${problem}.`,
   "invalid-schema": ({ toolName, problem }) => `The input schema of tool ${quote(toolName)} ${problem}.`,
   "invalid-messages": ({ index, problem }) => `Message ${index} ${problem}.`,
   "already-running": ({ what, runId }) =>
     what === "runId"
-      ? `Run ${quote(runId ?? "")} is already running in this process.`
-      : `This ${what} already belongs to a running loop.`,
+      ? `Run ${quote(runId ?? "")} is already running in this process. Wait until it ends, or use another runId.`
+      : `This ${what} already belongs to a running loop. Wait until that loop ends, or use another ${what}.`,
   "depth-exceeded": ({ current, limit }) =>
-    `A run ${current === 1 ? "inside another one" : `inside ${current} others`} is one level more than "limits.maxDepth" (${limit}) allows: answer without a nested run.`,
+    `A run with ${current === 1 ? "1 outer run" : `${current} outer runs`} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
-      return "The journal was written by another run: its messages are not those of this call. Call with the messages that the run began with, which inspectJournal(...).initialMessages gives, and not with those of its result. A new question needs a new journal and a new runId.";
+      return 'The journal was written by a run that began with other messages. Pass the messages with which that run began, not the messages of its result. "initialMessages" of inspectJournal(...) has them. For a new question, use a new journal and a new runId.';
     if (field === "version")
-      return `The records of the journal have version ${received}, but this version of turnwright reads ${expected}: use the version that wrote them.`;
-    return `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`;
+      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version of turnwright that wrote the journal.`;
+    return `The journal was written by another run: its ${field} is ${received}, but the ${field} of this run is ${expected}. Use the journal of this run, or a new journal.`;
   },
   "unknown-decision": ({ call, waiting }) => {
-    const known = waiting === undefined ? "" : ` Calls that wait: ${waiting.map(quote).join(", ")}.`;
-    return `No call ${quote(call)} of this run waits for a decision or a result.${known} Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.`;
+    const known = waiting === undefined ? "" : ` Waiting calls: ${waiting.map(quote).join(", ")}.`;
+    return `Call ${quote(call)} is not waiting for a decision or a result in this run.${known} Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.`;
   },
   "invalid-decision": ({ call, waitsFor, problem }) =>
     `The decision about call ${quote(call)}, which waits for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call still waits.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
-      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait for it to end. If that process does something else by now, remove ${lockPath}.`
-      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine, so that nobody here can know whether it still runs. If it is gone for certain, remove ${lockPath}.`,
-  "journal-refused": ({ path, problem }) => `The journal ${path} is refused: ${problem}.`,
+      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If process ${pid} is now an unrelated program, remove ${lockPath}.`
+      : `The journal ${path} is locked by process ${pid} on ${quote(host)}. That process runs in another container or on another machine, and cannot be checked from here. If you are certain that it has ended, remove ${lockPath}.`,
+  "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>
     key === undefined
-      ? `The journal ${path} is damaged: line ${line} ${problem}.`
-      : `The journal is damaged: the record ${quote(key)} ${problem}. Go on from a copy that was not changed. A "redact" must leave the shape of a record as it is.`,
-  "journal-closed": ({ path }) => `The journal ${path} is not open: a loop of your own calls its "open" first.`,
-  "journal-incomplete": ({ key }) => `Step ${quote(key)} is not recorded, and a replay runs nothing.`,
+      ? `The journal ${path} is damaged: line ${line} ${problem}. Use a copy of the file that was not changed.`
+      : `The journal is damaged: the record ${quote(key)} ${problem}. Use a copy of the journal that was not changed. If you use "redact", it must not change the shape of a record.`,
+  "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
+  "journal-incomplete": ({ key }) =>
+    `Step ${quote(key)} is not recorded, and a replay runs no new steps. Replay the journal of a finished run, with the same messages, tools and options.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
-    `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` of ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. See what holds up its storage, then make the same call again.`,
+    `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the storage of the journal, then repeat the same call.`,
   "store-unresponsive": ({ verb, ms }) =>
-    `The run store did not answer ${quote(verb)} within ${ms} ms. Find out what holds up its storage, then make the same call again.`,
+    `The run store did not answer ${quote(verb)} within ${ms} ms. Check the storage of the run store, then repeat the same call.`,
   "tools-changed": ({ changes }) =>
-    `Recorded calls do not fit their tools any more: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change in "policies.allowToolChange".`,
+    `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change with "policies.allowToolChange".`,
 };
 
-/** Shared by all copies of the package, so that the guard works across ESM and CommonJS. */
+/** A global symbol, so that `isLoopError` recognizes errors from every loaded copy of the package (ESM or CommonJS). */
 const brand = Symbol.for("turnwright.LoopError");
 
 /**
- * Thrown for misuse, before any request. `code` identifies the error and `details` has the facts. Use `isLoopError` instead of
- * `instanceof`, which fails if two copies of the package are loaded.
+ * Thrown for misuse, before any request. `code` identifies the error, and `details` has the data for that code. Use `isLoopError`
+ * instead of `instanceof`, which fails if two copies of the package are loaded.
  */
 export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error {
   override readonly name = "LoopError";
@@ -172,7 +184,7 @@ export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error
 }
 
 /**
- * True for a LoopError of any copy of the package. With a `code`, true only for that code.
+ * True for a LoopError from any copy of the package. If `code` is given, true only for an error with that code.
  *
  * @example if (isLoopError(error, "unknown-option")) console.log(error.details.nearest);
  */

@@ -1,4 +1,4 @@
-// Advice about the option names of other libraries, and about tools that changed.
+// Advice for option names that come from other libraries. Also describes changes of tools in words.
 
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 import { quote } from "../utils/texts.ts";
@@ -6,31 +6,31 @@ import type { UnknownRecord } from "../utils/guards.ts";
 
 type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 
-/** Each text follows the name of the tool. A kind without a text does not compile. */
+/** The text for each kind, to put after the name of the tool. A kind without a text does not compile. */
 const words: ChangeWords = {
-  removed: () => "is gone",
-  "source-changed": ({ values }) => `is another tool of its server${values}`,
+  removed: () => "was removed",
+  "source-changed": ({ values }) => `has another origin${values}`,
   "field-removed": ({ place }) => `no longer has the field${place}`,
   "required-field-added": ({ place }) => `requires the field${place}`,
   "type-changed": ({ place, values }) => `has another type${place}${values}`,
-  "constraint-changed": ({ place, values }) => `has another rule${place}${values}`,
+  "constraint-changed": ({ place, values }) => `has another constraint${place}${values}`,
   "description-changed": ({ place }) => `has another description${place}`,
   "default-changed": ({ place, values }) => `has another default${place}${values}`,
   "trait-changed": ({ place }) => `has another value of the trait${place}`,
 };
 
-/** Describes a change, for example: "pay" has another type in "amount": string, was number. */
+/** Describes a change, for example: "pay" has another type in "amount": now string, before number. */
 export function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
   const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
   const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;
-  return `${quote(toolName)} ${words[kind]({ place, values: `: ${now}, was ${was}` })}`;
+  return `${quote(toolName)} ${words[kind]({ place, values: `: now ${now}, before ${was}` })}`;
 }
 
-/** The option that replaces a word of another library. */
+/** The option that corresponds to an option of another library. */
 export interface Replacement {
   /** The path of the option. */
   readonly nearest: string;
-  /** How to write it. */
+  /** Code that sets the option. */
   readonly instead?: string | undefined;
 }
 
@@ -43,19 +43,19 @@ const prepareIteration: Replacement = {
   nearest: "hooks.prepareIteration",
   instead: "hooks: { prepareIteration(view) { return {}; } }",
 };
-const events: Replacement = { nearest: "events", instead: 'events: createLoopEvents(), and events.on("run-end", listener)' };
+const events: Replacement = { nearest: "events", instead: 'events: createLoopEvents(), then events.on("run-end", listener)' };
 const output: Replacement = { nearest: "policies.output", instead: "policies: { output: structuredOutput(schema) }" };
 const inputSchema: Replacement = { nearest: "inputSchema", instead: "inputSchema: z.object({ ... })" };
 const execute: Replacement = { nearest: "execute", instead: "execute(args, context) {}" };
 const toolCallGuard: Replacement = { nearest: "policies.approve", instead: "policies: { approve(call) {} }" };
 const system: Replacement = { nearest: "system", instead: 'system: "..."' };
 const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name}`, instead: `modelSettings: { ${name} }` });
-const trace: Replacement = { nearest: "events", instead: 'withTracing(options) of "turnwright/otel"' };
+const trace: Replacement = { nearest: "events", instead: 'withTracing(options) from "turnwright/otel"' };
 
-const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which counts the first attempt" };
-const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client that you made with your key" };
+const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
+const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client that you created with your API key" };
 
-/** Replacements by word. The first one that exists in the same group is used. */
+/** The replacements for each name from another library. The first replacement that exists in the same option group is used. */
 const replacements: { readonly [word: string]: readonly Replacement[] } = {
   prompt: [messages],
   input: [messages],
@@ -136,20 +136,23 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
 const bytes = 'data: Buffer.from(bytes).toString("base64")';
 const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
 
-/** Returns advice about a part of a message or a result that has the form of another library, or contains binary data. */
+/**
+ * Returns advice about a content part that has the form of another library, or contains binary data. Other parts give undefined.
+ * The text is a sentence without its full stop.
+ */
 export function partAdviceOf(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
-  if (hasBytes) return `Bytes go as base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
+  if (hasBytes) return `Bytes must be converted to base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
   if (Object.hasOwn(part, "toolCallId"))
-    return 'Messages of the AI SDK are written otherwise; write calls as { type: "tool-call", callId, name, args }, and their results as { role: "tool", results: [{ callId, name, outcome: "completed", result }] }';
+    return 'Messages of the AI SDK have another format; write calls as { type: "tool-call", callId, name, args }, and their results as { role: "tool", results: [{ callId, name, outcome: "completed", result }] }';
   return partFields.some((field) => Object.hasOwn(part, field))
-    ? 'Write: { type: "image", mediaType: "image/png", data }, with base64 text or a URL as data'
+    ? 'Write: { type: "image", mediaType: "image/png", data }, where data is base64 text or a URL'
     : undefined;
 }
 
 const experimental = /^(?:experimental|unstable)_/;
 
-/** Returns the replacement for an unknown name, if it is a word of another library. */
+/** Returns the replacement for an unknown option name, if the name comes from another library. */
 export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
   const name = word.replace(experimental, "");
   const rows = Object.hasOwn(replacements, name) ? replacements[name] : undefined;

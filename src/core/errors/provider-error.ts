@@ -1,4 +1,4 @@
-// ProviderError: errors of a model service.
+// ProviderError: errors from a model service.
 
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import { isRecord } from "../utils/guards.ts";
@@ -12,7 +12,7 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
   "finish-error": true,
   "finish-unknown": false,
-  // The stream ended normally and was paid for. A retry must not decide to pay again.
+  // The stream ended normally and was billed. A retry would be billed again, which only the caller may decide.
   "no-output": false,
   auth: false,
   "rate-limit": true,
@@ -30,15 +30,15 @@ export function defaultRetryable(code: ProviderErrorCode): boolean {
   return retryableByCode[code];
 }
 
-/** The facts of a provider error besides its code and message. */
+/** The optional fields of a provider error. */
 export interface ProviderErrorFacts {
   /** HTTP status. */
   readonly status?: number | undefined;
   /** Default: depends on the code. */
   readonly retryable?: boolean | undefined;
-  /** The wait that the service asked for, in milliseconds. */
+  /** How long the service asked to wait before a retry, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Any thrown value. */
+  /** The cause of the error. Any thrown value is accepted. */
   readonly cause?: unknown;
 }
 
@@ -74,20 +74,21 @@ export function isProviderError(value: unknown): value is ProviderError {
 }
 
 /**
- * Classifies anything that the SDK of a provider throws, or that its stream contains as an error object. Never throws.
+ * Converts any value that a provider SDK throws, or that its stream contains as an error object, to a provider error. Never
+ * throws.
  *
- * A value that is a provider error already keeps its facts. Otherwise the first match decides:
+ * A value that is already a provider error keeps its code and fields. For other values, the first match decides the code:
  *
  * - a used-up quota or balance: `rate-limit`, not retryable
- * - the HTTP status; a rejected request is `context-too-long` if its message is about the context, and `auth` if it is about the
- *   key
- * - the error type of the service
+ * - the HTTP status; a rejected request is `context-too-long` if its message is about the context length, and `auth` if its
+ *   message is about the API key
+ * - the error type that the service sent
  * - an abort: `network`, not retryable
  * - a failed connection: `network`
  * - a body that is not JSON: `server`
- * - anything else: `server`, not retryable, because it may be a mistake in the program that a retry would repeat
+ * - anything else: `server`, not retryable, because the cause may be a mistake in the program that a retry would repeat
  *
- * The header `x-should-retry` takes precedence for `retryable`. The result contains no header, body or credential.
+ * The header `x-should-retry` overrides `retryable`. The result never contains a header, a body or a credential.
  *
  * @example
  * toProviderError(await failure); // { name: "ProviderError", code: "rate-limit", status: 429, retryable: true, retryAfterMs: 7000, message: "Rate limit reached" }
@@ -100,7 +101,7 @@ export function toProviderError(thrown: unknown): ProviderError {
     const { message, status, retryAfterMs, shouldRetry } = facts;
     return providerError(code, message, { status, retryAfterMs, retryable: shouldRetry ?? retryable, cause: causeOf(thrown) });
   } catch {
-    return providerError("server", "An error that cannot be read.", { retryable: false });
+    return providerError("server", "The error from the provider cannot be read.", { retryable: false });
   }
 }
 
@@ -134,8 +135,8 @@ function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): b
 }
 
 /**
- * 408 is the server's report of a network failure. 409 is a lock that timed out, which the openai SDK also retries. 498 is sent
- * by Groq, 529 is Anthropic's "overloaded".
+ * Returns the code for an HTTP status. Some statuses need an explanation: 408 means that the server saw a network failure. 409
+ * means that a lock timed out, and the openai SDK retries it too. Groq sends 498 and Anthropic sends 529 when they are overloaded.
  */
 function codeOfStatus(status: number | undefined): ProviderErrorCode | undefined {
   if (status === undefined || status < 400) return undefined;
@@ -156,7 +157,7 @@ const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
   [529, "overloaded"],
 ]);
 
-/** Error types of streams that fail after status 200, in lower case: the words of OpenAI, Anthropic and Google. */
+/** Error types that OpenAI, Anthropic and Google send in streams that fail after status 200, in lower case. */
 const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["rate_limit_exceeded", "rate-limit"],
   ["rate_limit_error", "rate-limit"],
@@ -191,12 +192,12 @@ const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["internal", "server"],
 ]);
 
-/** Does not include "You exceeded your current quota", which Gemini also sends for limits per minute. */
+/** The message "You exceeded your current quota" is not included, because Gemini also sends it for limits per minute. */
 const usedUpWords = /^(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active|billing_error)$/;
 const usedUpText = /insufficient balance|credit balance is too low/i;
 
 const contextWords = /^(?:context_length_exceeded|exceed_context_size_error|model_context_window_exceeded)$/;
-/** Messages about the context length of OpenAI, Anthropic, Gemini, Bedrock, xAI, Groq, vLLM and llama.cpp. */
+/** Messages about the context length, as sent by OpenAI, Anthropic, Gemini, Bedrock, xAI, Groq, vLLM and llama.cpp. */
 const contextText =
   /context[ _](?:length|limit|window|size)|prompt is too long|input is too long|too many (?:input )?tokens|input token count|maximum prompt length|reduce the length of the (?:messages|prompt|input)/i;
 
@@ -209,7 +210,7 @@ const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
 
 const networkWords =
   /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:connreset|connrefused|connaborted|notfound|ai_again|timedout|pipe|hostunreach|hostdown|netunreach|netdown|netreset)|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
-/** Messages of fetch in Node, Chromium, Firefox, Safari, Bun and Deno, and of the SDKs of openai, anthropic and Google. */
+/** Messages of failed connections, from `fetch` in Node, Chromium, Firefox, Safari, Bun and Deno, and from the provider SDKs. */
 const networkText =
   /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
 
@@ -217,10 +218,10 @@ function causeOf(thrown: unknown): unknown {
   return isRecord(thrown) ? thrown.cause : undefined;
 }
 
-/** The check of a provider option. */
+/** The check for an option that holds a provider. */
 export const providerCheck: Check = ['a provider: an object with "id", "model" and "stream"', isProvider];
 
-/** True if a value has the fields that every provider has. */
+/** True if a value has the fields that every provider needs. */
 export function isProvider(value: unknown): value is Provider {
   if (!isRecord(value)) return false;
   const { id, model, stream } = value;

@@ -1,5 +1,5 @@
-// The default journal: the keys and results of the steps, in order. The run holds most of the results anyway. It can be saved as
-// JSON and read back.
+// The default journal, which keeps the keys and results of the steps in memory. It costs little memory, because the run keeps most
+// of the results itself. The journal can be saved as JSON and read back.
 
 import type { Journal, Step } from "../types/journal.ts";
 import type { Json } from "../types/json.ts";
@@ -8,23 +8,23 @@ import { describeValue } from "../utils/texts.ts";
 import { isRecord, isThenable } from "../utils/guards.ts";
 import { whenAllReady } from "../utils/promises.ts";
 
-/** The JSON form of a memory journal: from step key to result, in the order of recording. */
+/** The JSON form of a memory journal. `steps` maps the key of each step to its result, in the order of recording. */
 export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };
 
 /** A journal in memory. */
 export interface MemoryJournal extends Journal {
   readonly durable: false;
-  /** Keys recorded so far, in order. */
+  /** Returns the keys of the steps recorded so far, in order. */
   keys(): readonly string[];
   toJSON(): SavedJournal;
 }
 
 /**
- * Makes a journal that keeps its records in memory, as `runToolLoop` does by default. Any run can be resumed from it, also in
- * another process: save `JSON.stringify(result.journal)`, and pass `memoryJournal(JSON.parse(saved))` to the same call. In the
- * same process you can pass the journal itself.
+ * Makes a journal that keeps its records in memory. `runToolLoop` uses such a journal by default. A run can be resumed from it.
+ * To resume in another process, save `JSON.stringify(result.journal)`, then repeat the call with the journal
+ * `memoryJournal(JSON.parse(saved))`. In the same process you can pass the journal itself.
  *
- * Throws LoopError "invalid-option" if `saved` is anything else.
+ * Throws LoopError "invalid-option" if `saved` is not the parsed JSON of a memory journal.
  *
  * @example
  * const first = await runToolLoop(options);
@@ -48,8 +48,8 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
     return answer;
   };
   const step = <T>({ key, run }: Step<T>): PromiseLike<T> | T => {
-    // Keys are unique in a run, so records of this run are never looked up. If the first key comes again, another run uses this
-    // journal.
+    // Keys are unique within a run, so a run never looks up the steps that it recorded itself. If the first key comes again,
+    // another run has started to use this journal.
     if (key === keys[0] && recalled.size < keys.length) recalled = toIndex(keys, answers);
     if (recalled.size > 0 && recalled.has(key)) return recalled.get(key) as T;
     const answer = run({});
@@ -75,7 +75,7 @@ function stepsOf(saved: unknown): { readonly [key: string]: unknown } {
   if (isRecord(saved) && isRecord(saved["steps"])) return saved["steps"];
   throw new LoopError("invalid-option", {
     option: "saved",
-    expected: "what a memory journal became in JSON, parsed",
+    expected: "the parsed JSON of a memory journal",
     received: describeValue(saved),
   });
 }

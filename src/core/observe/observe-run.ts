@@ -26,22 +26,22 @@ import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.t
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ClosedRun } from "../cancellation/signals.ts";
 
-/** The inputs for observing tools. */
+/** The functions that are needed to observe tools. */
 interface ToolPorts {
-  /** Returns the observer of the run that a call belongs to. */
+  /** Returns the observer of the run to which a call belongs. */
   observerOf(call: ToolContext): RunObserver | undefined;
-  /** Returns the observed options of a run inside a call. */
+  /** Returns the options of a nested run, changed so that the nested run is observed. */
   observeNested(options: NestedLoopOptions, start: StartObserving): NestedLoopOptions;
 }
 
 /**
- * Returns the registry that a run would make of its tools. Undefined if there are none, or if the run would reject them and must
- * report that itself.
+ * Returns the registry that a run would make from its tools. Returns undefined if there are no tools, or if they are invalid: the
+ * run itself reports the error.
  */
 function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
-  // A missing tool that `policies.results` names is only detected in an array.
+  // The run reports a missing tool that `policies.results` names, but only if the tools are an array. So the array must stay.
   const needed = policies?.results?.toolName;
   if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
@@ -51,7 +51,7 @@ function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">
   }
 }
 
-/** Observes the calls of a registry. The result has the same optional methods as the registry. */
+/** Makes a registry whose calls are observed. It has the same optional methods as the given registry. */
 function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry {
   const { validate, validateResult, agentOf } = registry;
   return {
@@ -74,13 +74,13 @@ function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry
 
 function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   return {
-    // Includes the code that runs the agent.
+    // Copies all fields, including the code that runs the agent.
     ...agent,
     prepare(args, context) {
       const observer = ports.observerOf(context);
       if (observer === undefined) return agent.prepare(args, context);
       return observer.runTool(context, () => {
-        // Called before any wait, in the context of the call.
+        // Called before anything is awaited, so that it runs in the async context of the call.
         const start = observer.nest(context);
         const prepared = agent.prepare(args, withNesting(context, observer, ports));
         return whenReady(prepared, (options) => ports.observeNested(options, start));
@@ -90,7 +90,7 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   };
 }
 
-/** Wraps the context in a proxy: its getters only work on the context itself, and most calls read none of them. */
+/** Replaces `runToolLoop` of a context. Uses a proxy instead of a copy, because the getters only work on the context itself. */
 function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPorts): ToolContext {
   const runToolLoop: ToolContext["runToolLoop"] = (options) =>
     context.runToolLoop(ports.observeNested(options, observer.nest(context)));
@@ -99,11 +99,11 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
   });
 }
 
-/** Observes the streams of a provider, for the observer of the iteration that opens each. Anything else is returned unchanged. */
+/** Makes a provider whose streams are observed. Returns the value unchanged if it is not a provider. */
 function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
   return {
-    // Getters, so that each read sees the current value.
+    // Getters, because the fields of the wrapped provider may change.
     get id() {
       return provider.id;
     },
@@ -121,13 +121,13 @@ function observeProvider(provider: Provider, current: () => RunObserver | undefi
   };
 }
 
-/** Wraps hooks whose `prepareIteration` may return another provider, which is observed too. */
+/** Makes hooks whose `prepareIteration` is wrapped. If it returns another provider, that provider is observed too. */
 function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined): LoopHooks {
   if (typeof hooks.prepareIteration !== "function") return hooks;
   return {
     ...hooks,
     prepareIteration(view) {
-      // Read now, because another run with the same options may begin an iteration while the hook is pending.
+      // Read before the hook runs: while the hook is pending, another run with the same options may start an iteration.
       const observer = current();
       return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
         if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
@@ -137,7 +137,7 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   };
 }
 
-/** Observes a stream. A value that is not a stream is returned unchanged, and the loop reports it. */
+/** Opens a stream and makes it observed. Returns a value that is not a stream unchanged, because the loop reports it. */
 function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
   const stream = observer.run(open);
   if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;
@@ -152,7 +152,7 @@ function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamOb
 }
 
 function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamObserver): AsyncIterator<ModelChunk> {
-  // Created once, so that chunks do not allocate a function each.
+  // Created once, so that no function is allocated for each chunk.
   const pull = (): Promise<IteratorResult<ModelChunk>> => iterator.next();
   let looks = observer.onChunk !== undefined;
   const look = (result: IteratorResult<ModelChunk>): void => {
@@ -160,15 +160,15 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
     try {
       looks = observer.onChunk?.(result.value) === true;
     } catch {
-      // The loop reports a chunk that cannot be read.
+      // The loop itself reports a chunk that cannot be read.
       looks = false;
     }
   };
   return {
     next() {
       const result = observer.run(pull);
-      // Reads the result on the side, so that the loop gets the provider's own promise without delay. Only real promises, because
-      // another thenable may request a chunk twice.
+      // The loop gets the provider's own promise, without delay. Other thenables are not observed, because a second call of
+      // their `then` may request a second chunk.
       if (looks && result instanceof Promise) result.then(look, () => {});
       return result;
     },
@@ -179,9 +179,9 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
 }
 
 /**
- * Returns options whose run is observed, together with the runs inside its calls. `start` is called once when each run begins,
- * and returns an observer. The observer is closed when the run is over, however it ended. Listeners, tools and results do not
- * change: the caller's listeners are called as before, after the observer. Options that a run would reject are not checked here.
+ * Returns options for an observed run. Nested runs are observed too. `start` is called once when each run starts, and returns an
+ * observer. The observer is closed when the run is over, in whatever way it ended. Tools and results do not change. The caller's
+ * listeners are called as before, after the observer. Invalid options are not reported here, but by the run.
  *
  * @example
  * const watched = observeRun(options, { hears: ["tool-end"], start: ({ runId }) => createObserver(runId) });
@@ -191,10 +191,10 @@ export function observeRun<Output>(options: LoopOptions<Output>, observing: Obse
   return isRecord(options) ? { ...options, ...observe(options, observing) } : options;
 }
 
-/** The options that observation changes. */
+/** The options that `observe` changes. */
 type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "provider" | "tools">>;
 
-/** Returns these options, observed. A run inside a call has the provider of the outer run, unless it names one. */
+/** Returns the changed options. A nested run without a provider inherits the provider of the outer run. */
 function observe(options: NestedLoopOptions, observing: Observing, inherited?: Provider): Watched {
   const { events, hooks, provider = inherited } = options;
   const registry = toRegistry(options);
@@ -216,7 +216,7 @@ interface Source {
   readonly registry: ToolRegistry | undefined;
 }
 
-/** The live runs with one set of options: one, or as many as were started at the same time. */
+/** The live runs with one options object. Several runs may use the same options at the same time. */
 class ObservedRuns implements Watch {
   readonly #observing: Observing;
   readonly #source: Source;
@@ -230,7 +230,7 @@ class ObservedRuns implements Watch {
     this.#heard = new Set([...observing.hears, "iteration-start"] as const);
   }
 
-  /** The observer of the run whose iteration began last. A stream is opened directly after the start of its iteration. */
+  /** The observer of the run whose iteration started last. The next stream belongs to that iteration. */
   get current(): RunObserver | undefined {
     return this.#current;
   }
@@ -240,7 +240,7 @@ class ObservedRuns implements Watch {
   }
 
   take(event: LoopEvent): void {
-    // Events of runs inside calls go to the observers of those runs.
+    // An event with a path comes from a nested run, which has its own observer.
     if (event.path !== undefined) return;
     if (event.type === "run-start") return this.#start(event);
     const observer = this.#live.get(event.runId);
@@ -255,7 +255,7 @@ class ObservedRuns implements Watch {
     if (observer !== undefined) this.#live.set(runId, observer);
   }
 
-  /** Returns the observer of a call. Reads the key only if there are several runs; the key of a call begins with the id of its run. */
+  /** Returns the observer for a call. If there are several runs, the idempotency key of the call begins with the id of its run. */
   of(call: ToolContext): RunObserver | undefined {
     if (this.#live.size < 2) return this.#live.values().next().value;
     const { idempotencyKey } = call;

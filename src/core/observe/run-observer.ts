@@ -1,4 +1,4 @@
-// Observes a run for tracing and diagnostics.
+// The parts for observing a run, for tracing and diagnostics.
 
 import type { EndReason, LoopStatus, StreamStatus } from "../types/termination.ts";
 import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
@@ -8,10 +8,10 @@ import type { LoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 
-/** Longest id or name in attributes. A model may invent ids and names of any length. */
+/** The maximum length of an id or a name in attributes. A model may invent ids and names of any length. */
 const longestName = 128;
 
-/** Shortens an id or a name for attributes. */
+/** Shortens an id or a name to 128 characters, for use in attributes. */
 export function cutName(name: string): string {
   return name.slice(0, longestName);
 }
@@ -22,27 +22,27 @@ export function isFailed(status: LoopStatus | StreamStatus): boolean {
 }
 
 /**
- * Returns the name of a run's error: the code of a provider error, else the kind of the reason. Undefined if the reason is not an
- * error.
+ * Returns the name of a run's error: the code of a provider error, or the kind of any other reason. Returns undefined if the run
+ * has not failed.
  */
 export function errorTypeOf(status: LoopStatus, reason: EndReason): string | undefined {
   if (!isFailed(status)) return undefined;
   return reason.kind === "provider-error" ? reason.error.code : reason.kind;
 }
 
-/** Handlers of events, by type. */
+/** Event handlers by event type. */
 export type EventHandlers<Observer> = {
   readonly [Type in LoopEventType]?: (observer: Observer, event: LoopEvents[Type]) => void;
 };
 
-/** Returns the events that have a handler. */
+/** Returns the types of the events that have a handler. */
 export function heardBy<Observer>(handlers: EventHandlers<Observer>): readonly LoopEventType[] {
   return Object.keys(handlers) as LoopEventType[];
 }
 
 /** Passes an event to its handler, if there is one. */
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
-  // The compiler cannot see that the handler belongs to the type of this event.
+  // A cast, because the compiler cannot see that the handler and the event have the same type.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
 }
 
@@ -50,19 +50,22 @@ type Events = { [Type in LoopEventType]: [event: LoopEvents[Type]] };
 type Listener<Type extends LoopEventType> = EventEmitter.EventListener<Events, Type>;
 type AnyListener = (...args: unknown[]) => unknown;
 
-/** The observer's listener, which is called before the caller's. */
+/** The observer's listener, which is called before the caller's listeners. */
 export interface Watch {
   hears(type: LoopEventType): boolean;
   take(event: LoopEvent): void;
   close(run: ClosedRun): void;
 }
 
-/** The caller's emitter, with the observer's listener before it. */
+/** Wraps the caller's emitter. The observer's listener is called before the caller's listeners. */
 export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher {
   readonly #inner: LoopEmitter;
   readonly #watch: Watch;
   readonly #own: AnyListener;
-  /** Maps each listener of the caller to a function that calls it with the caller's emitter as `this`, and back. */
+  /**
+   * Maps each listener of the caller to a function that calls the listener with the caller's emitter as `this`. `#originals` maps
+   * these functions back to the listeners.
+   */
   readonly #bound = new WeakMap<object, AnyListener>();
   readonly #originals = new WeakMap<object, AnyListener>();
 
@@ -87,7 +90,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
       const listeners = this.#inner.listeners(type) as AnyListener[];
       return listeners.length === 0 ? listeners : listeners.map((listener) => this.#bind(listener));
     } catch (error) {
-      // Thrown inside a listener call, so that the loop reports it.
+      // Thrown by a listener, so that the loop reports the error like that of any listener.
       return [
         () => {
           throw error;
@@ -157,45 +160,45 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
   }
 }
 
-/** A run that begins. */
+/** A run that starts. */
 export interface ObservedRun {
   readonly runId: string;
-  /** As the caller passed them. */
+  /** The options as the caller passed them. */
   readonly options: Pick<LoopOptions, "limits" | "modelSettings" | "session">;
   readonly provider: { readonly id: string; readonly model: string };
-  /** Returns the current tools of the run. The same array means that nothing has changed. */
+  /** Returns the current tools of the run. Returns the same array if the tools have not changed. */
   definitions(): readonly ToolDefinition[];
 }
 
-/** Starts to observe a run. Returns undefined if it is not to be observed. */
+/** Starts to observe a run. Returns undefined if the run should not be observed. */
 export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
-/** The events to observe, and the factory of observers. */
+/** The events to observe, and the function that makes an observer. */
 export interface Observing {
   /** The events that observers get, in addition to `iteration-start`. */
   readonly hears: readonly LoopEventType[];
-  /** Called when a run begins. */
+  /** Called when a run starts. */
   readonly start: StartObserving;
 }
 
-/** Observes one run. Its `run...` methods must not throw: errors would be thrown into the run. */
+/** Observes one run. Errors from `runTool` are thrown into the run, so it must only throw errors from `execute`. */
 export interface RunObserver {
-  /** Gets an event of this run. Runs inside its calls have observers of their own. */
+  /** Called with each event of this run. Nested runs have their own observers. */
   onEvent(event: LoopEvent): void;
-  /** Called before a stream is opened. Returns undefined if it is not to be observed. */
+  /** Called before a stream is opened. Returns undefined if the stream should not be observed. */
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;
-  /** Runs the work of a call, once per attempt. Returns the result of `execute`. */
+  /** Called for each attempt of a tool call. Must call `execute` and return its result. */
   runTool<Value>(call: ToolContext, execute: () => Value): Value;
-  /** Called inside a call that starts a run. Returns the factory of that run's observer. */
+  /** Called when a tool call starts a nested run. Returns the function that makes the observer for the nested run. */
   nest(call: ToolContext): StartObserving;
-  /** The run is over. `failure` is set if it broke, so that there was no `run-end`. */
+  /** Called when the run is over. `failure` is set if the run was rejected with an error, in which case there is no `run-end`. */
   close(failure: { readonly error: unknown } | undefined): void;
 }
 
-/** Watches one stream. */
+/** Observes one stream. */
 export interface StreamObserver {
-  /** Runs one operation of the stream: opening it, requesting a chunk, closing it. Returns the result of `step`. */
+  /** Called for each operation on the stream: open, next chunk, close. Must call `step` and return its result. */
   run<Value>(step: () => Value): Value;
-  /** Gets a chunk before the loop does. Returns true to get the next one too. */
+  /** Called with a chunk before the loop gets it. Return true to get the next chunk too. */
   onChunk?(chunk: ModelChunk): boolean;
 }

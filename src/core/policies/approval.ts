@@ -1,4 +1,4 @@
-// Decides if a call may run. Only an explicit "yes" in time allows it.
+// Decides if a call may run. A call runs only after an explicit approval within the time limit.
 
 import type { Json } from "../types/json.ts";
 import type { PlainError } from "../types/common.ts";
@@ -16,7 +16,7 @@ export interface Cancelled {
   readonly kind: "cancelled";
 }
 
-/** There is no decision, because `approve` or `needsApproval` threw or took too long. */
+/** There is no decision, because `approve` or `needsApproval` threw an error or took too long. */
 export interface FailedApproval {
   readonly kind: "failed";
   readonly error: PlainError;
@@ -24,22 +24,22 @@ export interface FailedApproval {
 
 type Validated = { readonly args: unknown } | undefined;
 
-/** The part of a run that an approval uses. */
+/** The parts of a run that an approval needs. */
 export interface ApprovalPorts extends DeadlinePorts {
   readonly approve: Approve;
   readonly approvalMs: number;
   readonly context: Omit<ApprovalContext, "signal" | "needsApproval">;
-  /** Returns a copy of the arguments as the tool would get them; undefined if they do not fit its schema. */
+  /** Returns a copy of the arguments as the tool would get them, or undefined if they do not fit the tool's schema. */
   validated(): Validated | PromiseLike<Validated>;
 }
 
-/** Used without a policy: a call whose tool requires a decision waits for it. */
+/** The policy if the caller sets none: a call waits for a decision if its tool needs one. */
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 
-/** Used without a policy for a call that needed a decision before. */
+/** The policy if the caller sets none, for a call that has already needed a decision: the call always waits. */
 export const waitAlways: Approve = () => ({ kind: "ask" });
 
-/** Decides about one call. First its tool says if a decision is needed, then the policy decides. */
+/** Decides about one call. The tool's `needsApproval` says if a decision is needed. Then the policy decides. */
 export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled | FailedApproval> {
   if (ports.scope.cause !== undefined) return { kind: "cancelled" };
   const deadline = new Deadline({ limitMs: ports.approvalMs }, ports);
@@ -57,7 +57,10 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
       case "thrown":
         return failed(raced.error);
       case "expired":
-        return { kind: "failed", error: { name: "TimeoutError", message: `Nobody answered within ${raced.limitMs} ms.` } };
+        return {
+          kind: "failed",
+          error: { name: "TimeoutError", message: `No approval decision was made within ${raced.limitMs} ms.` },
+        };
       case "cancelled":
         return { kind: "cancelled" };
       default:
@@ -68,7 +71,7 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
   }
 }
 
-/** Only `false` from a `needsApproval` function means that no decision is needed. */
+/** True if a decision is needed. A `needsApproval` function must return exactly `false` to avoid the decision. */
 function needsDecision(
   call: ToolCall,
   { context, validated }: ApprovalPorts,
@@ -85,12 +88,12 @@ function needsDecision(
   });
 }
 
-/** Copies the call, so that in-place edits do not change the model's own arguments. */
+/** Copies the call, so that a policy that edits its arguments in place does not change the arguments from the model. */
 function copyOf(call: ToolCall): ToolCall {
   return { ...call, args: toJson(call.args) };
 }
 
-/** Adds the signal as a getter, so that it is only created when it is read. */
+/** Adds `signal` as a getter, so that the signal is only created if it is read. */
 function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): Fields & Pick<ApprovalView, "signal"> {
   const signal = { enumerable: true, get: () => deadline.signal };
   return Object.defineProperty(fields, "signal", signal) as Fields & Pick<ApprovalView, "signal">;
@@ -100,11 +103,11 @@ function failed(thrown: unknown): FailedApproval {
   return { kind: "failed", error: toPlainError(thrown) };
 }
 
-/** Reads the known fields of a decision, so that the journal holds plain data. Anything else denies. */
+/** Reads the known fields of a decision, so that the journal contains plain data. An invalid decision denies the call. */
 export function toDecision(answer: unknown): ApprovalDecision {
   const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
   if (kind === "approve" || kind === "ask") return { kind };
   if (kind === "modify" && args !== undefined) return { kind: "modify", args: toJson(args) satisfies Json };
   if (kind === "deny") return { kind: "deny", reason: textOrNone(reason) };
-  return { kind: "deny", reason: "The approval gave no decision." };
+  return { kind: "deny", reason: "The approval function returned no valid decision." };
 }

@@ -104,27 +104,27 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
   [
     "an empty list of names",
     () => hasToolCall([]),
-    'Option "hasToolCall" must be the name of a tool, or an array of at least one, but is an array of 0 items.',
+    'Option "hasToolCall" must be the name of a tool, or an array of at least one name, but is an array of 0 items.',
   ],
   [
     "an empty name",
     () => hasToolCall(""),
-    'Option "hasToolCall" must be the name of a tool, or an array of at least one, but is "".',
+    'Option "hasToolCall" must be the name of a tool, or an array of at least one name, but is "".',
   ],
   [
     "a name that is not a string",
     () => hasToolCall([7 as never]),
-    'Option "hasToolCall" must be the name of a tool, or an array of at least one, but is an array of 1 item.',
+    'Option "hasToolCall" must be the name of a tool, or an array of at least one name, but is an array of 1 item.',
   ],
   [
     "an empty text",
     () => textMatches(""),
-    'Option "textMatches" must be a text that is not empty, or a regular expression, but is "".',
+    'Option "textMatches" must be a string that is not empty, or a regular expression, but is "".',
   ],
   [
     "an undefined pattern",
     () => textMatches(undefined as never),
-    'Option "textMatches" must be a text that is not empty, or a regular expression, but is undefined.',
+    'Option "textMatches" must be a string that is not empty, or a regular expression, but is undefined.',
   ],
 ])("stop conditions: reject %s", ([, make, message]) => {
   let error: unknown;

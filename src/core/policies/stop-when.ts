@@ -1,4 +1,4 @@
-// Ready-made stop conditions. Several in `policies.stopWhen` are called in order, and the first that says stop ends the run.
+// Ready-made stop conditions for `policies.stopWhen`. Several conditions are called in order. The first that stops ends the run.
 
 import type { StopCondition } from "../types/policies.ts";
 import { describeRule, invalidOption, isWithin } from "../errors/check-fields.ts";
@@ -6,8 +6,8 @@ import { describeRule, invalidOption, isWithin } from "../errors/check-fields.ts
 const count = { min: 1 };
 
 /**
- * Stops at iteration number `iterations`, before its calls run. Throws LoopError "invalid-option" unless the argument is a whole
- * number of at least 1.
+ * Stops in iteration number `iterations`, counted from 1, before the calls of that iteration run. Throws LoopError
+ * "invalid-option" if the argument is not a whole number of at least 1.
  *
  * @example runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(5) } });
  */
@@ -17,8 +17,8 @@ export function iterationCountIs(iterations: number): StopCondition {
 }
 
 /**
- * Stops when the model calls one of these tools. The tool does not run; its call is in `result.pendingCalls`. Malformed or
- * truncated calls do not count, and the model is asked to send them again. Throws LoopError "invalid-option" if no name is given.
+ * Stops when the model calls one of these tools. The tool does not run, and its call is in `result.pendingCalls`. Malformed and
+ * truncated calls do not stop the run. Throws LoopError "invalid-option" if no name is given.
  *
  * @example
  * const { pendingCalls } = await runToolLoop({ provider, tools, messages, policies: { stopWhen: hasToolCall("final_answer") } });
@@ -26,14 +26,14 @@ export function iterationCountIs(iterations: number): StopCondition {
 export function hasToolCall(names: string | readonly string[]): StopCondition {
   const wanted: unknown[] = [names].flat();
   if (wanted.length === 0 || !wanted.every((name) => typeof name === "string" && name !== "")) {
-    throw invalidOption("hasToolCall", "the name of a tool, or an array of at least one", names);
+    throw invalidOption("hasToolCall", "the name of a tool, or an array of at least one name", names);
   }
   return ({ response }) => response.calls.some(({ name, problem }) => problem === undefined && wanted.includes(name));
 }
 
 /**
- * Stops at the first response after `calls` calls were dispatched, including those of nested runs. Throws LoopError
- * "invalid-option" unless the argument is a whole number of at least 1.
+ * Stops at the first response after `calls` tool calls have started, including the calls of nested runs. Throws LoopError
+ * "invalid-option" if the argument is not a whole number of at least 1.
  */
 export function toolCallCountIs(calls: number): StopCondition {
   checkCount("toolCallCountIs", calls);
@@ -41,9 +41,9 @@ export function toolCallCountIs(calls: number): StopCondition {
 }
 
 /**
- * Stops once `tokens` input and output tokens are used, including those of nested runs. Unlike `limits.maxTokens`, it also gets
- * the response that crosses the number, and the run ends as completed. Throws LoopError "invalid-option" unless the argument is a
- * whole number of at least 1.
+ * Stops once `tokens` input and output tokens are used, including the tokens of nested runs. Unlike with `limits.maxTokens`, the
+ * run gets the response that exceeds the number, and ends as completed. Throws LoopError "invalid-option" if the argument is not
+ * a whole number of at least 1.
  */
 export function tokenBudget(tokens: number): StopCondition {
   checkCount("tokenBudget", tokens);
@@ -51,9 +51,9 @@ export function tokenBudget(tokens: number): StopCondition {
 }
 
 /**
- * Stops when the text of a response contains the string `pattern`, or matches the regular expression. An expression always
- * searches from the start of the text, even with the flags "g" or "y", and is not changed. Throws LoopError "invalid-option" for
- * anything else, and for an empty text.
+ * Stops when the text of a response contains the string `pattern`, or matches the regular expression `pattern`. An expression
+ * always searches from the start of the text, even with the flag "g" or "y". Its `lastIndex` does not change. Throws LoopError
+ * "invalid-option" for an empty string and for values of other types.
  *
  * @example runToolLoop({ provider, tools, messages, policies: { stopWhen: textMatches(/\bDONE\b/) } });
  */
@@ -67,7 +67,7 @@ export function textMatches(pattern: string | RegExp): StopCondition {
     };
   }
   if (typeof pattern === "string" && pattern !== "") return ({ response }) => response.text.includes(pattern);
-  throw invalidOption("textMatches", "a text that is not empty, or a regular expression", pattern);
+  throw invalidOption("textMatches", "a string that is not empty, or a regular expression", pattern);
 }
 
 function checkCount(condition: string, value: unknown): void {

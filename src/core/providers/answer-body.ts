@@ -1,5 +1,5 @@
-// Handles a service that returns status 200 without a stream: an error as JSON, or the page of a proxy. The SDKs find no events
-// in it and report nothing.
+// Handles responses with status 200 that are not a stream, such as an error in JSON or an HTML page from a proxy. SDKs find no
+// events in such a response, and report no error.
 
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
@@ -8,18 +8,19 @@ import { Lull } from "../cancellation/deadline.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 
 /**
- * Waits for the stream of an SDK. If the SDK also gives access to the response, as those of OpenAI and Anthropic do, its first
- * bytes are checked. Throws the error of the service if they are not events.
+ * Waits for the stream of an SDK. The SDKs of OpenAI and Anthropic also give access to the response. In that case the first bytes
+ * of the response are checked. Throws a provider error if they are not the beginning of an event stream.
  */
 export async function openAnswer(pending: unknown, clock: Clock): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
-  // Clients that wrap an SDK may return a separate promise. Its unhandled rejection would end the process.
+  // `withResponse()` may return a separate promise, for example if a wrapper makes it. Then nobody awaits `pending`, and its
+  // unhandled rejection would end the process.
   dropPromise(pending);
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
-  // Without a stream class, nothing could replace the body after it was read.
+  // Reading the body consumes it. Without a stream class, no new stream could be made from the bytes.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
   const checked = await checkBody(response, clock);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
@@ -56,7 +57,7 @@ export async function checkBody(response: Response, clock: Clock): Promise<Respo
     await lull.note(text !== "");
     if (text === "" && size > mostBlanks) {
       reader.cancel().catch(() => {});
-      throw errorInBody("nothing but blanks");
+      throw errorInBody("only blank characters");
     }
   }
   const { status, statusText, headers } = response;
@@ -65,20 +66,20 @@ export async function checkBody(response: Response, clock: Clock): Promise<Respo
   throw errorInBody((text + (await readRest({ reader, decoder }, longestText - text.length, clock))).trim());
 }
 
-/** Most blank bytes before a service counts as silent. Proxies send some to keep a connection open. */
+/** The maximum number of blank bytes before the first text. Some proxies send blanks to keep a connection open. */
 const mostBlanks = 65_536;
 
-/** The size of a piece. Adds 1, so that empty pieces count too. */
+/** The size of a chunk of bytes plus 1, so that an endless series of empty chunks also reaches the limit. */
 function sizeOf(piece: Uint8Array): number {
   return piece.length + 1;
 }
 
-/** True if a text may be the beginning of events: their fields and comments, not JSON or markup. */
+/** True if a text may be the beginning of an event stream: a field or a comment, or the first letters of a field name. */
 function isEventText(text: string): boolean {
   return /^(?:data|event|id|retry)?:|^(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
 }
 
-/** True if a text is JSON or markup, which some services send with the content type of a stream. */
+/** True if a text is JSON or markup, which some services send with the content type of an event stream. */
 function isOtherText(text: string): boolean {
   return /^[[{<]/.test(text);
 }
@@ -97,10 +98,10 @@ function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultRead
   });
 }
 
-/** Longest error text, in characters. */
+/** The maximum length of an error text, in characters. */
 const longestText = 100_000;
 
-/** Longest wait for the rest of an error, in milliseconds. Its connection may stay open. */
+/** The longest wait for the rest of an error text, in milliseconds. The service may keep the connection open. */
 const longestRestMs = 1_000;
 
 async function readRest(
@@ -128,10 +129,10 @@ async function readRest(
   return text;
 }
 
-/** Returns an Error instance, because SDKs pass nothing else on unchanged. */
+/** Makes a provider error that is also an Error instance, because SDKs only pass on Error instances unchanged. */
 function errorInBody(text: string): Error {
   const said = toProviderError({ message: text });
   const isUnread = said.message === text || /^\s*[[{]/.test(said.message);
-  const error = isUnread ? providerError(said.code, `The service answered without a stream: ${text}`, said) : said;
+  const error = isUnread ? providerError(said.code, `The service sent no event stream, but: ${text}`, said) : said;
   return Object.assign(new Error(error.message), error);
 }

@@ -1,4 +1,4 @@
-// Reads one attempt of a retrying provider, and its usage.
+// Reads one attempt of a provider that retries or falls back, and counts the usage of its attempts.
 
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
@@ -10,37 +10,37 @@ import { textIn } from "../utils/texts.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { judgeFinish } from "./judge-finish.ts";
 
-/** The provider and model of an attempt. */
+/** The provider and the model that answer an attempt. */
 export interface Answerer {
   readonly provider: string;
   readonly model: string;
   readonly family?: string | undefined;
 }
 
-/** The identity of a provider. */
+/** Returns the identity of a provider. */
 export function answererOf({ id, model, family }: Provider): Answerer {
   return { provider: id, model, family };
 }
 
-/** Emits the attempts as one sequence without gaps, counted from 1. Each attempt that has begun is discarded at most once. */
+/** Emits `attempt-start` and `attempt-discarded`. Attempts are numbered from 1 without gaps, and discarded at most once each. */
 export class AttemptLog {
   readonly #tell: (chunk: ModelChunk) => void;
   #number = 0;
-  /** The provider of the running attempt; undefined between two attempts. */
+  /** The provider of the current attempt, or undefined between two attempts. */
   #current: Answerer | undefined;
 
   constructor(tell: (chunk: ModelChunk) => void) {
     this.#tell = tell;
   }
 
-  /** True if an attempt is running. */
+  /** True if an attempt has started and was not discarded. */
   get isOpen(): boolean {
     return this.#current !== undefined;
   }
 
   /**
-   * Starts an attempt. A wrapper inside an attempt also starts one. That is the same attempt, possibly with a more exact
-   * provider. Returns false if there is nothing new to emit.
+   * Starts an attempt and emits it. If the provider of the attempt is itself a wrapper, the wrapper starts the attempt again,
+   * possibly with a more exact provider. The number of the attempt stays the same. Returns false if nothing has changed.
    */
   start({ provider, model, family }: Answerer): boolean {
     const before = this.#current;
@@ -51,7 +51,7 @@ export class AttemptLog {
     return true;
   }
 
-  /** Emits the start of the running attempt again. */
+  /** Emits the start of the current attempt again. */
   repeat(): void {
     if (this.#current !== undefined) this.#tell({ type: "attempt-start", attempt: this.#number, ...this.#current });
   }
@@ -63,7 +63,7 @@ export class AttemptLog {
   }
 }
 
-/** Counts the usage in the chunks that a stream passes on, per attempt. */
+/** Counts the usage of each attempt, from the chunks that a stream passes on. */
 export class AttemptTally {
   readonly #ended: AttemptSpending[] = [];
   #usage: Usage | undefined;
@@ -95,36 +95,36 @@ export class AttemptTally {
 /** The chunk that ends a stream normally. */
 export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** The provider of an attempt, its request and its limits. */
+/** An attempt to make: its provider, request and time limits. */
 export interface PlannedAttempt {
   readonly provider: Provider;
   readonly request: ModelRequest;
   /**
-   * Its own limits on silence, in milliseconds, if another provider can follow. Default: those of the iteration, which then ends
-   * with it.
+   * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits of the
+   * iteration. If those expire, the iteration ends.
    */
   readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
-  /** The wait before it, in milliseconds. Default 0. */
+  /** How long to wait before this attempt, in milliseconds. Default 0. */
   readonly delayMs?: number | undefined;
 }
 
-/** The failure of an attempt, and the form in which it is passed on if no other attempt follows. */
+/** The error of a failed attempt, and the form in which the error is passed on if no other attempt follows. */
 export interface Fault {
   readonly error: ProviderError;
   readonly as:
     | { readonly kind: "thrown"; readonly thrown: unknown }
     | { readonly kind: "chunk"; readonly chunk: ModelChunk }
-    /** The stream ends without an error. */
+    /** The stream ended too early, without an error. */
     | { readonly kind: "quiet" };
 }
 
-/** The part of the stream that a reader uses. */
+/** The parts of the whole stream that a reader uses. */
 export interface ReaderPorts {
   /** The call of the whole stream. */
   readonly call: ModelCall;
   readonly log: AttemptLog;
   tell(chunk: ModelChunk): void;
-  /** The usage of the stream's attempts so far. */
+  /** Returns the usage of all attempts of the stream so far. */
   spent(): readonly AttemptSpending[];
   toFinish(chunk: FinishChunk): FinishChunk;
 }
@@ -134,14 +134,14 @@ export class AttemptReader implements GuardedStream {
   readonly iteration: number;
   readonly #attempt: PlannedAttempt;
   readonly #ports: ReaderPorts;
-  /** The failure, if a chunk reported it. */
+  /** The failure of the attempt, if a chunk reported one. */
   fault: Fault | undefined;
-  /** True if a user may have seen output of the attempt. */
+  /** True if a user may have seen output from the attempt. */
   wasHeard = false;
   #hasText: boolean;
   #hasCalls = false;
   hasFinished = false;
-  /** True if any chunk has come. */
+  /** True if any chunk has arrived. */
   #hasBegun = false;
   #isLeft = false;
 
@@ -152,7 +152,7 @@ export class AttemptReader implements GuardedStream {
     this.#hasText = continuesMessage(attempt.request);
   }
 
-  /** True after a failure, which ends the stream. */
+  /** True after a failure. A failure ends the attempt. */
   get isOver(): boolean {
     return this.fault !== undefined;
   }
@@ -176,7 +176,10 @@ export class AttemptReader implements GuardedStream {
     }
   }
 
-  /** Handles a wrapper that starts the same attempt again. It makes another request, which gets the time limit of a first chunk again. */
+  /**
+   * Handles `attempt-start` from a wrapper, which starts the current attempt again with another request. The start is emitted
+   * again, so that the new request gets the time limit for a first chunk.
+   */
   #start(answerer: Answerer): void {
     const { log } = this.#ports;
     const isTold = log.start(answerer);
@@ -212,19 +215,19 @@ export class AttemptReader implements GuardedStream {
     if (isAnswer) this.#hasText ||= text.trim() !== "";
   }
 
-  /** Returns the failure of a stream that ended without a finish. */
+  /** Returns the failure if the stream ended without a finish reason, otherwise undefined. */
   end(): Fault | undefined {
     if (this.hasFinished) return undefined;
     const error = errorOf(judgeFinish(undefined, { text: this.#hasText, calls: this.#hasCalls }));
     return error === undefined ? undefined : { error, as: { kind: "quiet" } };
   }
 
-  /** Stops passing heartbeats on. Nothing more is read from the attempt. */
+  /** Called when the attempt is no longer read. Later heartbeats are ignored. */
   leave(): void {
     this.#isLeft = true;
   }
 
-  /** Handles a wrapper that discards its output. */
+  /** Handles `attempt-discarded` from a wrapper. */
   #forget(error: ProviderError): void {
     this.#ports.log.discard(error);
     this.wasHeard = false;
@@ -234,7 +237,7 @@ export class AttemptReader implements GuardedStream {
     this.#hasBegun = false;
   }
 
-  /** Handles a finish. An error of the loop is also a failure here. */
+  /** Handles a `finish` chunk. If the loop would end the run with an error because of it, the attempt has failed. */
   #finish(chunk: FinishChunk): void {
     const error = errorOf(judgeFinish(chunk.reason, { text: this.#hasText, calls: this.#hasCalls }, chunk.raw));
     if (error !== undefined) {
@@ -250,7 +253,7 @@ export class AttemptReader implements GuardedStream {
     const { patience } = this.#attempt;
     const before = this.#ports.spent();
     return {
-      // A getter, because the guard creates its signal on first use.
+      // A getter, because the guard creates its signal when the signal is first read.
       get signal() {
         return guard.signal;
       },
@@ -266,7 +269,7 @@ export class AttemptReader implements GuardedStream {
   }
 }
 
-/** True if a request continues a message that was partly received. */
+/** True if a request continues a message of which a part was already received. */
 export function continuesMessage({ continuationToken, messages }: ModelRequest): boolean {
   return continuationToken !== undefined || messages.at(-1)?.role === "assistant";
 }

@@ -1,5 +1,6 @@
-// Reads a provider's stream chunk by chunk, and guards it against silence, cancellation, and a reader that is slower than the
-// model. Uses callbacks instead of `for await`, so that a chunk costs one promise and giving up waits for nothing.
+// Reads a provider's stream chunk by chunk. Ends the stream if it is silent for too long or the run is cancelled, and pauses it
+// while the reader of the events is behind. Uses callbacks instead of `for await`: each chunk then costs one promise, and the
+// guard can leave the stream without waiting.
 
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
@@ -18,14 +19,14 @@ export type StreamEnd =
   | { readonly kind: "silent"; readonly phase: "first-chunk" | "stream-idle"; readonly limitMs: number }
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
-/** The part of the run that a guard uses. */
+/** The parts of the run that a guard uses. */
 export interface GuardPorts {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly scope: CancelScope;
-  /** A timer that consecutive streams share. Default: one of its own. */
+  /** A timer that consecutive streams share. Default: a new timer. */
   readonly alarm?: IdleTimer | undefined;
-  /** Called after each chunk. Returns a promise while the reader is behind. */
+  /** `room` is called after each chunk. While the reader of the events is behind, it returns a promise to wait for. */
   readonly events?: Pick<EventSink, "room"> | undefined;
 }
 
@@ -34,41 +35,44 @@ export interface GuardedStream {
   readonly iteration: number;
   readonly mayAsk?: ModelCall["mayAsk"];
   open(call: ModelCall): AsyncIterable<ModelChunk>;
-  /** Takes a chunk. After an expired limit only usage is passed, so that none is lost. */
+  /** Called with each chunk. After a time limit has expired, only called with usage chunks, so that all usage is counted. */
   take(chunk: ModelChunk): void;
-  /** True if the chunks so far end the stream, so that nothing more is awaited. */
+  /** True if the chunks so far end the stream. No further chunk is awaited. */
   readonly isOver?: boolean | undefined;
-  /** True if the answer is complete, so that errors and silence no longer change it. */
+  /** True if the answer is complete. Later errors and silence do not change the answer. */
   readonly hasFinished?: boolean | undefined;
 }
 
-/** How far heartbeats may extend a limit on silence, as a multiple of its length. Otherwise they could extend it forever. */
+/** How many times its length a limit on silence may last because of heartbeats. Without a maximum, it could last forever. */
 const mostDelays = 12;
 
-/** How long a provider may leave its stream open after `finish`, in milliseconds. */
+/** How long a provider may keep its stream open after the `finish` chunk, in milliseconds. */
 const hangUpAfterMs = 1_000;
 
 const ended: StreamEnd = { kind: "ended" };
 const failed: StreamEnd = { kind: "failed", error: undefined };
-const givenUp = (): unknown => new DOMException("The stream was given up.", "AbortError");
+const givenUp = (): unknown => new DOMException("The stream was abandoned.", "AbortError");
 
-/** Gets the iterator of a stream. An untyped provider may return anything. */
+/** Returns the iterator of a stream. Throws a TypeError if the provider did not return a stream. */
 export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
   const given: unknown = stream;
   if (isThenable(given)) {
     dropPromise(given);
     throw new TypeError(
-      "The provider's stream() gave a promise; it must be an async generator, or answer an async iterable at once.",
+      "The provider's stream() returned a promise. Make it an async generator, or return an async iterable directly.",
     );
   }
   const isIterable = typeof given === "object" && given !== null && Symbol.asyncIterator in given;
-  if (!isIterable) throw new TypeError("What the provider's stream() gave is no async iterable.");
+  if (!isIterable)
+    throw new TypeError(
+      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
+    );
   const iterator = stream[Symbol.asyncIterator]();
   if (isThenable(iterator)) dropPromise(iterator);
   return iterator;
 }
 
-/** Guards one stream. Does not wait for a stream that ignores its signal. */
+/** Guards one stream. Does not wait for a stream that does not react to its abort signal. */
 export class StreamGuard implements ModelCall, Cancellable {
   readonly iteration: number;
   readonly clock: Clock;
@@ -86,7 +90,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly #lull = new Lull();
   #settleBy = 0;
   #resolve: (end: StreamEnd) => void = () => {};
-  /** The end of the stream, once it has settled. */
+  /** How the stream ends, decided before its last chunks have arrived. */
   #verdict: StreamEnd = ended;
 
   constructor(stream: GuardedStream, ports: GuardPorts) {
@@ -103,13 +107,13 @@ export class StreamGuard implements ModelCall, Cancellable {
     return this.#lazySignal().signal;
   }
 
-  // A field, so that a provider may destructure the call.
+  // A field instead of a method, so that a provider may destructure the call.
   readonly heartbeat: ModelCall["heartbeat"] = (state) => {
     this.#lastSign = this.clock.now();
     if (state === "waiting") this.#lastContent = this.#lastSign;
   };
 
-  /** Restarts all limits. */
+  /** Restarts all limits on silence. */
   #refresh(): void {
     this.heartbeat("waiting");
   }
@@ -138,7 +142,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     return end;
   }
 
-  /** The wall clock lets the stream settle, so that its usage is counted. Every other cause closes it at once. */
+  /** A wall-clock limit lets the stream send its last chunks, so that its usage is counted. Other causes close it immediately. */
   cancel(cause: CancelReason): void {
     const end: StreamEnd = { kind: "cancelled", cause };
     if (cause.kind === "wall-clock") this.#giveUp(end, () => abortReasonOf(cause));
@@ -147,7 +151,7 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   #pull(): void {
     try {
-      // The `next` of a provider may return a plain value, or throw synchronously.
+      // The `next` method of a provider's iterator may return a plain value, or throw synchronously.
       Promise.resolve(this.#iterator?.next()).then(this.#onNext, this.#fail);
     } catch (error) {
       this.#fail(error);
@@ -172,9 +176,9 @@ export class StreamGuard implements ModelCall, Cancellable {
     const now = this.clock.now();
     if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(now);
     if (hasContent) this.#refresh();
-    // A new attempt gets the time limit of a first chunk.
+    // A new attempt gets the time limit for a first chunk.
     else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
-    // A stream that never waits lets no timer fire.
+    // Checked here too: if the stream never waits, the timer cannot fire.
     else if (now >= this.#dueAt) return this.#ring();
     const phase = hasContent ? "stream-idle" : type === "attempt-start" ? "first-chunk" : this.#phase;
     if (this.#phase !== phase) {
@@ -193,12 +197,12 @@ export class StreamGuard implements ModelCall, Cancellable {
     return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs);
   }
 
-  /** Also called for each chunk, because a stream that never waits lets no timer fire. */
+  /** Also called for each chunk: if the stream never waits, the timer cannot fire. */
   #settleUntil(now: number): void {
     if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);
   }
 
-  /** Requests the next chunk when the reader has room for it. Until then, silence is not the model's. */
+  /** Requests the next chunk when the reader of the events has room. Until then, the limits on silence are suspended. */
   #goOn(hasContent: boolean): void {
     if (this.#isClosed()) return;
     if (this.#stream.isOver === true) return this.#close(this.#phase === "finished" ? ended : failed, givenUp);
@@ -219,13 +223,13 @@ export class StreamGuard implements ModelCall, Cancellable {
     });
   }
 
-  /** Restarts the limits, so that the time without room does not count. */
+  /** Restarts the limits on silence, so that the time in which the reader had no room is not counted. */
   #resume(): void {
     this.#refresh();
     if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
   }
 
-  /** Follows `hasFinished`: a wrapper may discard a finished answer, and go on with another attempt. */
+  /** Updates the phase to `hasFinished`, which may become false again if a wrapper discards a finished answer and tries again. */
   #followFinish(): void {
     const hasFinished = this.#stream.hasFinished === true;
     if (this.#phase === "settling" || hasFinished === (this.#phase === "finished")) return;
@@ -244,7 +248,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#settleBy, this.#ring);
   }
 
-  /** True if the stream is closed. Taking a chunk may close it, for example if a listener stops the run. */
+  /** True if the stream is closed. Passing on a chunk may close it, for example if a listener stops the run. */
   #isClosed(): boolean {
     return this.#phase === "closed";
   }
@@ -262,14 +266,14 @@ export class StreamGuard implements ModelCall, Cancellable {
     const now = this.clock.now();
     if (now < this.#dueAt) return this.#alarm.set(this.#dueAt, this.#ring);
     const limitMs = now < this.#lastSign + this.#limitMs ? mostDelays * this.#limitMs : this.#limitMs;
-    const silence = (): unknown => new DOMException(`The model was silent for ${limitMs} ms.`, "TimeoutError");
+    const silence = (): unknown => new DOMException(`The model sent nothing for ${limitMs} ms.`, "TimeoutError");
     this.#giveUp({ kind: "silent", phase: this.#phase, limitMs }, silence);
   };
 
   /** Aborts the stream, and waits at most `settleMs` for its last chunks. */
   #giveUp(verdict: StreamEnd, reason: () => unknown): void {
     if (this.#phase === "closed" || this.#phase === "settling") return;
-    // The answer is complete already.
+    // The answer is already complete, so the stream ends normally.
     if (this.#phase === "finished") return this.#close(ended, reason);
     const { settleMs } = this.timeouts;
     if (settleMs === 0 || this.#held) return this.#close(verdict, reason);
@@ -294,7 +298,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     return this.#signal;
   }
 
-  /** Aborts the provider's stream, and does not wait for it. */
+  /** Aborts the provider's stream without waiting for it. */
   #abandon(reason: () => unknown): void {
     this.#lazySignal().abort(reason);
     this.#leave();
@@ -304,7 +308,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     try {
       this.#iterator?.return?.()?.then(undefined, () => {});
     } catch {
-      // Errors of closing a stream are ignored.
+      // Errors while closing a stream are ignored.
     }
   }
 }

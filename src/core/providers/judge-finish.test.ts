@@ -17,13 +17,13 @@ const all: readonly FinishReason[] = [
 ];
 
 const unmapped = (word: string): string =>
-  `The model ended for an unknown reason, "${word}". Map it with the option "finishReasons" of the adapter: { "${word}": "stop" }.`;
+  `The model stopped with the unknown finish reason "${word}". Map it with the adapter's option "finishReasons", for example { "${word}": "stop" }.`;
 
 describe("judgeFinish", () => {
   it.for<[finish: FinishReason | undefined, raw: string | undefined, message: string]>([
     ["error", undefined, "The model ended with an error."],
     ["error", "SAFETY", "The model ended with an error (SAFETY)."],
-    ["unknown", undefined, "The model ended for an unknown reason."],
+    ["unknown", undefined, "The model stopped for an unknown reason."],
     ["unknown", "OTHER", unmapped("OTHER")],
     ["end_turn" as "stop", undefined, unmapped("end_turn")],
     ["toString" as "stop", "raw", unmapped("raw")],
@@ -39,7 +39,7 @@ describe("judgeFinish", () => {
     expect(judgeFinish("stop", { text: true, calls: true }).reason).toMatchObject({
       error: {
         code: "finish-unknown",
-        message: expect.stringContaining('gives the finish "tool-calls" where its turn has calls'),
+        message: expect.stringContaining('use the finish reason "tool-calls" if there are calls'),
       },
     });
   });

@@ -1,4 +1,4 @@
-// Decides what a finish reason means.
+// Decides what the finish reason of a stream means for the run.
 
 import type { FinishReason, StreamResult } from "../types/provider.ts";
 import { isRecord } from "../utils/guards.ts";
@@ -8,10 +8,10 @@ import type { EndReason, StreamStatus } from "../types/termination.ts";
 import { quote } from "../utils/texts.ts";
 import { providerError } from "../errors/provider-error.ts";
 
-/** Finish reasons by the words of a service. */
+/** Maps the finish reasons of a service to those of turnwright. */
 export type FinishWords = ReadonlyMap<string, FinishReason>;
 
-/** A reason that is missing here does not compile. */
+/** All finish reasons. A reason that is missing here does not compile. */
 const known: { readonly [Reason in FinishReason]: true } = {
   stop: true,
   "tool-calls": true,
@@ -28,9 +28,9 @@ const known: { readonly [Reason in FinishReason]: true } = {
 
 const names = Object.keys(known).map((name) => `"${name}"`);
 
-/** The check of the option `finishReasons`: `{ "FUNCTION_CALL": "tool-calls" }`. */
+/** The check for the option `finishReasons`, for example `{ "FUNCTION_CALL": "tool-calls" }`. */
 export const finishReasonsCheck: Check = [
-  `an object such as { "FUNCTION_CALL": "tool-calls" }, with the reasons ${names.join(", ")}`,
+  `an object such as { "FUNCTION_CALL": "tool-calls" }, whose values are among ${names.join(", ")}`,
   (value) => isRecord(value) && !Array.isArray(value) && Object.values(value).every(isReason),
 ];
 
@@ -38,19 +38,19 @@ function isReason(value: unknown): boolean {
   return typeof value === "string" && Object.hasOwn(known, value);
 }
 
-/** Merges the finish words of a service with those of the caller, which take precedence. */
+/** Merges the finish reasons of a service with the caller's option. The caller's entries take precedence. */
 export function withFinishReasons(words: FinishWords, option: { readonly [word: string]: FinishReason } = {}): FinishWords {
   return new Map([...words, ...Object.entries(option)]);
 }
 
 /** The content of an assistant message, including its earlier continuations. */
 export interface MessageContent {
-  /** True if it has text that is not blank. */
+  /** True if the message has text that is not blank. */
   readonly text: boolean;
   readonly calls: boolean;
 }
 
-/** A status, and the reason if the iteration ends the run. */
+/** The status of an iteration, and the reason if the iteration ends the run. */
 export interface Judgement {
   readonly status: StreamStatus;
   readonly reason?: EndReason | undefined;
@@ -63,11 +63,11 @@ const limited: Judge = ({ text, calls }) => {
   return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
 };
 
-/** Names the fix, which has to be made in the provider. */
+/** Says how to fix the provider, because the provider causes this error. */
 const doneWithCalls =
-  'The model said that it was done ("stop") and asked for tools. A provider gives the finish "tool-calls" where its turn has calls.';
+  'The stream has tool calls but ended with the finish reason "stop". Change the provider: use the finish reason "tool-calls" if there are calls.';
 
-/** One row per finish reason: a new reason without a row does not compile. */
+/** The judgement for each finish reason. A new reason without a judgement does not compile. */
 const judges: { readonly [Reason in FinishReason]: Judge } = {
   stop: ({ text, calls }) => {
     if (calls) return failed("finish-unknown", doneWithCalls);
@@ -75,13 +75,15 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   },
   "tool-calls": ({ text, calls }) => {
     if (calls) return { status: "tool-calls" };
-    return text ? completed("answered") : failed("no-output", "The model asked for tools and named none.");
+    return text
+      ? completed("answered")
+      : failed("no-output", 'The stream ended with the finish reason "tool-calls", but it has neither calls nor text.');
   },
   length: limited,
   "context-full": limited,
   refusal: () => completed("refusal"),
   "content-filter": () => completed("content-filter"),
-  // The loop answers the calls that there are, and sends another request.
+  // The loop sends results for the calls that were received, and requests another message.
   "malformed-call": () => ({ status: "tool-calls" }),
   paused: () => ({ status: "completed" }),
   continue: () => ({ status: "completed" }),
@@ -89,36 +91,39 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   unknown: (_, raw) => failed("finish-unknown", describeUnknown(raw)),
 };
 
-/** Judges a stream that ended by itself. `undefined` means that there was no finish. */
+/** Judges a stream that ended by itself. `finish` is undefined if the stream ended without a finish reason. */
 export function judgeFinish(finish: FinishReason | undefined, turn: MessageContent, raw?: string): Judgement {
   if (finish === undefined) return failed("stream-ended-early", "The stream ended without a finish reason.");
-  // An untyped provider may give any reason.
+  // An untyped provider may send any finish reason.
   return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);
 }
 
-/** Names the fix, which every adapter has. */
+/** Describes an unknown finish reason, and how to map it. Every adapter has the option `finishReasons`. */
 function describeUnknown(raw: string | undefined): string {
-  if (raw === undefined) return "The model ended for an unknown reason.";
+  if (raw === undefined) return "The model stopped for an unknown reason.";
   const word = quote(raw);
-  return `The model ended for an unknown reason, ${word}. Map it with the option "finishReasons" of the adapter: { ${word}: "stop" }.`;
+  return `The model stopped with the unknown finish reason ${word}. Map it with the adapter's option "finishReasons", for example { ${word}: "stop" }.`;
 }
 
 function inBrackets(raw: string | undefined): string {
   return raw === undefined ? "" : ` (${raw})`;
 }
 
-/** The problem that a finish gives to every call of its message, including those of earlier continuations. None of them runs. */
+/**
+ * Returns the problem that a finish reason causes for every call of the message, including calls from earlier continuations.
+ * Calls with a problem do not run.
+ */
 export function problemOf(finish: FinishReason | undefined): "malformed" | "truncated" | undefined {
   if (finish === "length" || finish === "context-full") return "truncated";
   return finish === "malformed-call" ? "malformed" : undefined;
 }
 
-/** True if the finish asks for a continuation in the same iteration. */
+/** True if the finish reason requests a continuation in the same iteration. */
 export function isResent(finish: FinishReason | undefined): boolean {
   return finish === "paused" || finish === "continue";
 }
 
-/** True if the message of a stream needs a continuation. */
+/** True if the message from a stream needs a continuation. */
 export function isUnfinished({ status, finish }: StreamResult): boolean {
   return status === "completed" && isResent(finish);
 }

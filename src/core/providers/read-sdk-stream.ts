@@ -1,4 +1,4 @@
-// Reads the stream of an SDK.
+// Reads the event stream of an SDK.
 
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import type { Clock } from "../types/common.ts";
@@ -8,43 +8,43 @@ import { Lull } from "../cancellation/deadline.ts";
 import { isContent } from "../utils/texts.ts";
 import { providerError } from "../errors/provider-error.ts";
 
-/** Turns the events of one API into chunks, and pushes them to the array that it was made with. */
+/** Converts the events of one provider API to chunks, and pushes the chunks to `out`. */
 export interface EventReader {
   read(event: unknown): void;
-  /** Adds the last chunks when the stream is over. */
+  /** Pushes the last chunks after the stream has ended. */
   end(): void;
-  /** True if an event reported that the stream has failed. The rest is not read. */
+  /** True if an event reported that the stream has failed. The rest of the stream is not read. */
   readonly failed: boolean;
   /** True if the service reported why the model stopped. More events may follow, such as token counts. */
   readonly finished: boolean;
-  /** True if nothing more is expected. Default false: a finished stream gets a few seconds for its last events. */
+  /** True if no more events are expected. If false, a finished stream gets 5 seconds for its last events. Default false. */
   readonly isOver?: boolean;
-  /** True if a finished answer may go on, so that a lost connection may have cut it off. Default false. */
+  /** True if a finished answer may still continue. A lost connection is then an error. Default false. */
   readonly mayGoOn?: boolean;
 }
 
-/** A stream of an SDK, and its reader. */
+/** A stream from an SDK, and the reader for its events. */
 export interface SdkStream {
-  /** Requests the stream from the SDK. */
+  /** Sends the request and returns the stream of the SDK. */
   open(signal: AbortSignal): PromiseLike<unknown>;
   readonly reader: EventReader;
-  /** Receives the chunks of the reader. */
+  /** The array to which the reader pushes chunks. */
   readonly out: ModelChunk[];
 }
 
 /** How long a connection may stay open after the last expected event, in milliseconds. */
 const hangUpAfterMs = 1_000;
 
-/** How long a finished answer waits for its token counts or for more text, in milliseconds. */
+/** How long to wait for token counts or more text after the answer has finished, in milliseconds. */
 const quietAfterMs = 5_000;
 
 /**
- * Yields the chunks of an SDK's stream. Errors of the SDK are thrown until the answer is finished. After that, an error, garbage
- * or a lost connection changes nothing, unless the reader says that a finished answer may go on. A finished answer is complete
- * when its stream ends, or after a short silence.
+ * Yields the chunks of an SDK's stream. Errors from the SDK are thrown until the answer has finished. After that, an error,
+ * invalid data or a lost connection is ignored, unless `mayGoOn` of the reader is true. A finished answer is complete when its
+ * stream ends, or after a short silence.
  *
- * Each event without content is a heartbeat. If the reader leaves, even while it waits, the SDK's signal fires, because not every
- * SDK closes the connection by itself.
+ * Each event without content is a heartbeat. If the consumer stops reading, even while it waits for a chunk, the signal for the
+ * SDK is aborted. Not every SDK closes the connection by itself.
  */
 export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterableIterator<ModelChunk, void, undefined> {
   let followed: FollowingSignal | undefined;
@@ -55,7 +55,7 @@ export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterable
     },
     next: () => chunks.next(),
     return() {
-      // A waiting generator would only notice `return` after the next event.
+      // Without this, a generator that waits for an event would only react to `return` after that event.
       followed?.abort();
       return chunks.return();
     },
@@ -71,7 +71,7 @@ async function* readChunks(
   const patience = new Patience(reader, call.clock, followed.signal);
   let events: AsyncIterator<unknown> | undefined;
   let hasEnded = false;
-  /** Takes an event. Returns false at the end. */
+  /** Reads one event. Returns false at the end of the stream. */
   function take(event: IteratorResult<unknown> | undefined): boolean {
     hasEnded = event?.done === true;
     if (event === undefined || hasEnded) return false;
@@ -84,8 +84,8 @@ async function* readChunks(
   try {
     events = iterate(await unlessAborted(open, followed.signal));
     while (take(await patience.next(events))) {
-      // Usually there is one chunk per event. Setting the array's length to 0 would make the next push allocate. A loop, because
-      // `yield*` would wait once more for each chunk.
+      // Usually there is one chunk per event. `pop` is used because the next push would allocate memory after `length = 0`. The
+      // loop is used because `yield*` would wait once more for each chunk.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;
@@ -105,7 +105,7 @@ async function* readChunks(
   yield* out;
 }
 
-/** Waits for events: without a limit until the answer is finished, and only briefly after that. */
+/** Waits for events. There is no time limit until the answer has finished, and a short limit after that. */
 class Patience {
   readonly #reader: EventReader;
   readonly #clock: Clock;
@@ -121,14 +121,14 @@ class Patience {
     this.#signal = signal;
   }
 
-  /** Records if the last event had content. */
+  /** Remembers if the last event had content. */
   note(hasContent: boolean): void {
     this.#hasContent = hasContent;
   }
 
   /**
-   * Returns the next event. Undefined if the answer is complete without one. The limit starts now, because the reader may have
-   * been slow.
+   * Returns the next event, or undefined if the time limit after a finished answer has expired. The limit starts with this call,
+   * so that the time that the consumer needed is not counted.
    */
   next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     this.#setLimit();
@@ -136,7 +136,7 @@ class Patience {
     return pause === undefined ? this.#ask(events) : unlessAborted(() => pause, this.#signal).then(() => this.#ask(events));
   }
 
-  /** Only content restarts the limit, because a service may send pings and counts forever. */
+  /** Sets the time limit. Only content restarts the limit, because a service may send pings and token counts forever. */
   #setLimit(): void {
     const { finished, isOver } = this.#reader;
     const limitMs = isOver === true ? hangUpAfterMs : finished ? quietAfterMs : Number.POSITIVE_INFINITY;
@@ -153,8 +153,7 @@ class Patience {
 
   #within(waitMs: number, events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     return new Promise((resolve, reject) => {
-      // Requested before the timer is set, which would remain if the iterator threw synchronously. It may also return a plain
-      // value.
+      // Called before the timer is set: if `next` throws synchronously, no timer must remain. `next` may also return a plain value.
       const next = Promise.resolve(events.next());
       const timer = this.#clock.setTimeout(() => resolve(undefined), waitMs);
       const end = next.then(resolve, reject);
@@ -163,19 +162,19 @@ class Patience {
   }
 }
 
-/** Stops waiting when the signal fires, because the SDK may ignore it. A later result is dropped. */
+/** Stops waiting when the signal is aborted, because the SDK may ignore the signal. A later result is dropped. */
 function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream>, signal: AbortSignal): Promise<Stream> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(new DOMException("This operation was aborted", "AbortError"));
     if (signal.aborted) return giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
-    // Called often in a long stream, so the listener has to be removed.
+    // Removes the listener, because this function may be called very often in a long stream.
     const letGo = (): void => signal.removeEventListener("abort", giveUp);
     open(signal).then(resolve, reject).then(letGo);
   });
 }
 
-/** True if the reader has left, so that an error cannot be reported. */
+/** True if the consumer has stopped reading, so that an error cannot be reported. */
 function isLeft(followed: FollowingSignal, { signal }: ModelCall): boolean {
   return followed.signal.aborted && !signal.aborted;
 }
@@ -185,13 +184,13 @@ function leave(events: AsyncIterator<unknown> | undefined): void {
   try {
     events?.return?.()?.then(undefined, () => {});
   } catch {
-    // Errors of closing a stream are ignored.
+    // Errors while closing a stream are ignored.
   }
 }
 
 function iterate(stream: unknown): AsyncIterator<unknown> {
   if (isStream(stream)) return stream[Symbol.asyncIterator]();
-  throw providerError("server", "The client answered without a stream.");
+  throw providerError("server", "The client did not return a stream.");
 }
 
 function isStream(value: unknown): value is AsyncIterable<unknown> {

@@ -1,4 +1,4 @@
-// Code that all adapters of model services share.
+// Code that the adapters for all model services share.
 
 import type { Usage } from "../types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../types/message.ts";
@@ -9,12 +9,12 @@ import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { readAssistantMessage } from "../utils/texts.ts";
 import { readSdkStream, type SdkStream } from "./read-sdk-stream.ts";
 
-/** The SDK stream of one request, and its reader. */
+/** The SDK stream for one request, and the reader for its events. */
 export type SdkAnswer = Pick<SdkStream, "open" | "reader">;
 
 /**
- * Makes a provider from an SDK. `ask` is called once for each request. Its reader pushes chunks to `out`. Nothing is sent before
- * `open`.
+ * Makes a provider from an SDK. `ask` is called once for each request, and returns `open`, which sends the request, and a reader.
+ * The reader pushes chunks to `out`.
  *
  * @example
  * return createSdkProvider({ id, model, family }, (request, call, out) => ({
@@ -37,21 +37,22 @@ export function createSdkProvider(
   };
 }
 
-/** Pushes the error of a stream event. */
+/** Pushes an error chunk for an error that a stream event contains. */
 export function pushError(error: unknown, out: ModelChunk[]): void {
-  const said = typeof error === "string" ? error : "The service sent an error without words.";
+  const said = typeof error === "string" ? error : "The service sent an error without a message.";
   out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : providerError("server", said) });
 }
 
-/** The reader of a message's provider metadata. */
+/** The provider that reads the provider metadata of a message. */
 export interface MetadataReader {
   readonly id: string;
   readonly model: string;
 }
 
 /**
- * Reads the items of provider metadata that this service and model wrote. Undefined if there are none, or if one item comes from
- * another service or model. Signatures are not portable, and a partial message would be a different message.
+ * Reads the items of a message's provider metadata. Returns undefined if there are no items, or if one item comes from another
+ * service or model: signatures are only valid for the model that made them, and the remaining items alone would be a different
+ * message.
  */
 export function readOwnItems(
   metadata: ProviderMetadata | undefined,
@@ -65,19 +66,19 @@ export function readOwnItems(
   return items.length === 0 ? undefined : items;
 }
 
-/** The content of a message's recorded items. */
+/** The text and the calls in the provider metadata of a message. */
 export interface RecordedMessage<Item> {
   readonly text: string;
-  /** The items that are calls of the run's own tools, in order. */
+  /** The items that are calls to tools of the run, in order. Calls to tools that the service runs itself are not included. */
   readonly calls: readonly Item[];
-  /** Returns true if an item is this call. */
+  /** Returns true if an item represents the call `call`. */
   isCall(item: Item, call: ToolCallPart): boolean;
 }
 
 /**
- * Returns true if recorded items match the neutral parts of an assistant message: the same text, and the same calls in the same
- * order. They differ after the message was edited, after a continuation was cut off, or if a call got another id. The message
- * must then be written from its neutral parts.
+ * Returns true if the provider metadata of an assistant message matches its content: the same text, and the same calls in the
+ * same order. They differ after the message was edited, after a continuation was cut off, or if a call got another id. The
+ * adapter must then build the message from its content.
  */
 export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedMessage<Item>): boolean {
   const { text: said, calls } = readAssistantMessage(turn);
@@ -88,7 +89,7 @@ export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorde
   });
 }
 
-/** The token counts of one stream, as the service reports them. Undefined if it does not. */
+/** The token counts of one stream, as the service reports them. A count that the service does not report is undefined. */
 export interface TokenCounts {
   /** Including cached tokens. */
   readonly input: number | undefined;
@@ -101,7 +102,7 @@ export interface TokenCounts {
   readonly reasoning?: number | undefined;
 }
 
-/** Makes a valid usage from token counts; undefined if neither input nor output is known. */
+/** Makes a valid usage from token counts. Returns undefined if neither `input` nor `output` is known. */
 export function usageOf({ input, output, total, cached, cacheWrite, reasoning }: TokenCounts): Usage | undefined {
   if (input === undefined && output === undefined) return undefined;
   const [inputTokens, outputTokens] = [input ?? 0, output ?? 0];

@@ -1,4 +1,4 @@
-// Streams attempt after attempt until one gives an answer.
+// Streams one attempt after another until an attempt succeeds.
 
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { textOf } from "../utils/plain-error.ts";
@@ -18,30 +18,30 @@ import {
   type ReaderPorts,
 } from "./attempt-reader.ts";
 
-/** Returns the error chunk for an answer that was cut off by a second one: `stream-ended-early`, retryable. Neither answer is complete. */
+/** Returns the error chunk for a stream in which a second answer begins before the first is complete: `stream-ended-early`, retryable. */
 export function cutByAnother(): ModelChunk {
-  const message = "The service began another answer before it ended the first one.";
+  const message = "The service started a second answer before the first answer was complete.";
   return { type: "error", error: providerError("stream-ended-early", message) };
 }
 
-/** The facts of a chunk that may reveal a second answer. */
+/** Properties of a chunk that show if it belongs to a second answer. */
 export interface AnswerChunk {
-  /** True if it names the role of the speaker, as the first chunk of an answer does. */
+  /** True if the chunk has a role, as the first chunk of an answer does. */
   readonly saysRole: boolean;
-  /** True if it contains a part of an answer. The last chunk of a gateway may have an id of its own. */
+  /** True if the chunk contains a part of an answer. Some gateways send a last chunk with another id and without content. */
   readonly hasContent: boolean;
-  /** True if a part of an answer came before it. */
+  /** True if an earlier chunk contained a part of an answer. */
   readonly hasBegun: boolean;
 }
 
-/** Detects a second answer within one stream, if the chunks carry the id of their answer. */
+/** Detects a second answer within one stream, if each chunk has the id of its answer. */
 export class AnswerIds {
   #id = "";
   #isRepeated = false;
 
   /**
-   * Returns true if a chunk belongs to a second answer. A new id alone is not enough, because some gateways make one for each
-   * chunk. It counts if the chunk also names the role, or if the previous id has come more than once.
+   * Returns true if a chunk belongs to a second answer. A new id alone is not enough, because some gateways make a new id for
+   * each chunk. The chunk must also have a role, or the previous id must have occurred more than once.
    */
   isOther(id: unknown, { saysRole, hasContent, hasBegun }: AnswerChunk): boolean {
     const said = textOf(id);
@@ -54,26 +54,26 @@ export class AnswerIds {
   }
 }
 
-/** The attempts to make, and the handling of their failures. */
+/** The attempts to make, and what to do when an attempt fails. */
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
-   * Returns the attempt after a failed one. Undefined if there is none, or if the limits of the run allow no other request: the
-   * failure is then that of the stream.
+   * Returns the attempt to make after a failed one, or undefined if there is none. The stream then ends with the failure. It also
+   * does if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
-  /** Returns the finish of an attempt in the form to pass on. */
+  /** Changes the `finish` chunk of an attempt before it is passed on, for example its token. */
   toFinish(chunk: FinishChunk): FinishChunk;
-  /** Returns the failure of the last attempt in the form to pass on. */
+  /** Changes the failure of the last attempt before it is passed on, for example its message. */
   toLast(fault: Fault): Fault;
 }
 
-/** How many unread chunks pause the model. Reading a little ahead saves a promise per chunk. */
+/** The number of unread chunks at which the model is paused. Reading a little ahead saves a promise per chunk. */
 const capacity = 16;
 
 const unlimited = { firstChunkMs: Number.POSITIVE_INFINITY, streamIdleMs: Number.POSITIVE_INFINITY };
 
-/** Streams the attempts of a plan. At most one of them is live at a time, and none begins after the call's signal has fired. */
+/** Streams the attempts of a plan, one at a time. No attempt starts after the signal of the call was aborted. */
 export function streamAttempts(plan: AttemptPlan, call: ModelCall): AsyncIterable<ModelChunk> {
   return new AttemptStream(plan, call);
 }
@@ -109,7 +109,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     return this;
   }
 
-  /** Starts on the first `next()`: nothing is requested before. */
+  /** The first call starts the first attempt. Nothing is requested before. */
   next(): Promise<IteratorResult<ModelChunk, undefined>> {
     if (!this.#isStarted) this.#start();
     return this.#queue.next();
@@ -119,7 +119,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#isStarted = true;
     if (!this.#isOver) {
       const { signal } = this.#call;
-      const reason: unknown = signal.aborted ? signal.reason : new DOMException("The stream was given up.", "AbortError");
+      const reason: unknown = signal.aborted ? signal.reason : new DOMException("The stream was abandoned.", "AbortError");
       this.#close();
       this.#queue.leave();
       this.#scope.cancel({ kind: "abort", reason });
@@ -135,7 +135,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#begin(this.#plan.first);
   }
 
-  /** Cancels the attempt, which may still report its usage. The reader of this stream decides how long to wait for that. */
+  /** Cancels the attempt. It may still report its usage, and the consumer of this stream decides how long to wait for that. */
   readonly #onAbort = (): void => {
     const reason: unknown = this.#call.signal.reason;
     this.#scope.cancel({ kind: "wall-clock", limitMs: Number.POSITIVE_INFINITY, reason });
@@ -146,7 +146,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const { provider, patience } = attempt;
     this.#log.start(answererOf(provider));
     const reader = new AttemptReader(attempt, this.#ports);
-    // An attempt with its own limits is watched here, so heartbeats keep the outer guard from expiring.
+    // If the attempt has its own time limits, heartbeats keep the limits of the outer guard from expiring first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
     const ports = { clock, timeouts: { ...timeouts, ...(patience ?? unlimited) }, scope: this.#scope, events: this.#queue };
     const onEnd = (end: StreamEnd): void => {
@@ -161,7 +161,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   #conclude(end: StreamEnd, reader: AttemptReader): void {
-    // Also if the cancellation came after the attempt had failed by itself.
+    // Checked first: the stream may have been cancelled just after the attempt failed by itself.
     const { cause } = this.#scope;
     if (cause !== undefined || end.kind === "cancelled") return this.#fail(this.#call.signal.reason);
     const fault = findFault(end, reader);
@@ -175,7 +175,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     else this.#wait(next.delayMs, () => this.#begin(next));
   }
 
-  /** Waits on the clock of the call, until its signal fires at the latest. */
+  /** Waits on the clock of the call. Stops waiting if the signal of the call is aborted. */
   #wait(delayMs: number, then: () => void): void {
     const { clock } = this.#call;
     const stopBeating = keepAlive(this.#call);
@@ -219,7 +219,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 }
 
-/** Returns the failure of an attempt that was not cancelled; undefined if there was none. */
+/** Returns the failure of an attempt, or undefined if the attempt succeeded. */
 function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: AttemptReader): Fault | undefined {
   switch (end.kind) {
     case "ended":
@@ -227,7 +227,7 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
     case "failed":
       return reader.fault ?? { error: toProviderError(end.error), as: { kind: "thrown", thrown: end.error } };
     case "silent": {
-      const error = providerError("network", `The model was silent for ${end.limitMs} ms.`);
+      const error = providerError("network", `The model sent nothing for ${end.limitMs} ms.`);
       return { error, as: { kind: "chunk", chunk: { type: "error", error } } };
     }
     default:
@@ -235,13 +235,13 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
   }
 }
 
-/** Sends heartbeats, the first one now, until the returned function is called. */
+/** Sends heartbeats until the returned function is called. The first heartbeat is sent immediately. */
 function keepAlive(call: ModelCall): () => void {
   const { clock, timeouts } = call;
   call.heartbeat("waiting");
   const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);
   if (limitMs === Number.POSITIVE_INFINITY) return () => {};
-  // Twice as often as needed, so that the order of the two timers does not matter.
+  // Twice as often as needed, so that it does not matter if this timer or the guard's timer fires first.
   const everyMs = Math.max(1, Math.floor(limitMs / 2));
   const beat = (): void => {
     call.heartbeat("waiting");

@@ -1,4 +1,4 @@
-// A provider that switches to the next one when one fails.
+// `withFallback`: a provider that switches to the next provider when one fails.
 
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../types/provider.ts";
@@ -8,13 +8,19 @@ import { isResent } from "./judge-finish.ts";
 import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
 
-/** When a provider is given up, and for how long. */
+/** The time limits for a provider before the next one is tried, and the rest after a failure. */
 export interface FallbackOptions {
-  /** Longest wait for the first chunk while another provider is left, in milliseconds. Default: the `timeouts` of the run. */
+  /**
+   * The longest wait for the first chunk, in milliseconds. Applies to every provider except the last one. Default: the `timeouts`
+   * of the run.
+   */
   readonly firstChunkMs?: number | undefined;
-  /** Longest silence after the first chunk while another provider is left, in milliseconds. Default: the `timeouts` of the run. */
+  /**
+   * The longest silence after the first chunk, in milliseconds. Applies to every provider except the last one. Default: the
+   * `timeouts` of the run.
+   */
   readonly streamIdleMs?: number | undefined;
-  /** How long a provider that failed comes after the others, in milliseconds. Default 0. */
+  /** How long a provider that failed is tried only after all others, in milliseconds. Default 0. */
   readonly restMs?: number | undefined;
 }
 
@@ -25,19 +31,19 @@ const checks: Checks<FallbackOptions> = {
 };
 
 /**
- * Makes a provider that tries the first of `providers`, and the next one when an attempt fails. An attempt fails with an error of
- * any kind, thrown or in the stream, without a finish, or by silence. It may fail after text was emitted, which
- * `attempt-discarded` then takes back. An empty answer, a refusal and a stop are not failures. No provider is tried after a stop
- * or an abort.
+ * Makes a provider that tries the first of `providers`, and the next one each time an attempt fails. An attempt fails in three
+ * cases: an error of any kind was thrown or is in the stream, the stream ends without a finish reason, or the stream is silent
+ * for too long. If text was already emitted, the chunk `attempt-discarded` revokes it. An empty answer, a refusal and a stop are
+ * not failures. No provider is tried after a stop or an abort.
  *
- * Each attempt gets the same request, with all tool results, so no tool runs again. `attempt-start` names the current provider,
- * and prices, usage, family and provider metadata follow it. Two clients of one model share their provider metadata. Errors are
- * held back until no provider is left. The last one is then the error of the stream, and its message says how many providers were
- * tried. The last provider has the time limits of the run. A message that a service has paused is continued by that provider
- * alone.
+ * Each attempt gets the same request, with all tool results, so no tool runs again. The chunk `attempt-start` names the current
+ * provider, whose prices, usage, family and provider metadata apply from then on. Two clients with the same provider id and model
+ * can read each other's provider metadata. An error is only passed on if no provider remains. The error of the last attempt is
+ * then the error of the stream, and its message says how many providers failed. The last provider has the time limits of the run.
+ * If a provider pauses its message, only that provider continues the message.
  *
- * `id`, `model` and `family` are those of the first provider. Throws LoopError "invalid-option" or "unknown-option" if an
- * argument is invalid.
+ * The new provider has the `id`, `model` and `family` of the first provider. Throws LoopError "invalid-option" or
+ * "unknown-option" if an argument is invalid.
  *
  * @example
  * const provider = withFallback([anthropic, withRetry(openai)], { firstChunkMs: 20_000, restMs: 60_000 });
@@ -75,11 +81,11 @@ function isList(value: unknown): value is Providers {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** The providers by position, and those that failed recently. */
+/** Holds the providers in order, and remembers which of them failed recently. */
 class Roster {
   readonly providers: Providers;
   readonly #restMs: number;
-  /** The time until which each provider comes after the others, on the clock of the call. */
+  /** For each provider, the time until which it is tried only after the others, on the clock of the call. */
   readonly #restUntil: number[];
 
   constructor(providers: Providers, restMs: number) {
@@ -88,7 +94,10 @@ class Roster {
     this.#restUntil = providers.map(() => Number.NEGATIVE_INFINITY);
   }
 
-  /** Returns the order of the attempts: first the author of a message to continue, then the providers that did not fail recently. */
+  /**
+   * Returns the positions of the providers in the order in which to try them. The provider whose message must be continued comes
+   * first, and the providers that failed recently come last.
+   */
   toOrder(messages: readonly Message[], now: number): readonly number[] {
     const ranks = this.providers.map((provider, position) => {
       if (isAuthor(provider, messages.at(-1))) return 0;
@@ -102,7 +111,7 @@ class Roster {
   }
 }
 
-/** True if a request ends with a message of this provider. */
+/** True if the last message of a request was written by this provider. */
 function isAuthor({ id, model }: Provider, last: Message | undefined): boolean {
   const part = last?.role === "assistant" ? last.providerMetadata?.at(-1) : undefined;
   return part?.provider === id && part.model === model;
@@ -111,7 +120,7 @@ function isAuthor({ id, model }: Provider, last: Message | undefined): boolean {
 interface Asking {
   readonly request: ModelRequest;
   readonly call: ModelCall;
-  /** The limits of every attempt except the last one. */
+  /** The time limits for every attempt except the last one. */
   readonly patience: NonNullable<PlannedAttempt["patience"]>;
 }
 
@@ -142,27 +151,27 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   };
 }
 
-/** Adds the number of failed providers to the message. Some were never tried if the limits of the run allowed no other request. */
+/** Adds the number of failed providers to the error message. Not all were tried if the limits of the run allowed no more requests. */
 function countFailed({ error }: Fault, failed: number, all: number): Fault {
   const count = failed === all ? `All ${all}` : `${failed} of ${all}`;
-  const told = { ...error, message: `${count} providers failed; the last one: ${error.message}` };
+  const told = { ...error, message: `${count} providers failed; the last error: ${error.message}` };
   return { error: told, as: { kind: "chunk", chunk: { type: "error", error: told } } };
 }
 
 const tokenPattern = /^turnwright-fallback:(\d{1,9})(?::([^]*))?$/;
 
-/** The position of the provider that paused the message, and its token. */
+/** The position of the provider that paused the message, and the continuation token of that provider. */
 interface Continuation {
   readonly position: number | undefined;
   readonly token: string | undefined;
 }
 
-/** Writes the position of a provider before its token. */
+/** Makes a token from the position of a provider and the provider's own token. */
 function writeToken(position: number, token: string | undefined): string {
   return token === undefined ? `turnwright-fallback:${position}` : `turnwright-fallback:${position}:${token}`;
 }
 
-/** Reads a token of `writeToken`. Any other token has no position, and stays unchanged. */
+/** Reads a token made by `writeToken`. For any other token, returns the token unchanged and no position. */
 function readToken(written: string | undefined): Continuation {
   const match = written === undefined ? null : tokenPattern.exec(written);
   return match === null ? { position: undefined, token: written } : { position: Number(match[1]), token: match[2] };

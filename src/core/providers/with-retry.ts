@@ -1,4 +1,4 @@
-// A provider that repeats a request when its service is busy or unreachable.
+// `withRetry`: a provider that repeats a request when the service is busy or unreachable.
 
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
@@ -7,19 +7,19 @@ import { assertProvider } from "../errors/provider-error.ts";
 import { longestTimerMs } from "../cancellation/deadline.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
-/** How often a request is repeated, and the waits in between. */
+/** How often a request is repeated, and how long to wait before each repetition. */
 export interface RetryOptions {
-  /** Most requests for one stream, including the first. A whole number of at least 1. Default 3. */
+  /** The maximum number of requests for one stream, including the first. A whole number of at least 1. Default 3. */
   readonly maxAttempts?: number | undefined;
-  /** The longest wait before the second request, in milliseconds. It doubles with each further request. Default 500. */
+  /** The longest wait before the second request, in milliseconds. The wait doubles before each further request. Default 500. */
   readonly baseDelayMs?: number | undefined;
-  /** Upper limit of these waits, in milliseconds. Default 30,000. */
+  /** The upper limit for the doubled waits, in milliseconds. Default 30,000. */
   readonly maxDelayMs?: number | undefined;
-  /** Longest wait that a service may ask for, in milliseconds. The request is not repeated if it asks for more. Default 60,000. */
+  /** The longest wait that a service may request, in milliseconds. If it requests more, there is no retry. Default 60,000. */
   readonly maxRetryAfterMs?: number | undefined;
   /**
-   * Returns a number from 0 to 1. Spreads the waits over their second half, so that clients do not return all at once. Default
-   * `Math.random`.
+   * Returns a number from 0 to 1, which places each wait between half and all of its maximum. Random waits keep many clients from
+   * retrying at the same moment. Default `Math.random`.
    */
   readonly random?: (() => number) | undefined;
 }
@@ -35,22 +35,22 @@ const checks: Checks<RetryOptions> = {
   random: is.fn,
 };
 
-/** Errors that a repeated request would give again, even if the service calls them retryable. */
+/** Errors that a repeated request would cause again, even if the service marks them as retryable. */
 const final: ReadonlySet<ProviderErrorCode> = new Set(["auth", "bad-request", "context-too-long"]);
 
 /**
- * Makes a provider that repeats a request after a `retryable` error, thrown or in the stream, if the attempt has emitted nothing.
- * Once a user has seen text, reasoning or a call, the failure is that of the stream.
+ * Makes a provider that repeats a request after a `retryable` error, which may be thrown or in the stream. There is no retry if
+ * the attempt has already emitted text, reasoning or a call. The stream then ends with the error.
  *
- * A stream that ends without a finish or with "error" counts as such an error. "unknown" and the codes `auth`, `bad-request` and
- * `context-too-long` are never retried, and nothing is after a stop or an abort. Silence is not an error here: it ends the
- * iteration.
+ * A stream without a finish reason, or with the finish reason "error", is a retryable error too. The finish reason "unknown" and
+ * the codes `auth`, `bad-request` and `context-too-long` are never retried. There is no retry after a stop or an abort. A silent
+ * stream is not retried: the silence ends the iteration.
  *
- * The wait is between half and all of `baseDelayMs`, doubled with each attempt up to `maxDelayMs`, and at least as long as the
- * service asks for. The last failure is passed on unchanged. Each attempt emits `attempt-start`, and each failed one
- * `attempt-discarded`. Its usage is counted.
+ * The wait is between half and all of `baseDelayMs`, which doubles with each attempt up to `maxDelayMs`. If the service requests
+ * a longer wait, that wait is used. The last error is passed on unchanged. Each attempt emits the chunk `attempt-start`, and each
+ * failed attempt that is repeated emits `attempt-discarded`. The usage of failed attempts is counted.
  *
- * The SDKs of OpenAI and Anthropic retry by themselves. Give their clients `maxRetries: 0`, or the attempts multiply.
+ * The SDKs of OpenAI and Anthropic retry by themselves. Set `maxRetries: 0` in their clients, otherwise the attempts multiply.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
@@ -93,7 +93,7 @@ function toRules(options: RetryOptions): { readonly [Name in keyof RetryOptions]
   return { maxAttempts, baseDelayMs, maxDelayMs, maxRetryAfterMs, random };
 }
 
-/** Returns the wait after `failed` failures; undefined if the error is final. */
+/** Returns the wait in milliseconds after `failed` failed attempts, or undefined if there is no retry. */
 function findDelay({ code, retryable, retryAfterMs = 0 }: ProviderError, failed: number, rules: Rules): number | undefined {
   if (!retryable || final.has(code) || failed >= rules.maxAttempts || retryAfterMs > rules.maxRetryAfterMs) return undefined;
   const longestMs = Math.min(rules.maxDelayMs, rules.baseDelayMs * 2 ** (failed - 1));

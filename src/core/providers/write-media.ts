@@ -1,31 +1,31 @@
-// Images and files in the format of an API. If the format does not support one, a user's part is an error for the caller, and a
-// tool's part becomes text for the model.
+// Converts images and files to the format of a provider API. If the format does not support an image or a file, the result
+// depends on its origin: from a user it is an error for the caller, and from a tool it becomes text for the model.
 
 import { quote } from "../utils/texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";
 import { providerError } from "../errors/provider-error.ts";
 
-/** Writes images and files in the format of an API. */
+/** The image and file formats of a provider API. */
 export interface MediaForms<Form> {
-  /** Returns the form of a medium; undefined if the format has none. */
+  /** Converts an image or a file. Returns undefined if the API does not support it. */
   write(media: ReadableMedia): Form | undefined;
-  /** All supported media, in words that follow "takes". */
+  /** The supported images and files in words, to put after "the service accepts". */
   readonly takes: string;
 }
 
-/** The position of a part in a request. */
+/** The position of a content part in a request. */
 export interface MediaPlace {
-  /** The id of the provider of the request. */
+  /** The id of the provider that gets the request. */
   readonly provider: string;
-  /** The 0-based index of its message. */
+  /** The 0-based index of the message. */
   readonly message: number;
-  /** The 0-based index in the message. */
+  /** The 0-based index of the part within the message. */
   readonly part: number;
 }
 
 /**
- * Writes an image or a file of a user's message in the format of an API. Throws ProviderError `bad-request` if the format does
- * not support it. The error message names the part, its type and the supported types, but none of its data.
+ * Converts an image or a file from a user's message to the format of a provider API. Throws ProviderError `bad-request` if the
+ * API does not support it. The error message names the part, its type and the supported types, but contains no data.
  */
 export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, place: MediaPlace): Form {
   const media = locateMedia(part);
@@ -37,8 +37,8 @@ export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, p
 }
 
 /**
- * Writes an image or a file that a tool returned. If the format does not support it, returns text for the model, because an error
- * would repeat with every later request.
+ * Converts an image or a file that a tool returned to the format of a provider API. If the API does not support it, returns text
+ * for the model, because an error would occur again in every later request.
  */
 export function writeToolMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {
   const media = locateMedia(part);
@@ -50,17 +50,19 @@ const mediaTypePattern = /^[\w.+-]{1,64}\/[\w.+*-]{1,128}$/;
 
 function describe({ type }: MediaPart, media: MediaSource): string {
   const { mediaType } = media;
-  // Media types may come from tool servers, and the model reads this.
+  // Quoted if unusual, because the model reads this text and a media type may come from a tool server.
   const shown = mediaTypePattern.test(mediaType) ? mediaType : quote(mediaType);
   const place = media.kind === "url" ? ` at a URL with the scheme "${media.scheme}:"` : "";
   return `${type === "image" ? "an image" : "a file"} of type ${shown}${place}`;
 }
 
 function findProblem(media: MediaSource, { takes }: Pick<MediaForms<unknown>, "takes">): string {
-  return media.kind === "unreadable" ? media.why : `the service takes ${takes}`;
+  return media.kind === "unreadable" ? media.why : `the service accepts ${takes}`;
 }
 
 function findRemedy({ kind }: MediaSource): string {
-  if (kind === "unreadable") return "Send its bytes in base64.";
-  return kind === "url" ? "Read it, and send its bytes in base64 as one of these." : "Send it as one of these.";
+  if (kind === "unreadable") return "Send the bytes of the part as base64.";
+  return kind === "url"
+    ? "Download the file, convert it to one of these types if needed, and send its bytes as base64."
+    : "Convert it to one of these types.";
 }

@@ -1,4 +1,4 @@
-// The schema of a tool's arguments: conversion to JSON Schema, and validation.
+// Schemas for the arguments of tools: conversion to JSON Schema, and validation.
 
 import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -12,15 +12,15 @@ import { nearestName } from "../utils/tool-arguments.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 
-/** Cached: a conversion takes tens of microseconds, and the same schema comes again with each run. */
+/** Cached, because a conversion takes tens of microseconds, and each run uses the same schemas again. */
 const converted = new WeakMap<object, JsonSchema>();
 
 /**
- * Returns the JSON Schema of a tool's arguments. A Standard Schema is converted once, by its own `~standard.jsonSchema` (zod
- * since 4.2), without the `$schema` keyword. Plain JSON Schema is returned unchanged.
+ * Returns the JSON Schema for a tool's arguments. A Standard Schema is converted once, by its `~standard.jsonSchema` (zod has it
+ * since 4.2). The `$schema` keyword is removed from the conversion. A plain JSON Schema is returned unchanged.
  *
  * Throws LoopError "invalid-schema" if a schema cannot be converted (zod/mini, dates, anything that only code can check) or is
- * not JSON. Also throws if its `type` is not "object", because the arguments of a call are always an object.
+ * not JSON. Also throws if the `type` of the schema is not "object", because the arguments of a call are always an object.
  *
  * @see https://standardschema.dev/json-schema
  */
@@ -28,21 +28,23 @@ export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
   const json = isStandardSchema(schema) ? convert(schema, toolName) : checkJson(schema, toolName);
   const { type } = json;
   if (type !== undefined && type !== "object") {
-    throw invalidSchema(toolName, `must be of type "object", but is of ${describeValue(type)}`);
+    throw invalidSchema(toolName, `must have the type "object", but has ${describeValue(type)}`);
   }
   return json;
 }
 
-/** A schema as JSON Schema, or why it cannot be converted. `problem` follows the name of the schema. */
+/** The result of a conversion: the JSON Schema, or why there is none. In a message, `problem` comes after the schema's name. */
 type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: string; readonly cause?: unknown };
 
-/** Converts a Standard Schema of any type, once, without the `$schema` keyword. */
+/** Converts a Standard Schema with any `type` to JSON Schema, and removes the `$schema` keyword. The conversion is cached. */
 export function convertSchema(schema: StandardSchema): ConvertedSchema {
   const known = converted.get(schema);
   if (known !== undefined) return { json: known };
   const { vendor, jsonSchema } = schema["~standard"];
   if (jsonSchema === undefined) {
-    return { problem: `cannot become JSON Schema by itself, because ${zodAdviceOf(schema) ?? `${vendor} does not say how`}` };
+    return {
+      problem: `cannot be converted to JSON Schema, because ${zodAdviceOf(schema) ?? `${vendor} does not offer a conversion`}`,
+    };
   }
   try {
     const keywords = Object.entries(toFields(jsonSchema.input({ target: "draft-2020-12" })));
@@ -50,21 +52,21 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
     converted.set(schema, json);
     return { json };
   } catch (cause) {
-    return { problem: `cannot become JSON Schema: ${toPlainError(cause).message.replace(/\.$/, "")}`, cause };
+    return { problem: `cannot be converted to JSON Schema: ${toPlainError(cause).message.replace(/\.$/, "")}`, cause };
   }
 }
 
-/** True for a schema that follows the Standard Schema specification. In some libraries it is a function. */
+/** True for a schema that follows the Standard Schema specification. In some libraries such a schema is a function. */
 export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
   return isStandard(schema);
 }
 
-/** Returns advice for a zod schema that cannot be converted; undefined for other libraries. */
+/** Returns advice for a zod schema that cannot be converted, and undefined for schemas from other libraries. */
 function zodAdviceOf(schema: object): string | undefined {
   if ("_zod" in schema)
-    return 'zod does not say how before 4.2, nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it';
+    return 'zod/mini, and zod before 4.2, do not offer a conversion; use z.toJSONSchema(schema, { io: "input" })';
   return "_def" in schema && "safeParse" in schema
-    ? 'zod 3 does not say how; write it with the "z" of "zod/v4", which zod has since 3.25'
+    ? 'zod 3 does not offer a conversion; write the schema with "z" from "zod/v4", which zod has since 3.25'
     : undefined;
 }
 
@@ -74,7 +76,7 @@ function convert(schema: StandardSchema, toolName: string): JsonSchema {
   return made.json;
 }
 
-/** Checks that a schema is plain data. The document itself is passed on unchanged. */
+/** Throws LoopError "invalid-schema" if a JSON Schema is not plain data. Returns the schema unchanged. */
 function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
   if (converted.has(schema)) return schema;
   const prototype: unknown = Object.getPrototypeOf(schema);
@@ -99,7 +101,10 @@ function invalidSchema(toolName: string, problem: string, cause?: unknown): Loop
   return new LoopError("invalid-schema", { toolName, problem }, cause === undefined ? undefined : { cause });
 }
 
-/** Returns why a value is not a JSON Schema; "" if it is one. The text follows the name of the schema. Each schema is checked once. */
+/**
+ * Returns why an object is not a JSON Schema, or "" if it is one. In a message, the text comes after the schema's name. The answer
+ * is cached for each object.
+ */
 export const findSchemaProblem: (schema: object) => string = memoize((schema: object) => {
   if (!isRecord(schema)) return "";
   const field = Object.keys(schema).find((key) => vendorOf(schema[key]) !== undefined);
@@ -113,15 +118,15 @@ export const findSchemaProblem: (schema: object) => string = memoize((schema: ob
 });
 
 function describeShape(field: string, vendor: string | undefined): string {
-  const example = vendor === "zod" ? "z.object({ ... })" : `an object schema of ${vendor}`;
-  return `is an object whose field ${quote(field)} is a schema of ${vendor}. Wrap the fields: inputSchema: ${example}`;
+  const example = vendor === "zod" ? "z.object({ ... })" : `an object schema from ${vendor}`;
+  return `is an object whose field ${quote(field)} is a ${vendor} schema. Wrap all fields in one schema: inputSchema: ${example}`;
 }
 
 function findForeignValue(fields: UnknownRecord | readonly unknown[], path: string, seen: Set<object>): string | undefined {
   for (const [key, value] of Object.entries(fields)) {
     const at = path === "" ? key : `${path}.${key}`;
     const vendor = vendorOf(value);
-    if (vendor !== undefined) return `is not JSON: ${quote(at)} is a schema of ${vendor}, which JSON Schema cannot hold`;
+    if (vendor !== undefined) return `is not JSON: ${quote(at)} is a ${vendor} schema, which a JSON Schema cannot contain`;
     const kind = foreignKindOf(value);
     if (kind !== undefined) return `is not JSON: ${quote(at)} is ${kind}`;
     if (typeof value !== "object" || value === null || seen.has(value) || hasToJson(value)) continue;
@@ -139,19 +144,19 @@ function foreignKindOf(value: unknown): string | undefined {
   return prototype === null || isPlain(prototype) ? undefined : "an instance of a class";
 }
 
-/** True for a value that follows the Standard Schema specification. In some libraries a schema is a function. */
+/** True for a value that follows the Standard Schema specification. In some libraries such a schema is a function. */
 export function isStandard(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   const standard: unknown = Reflect.get(value, "~standard");
   return isRecord(standard) && typeof standard["validate"] === "function";
 }
 
-/** Returns the library of a Standard Schema; undefined for any other value. */
+/** Returns the name of the library that made a Standard Schema, and undefined for any other value. */
 function vendorOf(value: unknown): string | undefined {
   return isStandard(value) ? value["~standard"].vendor : undefined;
 }
 
-/** True for the prototype of a plain object, including one of another realm, whose `Object.prototype` differs. */
+/** True for the prototype of a plain object. Objects from another realm have a different `Object.prototype`, and pass too. */
 function isPlain(prototype: unknown): boolean {
   return typeof prototype === "object" && prototype !== null && Object.getPrototypeOf(prototype) === null;
 }
@@ -161,8 +166,8 @@ function hasToJson(value: object): boolean {
 }
 
 /**
- * Makes a Standard Schema from the properties of a tool's arguments and a function that reads them. Other fields are rejected: a
- * misspelt optional field would otherwise be ignored.
+ * Makes a Standard Schema from the properties of a tool's arguments and a function that validates their values. Fields that are
+ * not in `properties` are rejected, because a misspelt optional field would otherwise be ignored.
  */
 export function argumentSchema<Output>(
   { properties, ...more }: JsonSchema & { readonly properties: { readonly [name: string]: Json } },
@@ -180,19 +185,19 @@ export function argumentSchema<Output>(
 function describeUnknown(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   return nearest === undefined
-    ? `is not a field of this tool, which has ${known.join(", ")}`
+    ? `is not a field of this tool; its fields are ${known.join(", ")}`
     : `is not a field of this tool; did you mean ${quote(nearest)}?`;
 }
 
-/** Makes an issue about the arguments, or about one field of them. */
+/** Makes a validation result with one issue, about one field or about the arguments as a whole. */
 export function issue(message: string, field?: string): { readonly issues: readonly { message: string; path?: string[] }[] } {
   return { issues: [field === undefined ? { message } : { message, path: [field] }] };
 }
 
-/** The message of an issue without one. */
+/** The message for an issue that has no message. */
 const misfit = "does not fit the schema";
 
-// Limits of the issues for a model: arguments may be hostile or huge, and the model does not need to read every issue.
+// Limits for the issues that a model reads. Arguments may be hostile or huge, and the model does not need to read every issue.
 const mostIssues = 20;
 const longestMessage = 300;
 const longestPath = 16;
@@ -201,9 +206,9 @@ const longestKey = 64;
 type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonly unknown[] }>["issues"][number];
 
 /**
- * Validates arguments with a Standard Schema. Returns a promise only if the schema does. The result is the output of the schema,
- * or at most 20 issues. A schema that throws or rejects gives an issue, never a rejection. Plain JSON Schema is not checked: the
- * value is returned unchanged, marked as unchecked.
+ * Validates arguments with a Standard Schema. Returns a promise only if the schema returns one. The result is the output of the
+ * schema, or at most 20 issues. A schema that throws or rejects gives an issue, never a rejection. A plain JSON Schema is not
+ * checked: the arguments are returned unchanged, with `unchecked: true`.
  */
 export function validateArgs(schema: ToolSchema, args: unknown): Validation | Promise<Validation> {
   if (!isStandardSchema(schema)) return { value: args, unchecked: true };
@@ -224,7 +229,7 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
-  // A plain array: the methods of a library's own array class would return that class again.
+  // Makes a plain array. If `path` is a subclass of Array, its methods would return the subclass.
   return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
 }
 

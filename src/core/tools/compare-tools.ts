@@ -1,4 +1,4 @@
-// Compares a tool with the version that a model or a person saw.
+// Compares a tool with an earlier version of it, which a model or a person has seen.
 
 import type { JsonSchema } from "../types/common.ts";
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
@@ -8,7 +8,7 @@ import { stableJson, toJson } from "../utils/json.ts";
 import { cutText } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
-/** The parts of a tool that are recorded. Cached for each definition, because runs share them. */
+/** Returns the parts of a tool that are recorded. Cached for each definition, because several runs use the same definitions. */
 export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
   ({ description, inputSchema, origin, needsApproval = false, idempotent }) => ({
     description,
@@ -22,17 +22,17 @@ export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ *
 
 const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => stableJson(toShown(definition)));
 
-/** True if two definitions describe the same tool. Registries may rebuild them each time. */
+/** True if two definitions describe the same tool. Compares the content, because a registry may make new objects each time. */
 export function isSameTool(one: ToolDefinition, other: ToolDefinition): boolean {
   return one === other || textOf(one) === textOf(other);
 }
 
-/** A difference without the name of its tool. */
+/** A change, without the name of the tool. */
 type SchemaChange = Omit<ToolChange, "toolName">;
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
 
-/** Keywords that are compared separately, and keywords without effect. */
+/** Keywords that `findWords` skips: other functions compare them, or they do not limit a value. */
 const known = new Set([
   ...[
     "type",
@@ -50,13 +50,13 @@ const known = new Set([
   ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema", "$id"],
 ]);
 
-/** A lower value of `lowerBounds` accepts more, as does a higher one of `upperBounds`. */
+/** Keywords whose schema accepts more values if a lower bound becomes lower, or an upper bound becomes higher. */
 const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
 const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
 
 const longestWord = 80;
 
-/** Finds the differences. Reads each schema once. */
+/** Finds the changes between two versions of a schema. */
 function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<SchemaChange> {
   if (now === true || now === undefined) return;
   if (!isRecord(was) || !isRecord(now)) {
@@ -66,7 +66,7 @@ function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<S
   for (const find of finders) yield* find(was, now, field);
 }
 
-/** True if values that fitted the old schema may not fit the new one, or mean something else in it. */
+/** True if values that fitted the old schema may not fit the new schema, or may mean something else in the new schema. */
 export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
   return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
 }
@@ -131,8 +131,8 @@ function* findItems(was: UnknownRecord, now: UnknownRecord, field: string): Gene
 }
 
 /**
- * Compares branches. Each old branch must still exist, or the branch at the same position must accept at least as much. Comparing
- * all pairs would grow too fast.
+ * Compares the branches of `anyOf` and `oneOf`. Each old branch must still exist, or the new branch at the same position must
+ * accept at least the same values. Comparing every old branch with every new branch would take too long.
  */
 function* findBranches(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
   for (const word of ["anyOf", "oneOf"]) {
@@ -160,7 +160,7 @@ function valuesOf(schema: UnknownRecord): readonly unknown[] | undefined {
   return Object.hasOwn(schema, "const") ? [schema["const"]] : undefined;
 }
 
-/** Compares all other keywords that limit a value. */
+/** Compares the keywords that no other function compares and that limit a value. */
 function* findWords(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
   for (const [word, after] of Object.entries(now)) {
     if (known.has(word) || word.startsWith("x-") || acceptsMore(word, was[word], after)) continue;
@@ -211,7 +211,7 @@ function within(field: string, name: string): string {
   return field === "" ? name : `${field}.${name}`;
 }
 
-/** Returns all differences that matter to a model or a person. A removed tool has `now` undefined. */
+/** Returns all changes that matter to a model or a person. If the tool was removed, `now` is undefined. */
 export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool | undefined): readonly ToolChange[] {
   if (now === undefined) return [{ toolName, kind: "removed" }];
   if (was === now || stableJson(was) === stableJson(now)) return [];
@@ -222,7 +222,7 @@ function* findChanges(was: ShownTool, now: ShownTool): Generator<SchemaChange> {
   if (was.origin !== now.origin) yield { kind: "source-changed", was: was.origin, now: now.origin };
   yield* findSchemaChanges(was.inputSchema, now.inputSchema);
   if (was.description !== now.description) yield { kind: "description-changed" };
-  // Only traits that now need more care: a tool that became harmless is still the approved one.
+  // Only changes that need more caution are reported. A tool that became more harmless is still covered by its approval.
   if (caution(now) > caution(was)) yield { kind: "trait-changed", field: "needsApproval" };
   if (was.idempotent === true && now.idempotent !== true) yield { kind: "trait-changed", field: "idempotent" };
 }

@@ -1,4 +1,4 @@
-// Tool results that restart the context.
+// `contextRestart`: tool results that request a context restart.
 
 import type { ToolResult } from "../types/tool.ts";
 import { markSignal, toolResult } from "./to-outcome.ts";
@@ -6,26 +6,26 @@ import { checkFields, checkNeeded, type Checks, is } from "../errors/check-field
 
 /** The fields of `contextRestart`. */
 export interface ContextRestartFields {
-  /** `context_restart_` and a suffix of your own choice. */
+  /** `context_restart_` followed by a suffix that you choose. */
   readonly type: `context_restart_${string}`;
   /** An object or an array to add to the context items. Default none. */
   readonly enhanced_context_item?: object | null | undefined;
   /** Names of tools to hide for the rest of the run. Default none. */
   readonly disable_tools?: readonly string[] | undefined;
-  /** Key of an item in `policies.restarts.stash` to add to the context items. Default none. */
+  /** The key of an item in `policies.restarts.stash`. The item is added to the context items. Default none. */
   readonly pending_context_key?: string | undefined;
 }
 
 const checks: Checks<ContextRestartFields> = {
-  type: ['"context_restart_" and a suffix', isRestartType],
+  type: ['"context_restart_" followed by a suffix', isRestartType],
   enhanced_context_item: ["an object or an array", (value) => typeof value === "object"],
   disable_tools: is.texts,
   pending_context_key: is.text,
 };
 
 /**
- * Makes a tool result that requests a context restart. A plain object with the same fields is ordinary data, so that a web page
- * or a server cannot request one.
+ * Makes a tool result that requests a context restart. A plain object with the same fields is ordinary data, so data from a web
+ * page or a server cannot request a restart.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
  *

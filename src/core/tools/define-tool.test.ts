@@ -33,7 +33,7 @@ describe("defineTool", () => {
 
   it("throws if a field is invalid", () => {
     expect(() => defineTool({ ...search, name: "no spaces", inputSchema: {} })).toThrow(
-      'Tool "no spaces" must have as "name" 1 to 64 letters, digits, "_" or "-", but has "no spaces".',
+      'Tool "no spaces" has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is "no spaces".',
     );
   });
 });
@@ -42,23 +42,23 @@ describe("defineTool: invalid inputSchema", () => {
   class Point {
     x = 1;
   }
-  const wrap = "Wrap the fields: inputSchema: z.object({ ... })";
+  const wrap = "Wrap all fields in one schema: inputSchema: z.object({ ... })";
   it.for<[what: string, inputSchema: object, problem: string]>([
-    ["a raw zod shape", { a: z.number() }, `is an object whose field "a" is a schema of zod. ${wrap}`],
+    ["a raw zod shape", { a: z.number() }, `is an object whose field "a" is a zod schema. ${wrap}`],
     [
       "a zod field next to plain fields",
       { type: "object", city: z.string() },
-      `is an object whose field "city" is a schema of zod. ${wrap}`,
+      `is an object whose field "city" is a zod schema. ${wrap}`,
     ],
     [
       "a raw shape of another library",
       { a: { "~standard": { version: 1, vendor: "other", validate: () => ({ value: 1 }) } } },
-      'is an object whose field "a" is a schema of other. Wrap the fields: inputSchema: an object schema of other',
+      'is an object whose field "a" is a other schema. Wrap all fields in one schema: inputSchema: an object schema from other',
     ],
     [
       "JSON Schema with schemas inside",
       { type: "object", properties: { a: z.number() } },
-      'is not JSON: "properties.a" is a schema of zod, which JSON Schema cannot hold',
+      'is not JSON: "properties.a" is a zod schema, which a JSON Schema cannot contain',
     ],
     ["JSON Schema with a function", { type: "object", required: [() => "a"] }, 'is not JSON: "required.0" is a function'],
     [
@@ -106,54 +106,75 @@ describe("assertTool", () => {
   });
 
   it.for<[fields: object, problem: string]>([
-    [{ name: "" }, ': must have as "name" 1 to 64 letters, digits, "_" or "-", but has ""'],
-    [{ name: undefined }, ': must have as "name" 1 to 64 letters, digits, "_" or "-", but has undefined'],
+    [{ name: "" }, ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is ""'],
+    [{ name: undefined }, ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is undefined'],
     [
       { name: "a".repeat(65) },
-      `${"a".repeat(65)}: must have as "name" 1 to 64 letters, digits, "_" or "-", but has a string of 65 characters`,
+      `${"a".repeat(65)}: has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is a string of 65 characters`,
     ],
-    [{ name: "a\n" }, 'a\n: must have as "name" 1 to 64 letters, digits, "_" or "-", but has a string of 2 characters'],
+    [
+      { name: "a\n" },
+      'a\n: has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is a string of 2 characters',
+    ],
     [
       { name: "wetter_für" },
-      'wetter_für: must have as "name" 1 to 64 letters, digits, "_" or "-", but has a string of 10 characters',
+      'wetter_für: has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is a string of 10 characters',
     ],
-    [{ description: undefined }, 'search: must have as "description" a string, but has undefined'],
-    [{ inputSchema: "object" }, 'search: must have as "inputSchema" a Standard Schema or a JSON Schema, but has "object"'],
-    [{ inputSchema: [] }, 'search: must have as "inputSchema" a Standard Schema or a JSON Schema, but has an array of 0 items'],
-    [{ jsonSchema: null }, 'search: must have as "jsonSchema" a JSON Schema, but has null'],
-    [{ execute: Promise.resolve() }, 'search: must have as "execute" a function, but has a promise'],
-    [{ sequential: "yes" }, 'search: must have as "sequential" true or false, but has "yes"'],
-    [{ timeoutMs: 0 }, 'search: must have as "timeoutMs" a whole number from 1 to 2147483647, or Infinity, but has 0'],
-    [{ timeoutMs: 1.5 }, 'search: must have as "timeoutMs" a whole number from 1 to 2147483647, or Infinity, but has 1.5'],
+    [{ description: undefined }, 'search: has an invalid "description": it must be a string, but is undefined'],
+    [
+      { inputSchema: "object" },
+      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is "object"',
+    ],
+    [
+      { inputSchema: [] },
+      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is an array of 0 items',
+    ],
+    [{ jsonSchema: null }, 'search: has an invalid "jsonSchema": it must be a JSON Schema, but is null'],
+    [{ execute: Promise.resolve() }, 'search: has an invalid "execute": it must be a function, but is a promise'],
+    [{ sequential: "yes" }, 'search: has an invalid "sequential": it must be true or false, but is "yes"'],
+    [
+      { timeoutMs: 0 },
+      'search: has an invalid "timeoutMs": it must be a whole number from 1 to 2147483647, or Infinity, but is 0',
+    ],
+    [
+      { timeoutMs: 1.5 },
+      'search: has an invalid "timeoutMs": it must be a whole number from 1 to 2147483647, or Infinity, but is 1.5',
+    ],
     [
       { timeoutMs: 2 ** 31 },
-      'search: must have as "timeoutMs" a whole number from 1 to 2147483647, or Infinity, but has 2147483648',
+      'search: has an invalid "timeoutMs": it must be a whole number from 1 to 2147483647, or Infinity, but is 2147483648',
     ],
     [
       { idleTimeoutMs: "10" },
-      'search: must have as "idleTimeoutMs" a whole number from 1 to 2147483647, or Infinity, but has "10"',
+      'search: has an invalid "idleTimeoutMs": it must be a whole number from 1 to 2147483647, or Infinity, but is "10"',
     ],
-    [{ idempotent: 1 }, 'search: must have as "idempotent" true or false, but has 1'],
+    [{ idempotent: 1 }, 'search: has an invalid "idempotent": it must be true or false, but is 1'],
     [
       { idempotent: true, retry: { maxAttempts: 1 } },
-      'search: must have as "retry" { maxAttempts } of at least 2, but has an object',
+      'search: has an invalid "retry": it must be { maxAttempts: n }, where n is a whole number of at least 2, but is an object',
     ],
     [
       { idempotent: true, retry: { maxAttempts: 2, delayMs: 5 } },
-      'search: must have as "retry" { maxAttempts } of at least 2, but has an object',
+      'search: has an invalid "retry": it must be { maxAttempts: n }, where n is a whole number of at least 2, but is an object',
     ],
-    [{ idempotent: true, retry: 3 }, 'search: must have as "retry" { maxAttempts } of at least 2, but has 3'],
-    [{ retry: { maxAttempts: 2 } }, 'search: has "retry", which only a tool with "idempotent: true" may have'],
-    [{ replay: "always" }, 'search: must have as "replay" "safe" or "never", but has "always"'],
+    [
+      { idempotent: true, retry: 3 },
+      'search: has an invalid "retry": it must be { maxAttempts: n }, where n is a whole number of at least 2, but is 3',
+    ],
+    [{ retry: { maxAttempts: 2 } }, 'search: has "retry" without "idempotent: true". Add "idempotent: true", or remove "retry"'],
+    [{ replay: "always" }, 'search: has an invalid "replay": it must be "safe" or "never", but is "always"'],
     [{ timoutMs: 5 }, 'search: has an unknown field "timoutMs" (did you mean "timeoutMs"?)'],
     [
       { outputSchema: {} },
-      'search: must have as "outputSchema" a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one), but has an object',
+      'search: has an invalid "outputSchema": it must be a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one), but is an object',
     ],
-    [{ execute: undefined, eager: true }, 'search: has "eager", which a tool without "execute" may not have'],
+    [
+      { execute: undefined, eager: true },
+      'search: has "eager" without "execute". Add "execute", or remove "eager"',
+    ],
     [
       { execute: undefined, run: () => 1 },
-      'search: must have as "execute" a function, but has undefined: rename "run" to "execute"',
+      'search: has an invalid "execute": it must be a function, but is undefined. Rename "run" to "execute"',
     ],
     [{ parameters: {} }, 'search: has an unknown field "parameters" (write: inputSchema: z.object({ ... }))'],
     [JSON.parse('{"__proto__":{"a":1}}'), 'search: has an unknown field "__proto__"'],

@@ -1,4 +1,4 @@
-// Defines tools and checks definitions.
+// `defineTool`, and the checks for tools.
 
 import type { ExecutableTool, Tool, Unvalidated } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -11,10 +11,10 @@ import { findSchemaProblem, isStandard } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
 
-/** Returns the rule that a field breaks, or undefined. */
+/** Returns undefined if a field's value fits; otherwise the expected value in words. */
 type Check = (value: unknown) => string | undefined;
 
-/** One check per trait of a tool: a new trait without a check does not compile. */
+/** One check for each trait of a tool. A new trait without a check does not compile. */
 export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   sequential: optional(isFlag),
   timeoutMs: optional(findTimeoutProblem),
@@ -28,10 +28,10 @@ export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   ),
   replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
   origin: optional((value) => unless(typeof value === "string", "a string")),
-  masking: optional((value) => unless(isMasking(value), "what maskResults makes")),
+  masking: optional((value) => unless(isMasking(value), "a value made by maskResults")),
 };
 
-/** One check per field of a tool: a new field without a check does not compile. */
+/** One check for each field of a tool. A new field without a check does not compile. */
 const checks: { readonly [Field in keyof Tool]-?: Check } = {
   name: (value) => unless(typeof value === "string" && /^[\w-]{1,64}$/.test(value), '1 to 64 letters, digits, "_" or "-"'),
   description: (value) => unless(typeof value === "string", "a string"),
@@ -41,11 +41,11 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   outputSchema: optional((value) =>
     unless(isStandard(value), 'a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)'),
   ),
-  agent: optional((value) => unless(isAgent(value), "what defineAgentTool makes")),
+  agent: optional((value) => unless(isAgent(value), "a value made by defineAgentTool")),
   ...traitChecks,
 };
 
-/** Throws LoopError "invalid-tool" unless `value` has the shape of a tool, and "invalid-schema" if a schema is not JSON. */
+/** Throws LoopError "invalid-tool" if `value` does not have the shape of a tool, and "invalid-schema" if a schema is not JSON. */
 export function assertTool(value: unknown): asserts value is Tool {
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
   const problem = problemOf(value);
@@ -63,10 +63,10 @@ function problemOf(fields: UnknownRecord): string | undefined {
     if (problem !== undefined) return problem;
   }
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
-    return 'has "retry", which only a tool with "idempotent: true" may have';
+    return 'has "retry" without "idempotent: true". Add "idempotent: true", or remove "retry"';
   }
   const veto = fields["eager"] === true ? findVeto(fields) : undefined;
-  if (veto !== undefined) return `has "eager", which a tool ${veto} may not have`;
+  if (veto !== undefined) return veto;
   const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
 }
@@ -74,27 +74,31 @@ function problemOf(fields: UnknownRecord): string | undefined {
 function describeField(fields: UnknownRecord, field: string, check: Check): string | undefined {
   const value = fields[field];
   const word = value === undefined ? findWordFor(field, fields) : undefined;
-  // A function under another name was meant to run. Without it, the tool would wait for results from outside.
+  // A function with another name is probably meant as `execute`. Without `execute`, the tool would wait for results from outside.
   const expected = check(value) ?? (field === "execute" && word !== undefined ? "a function" : undefined);
   if (expected === undefined) return undefined;
-  const problem = `must have as ${quote(field)} ${expected}, but has ${describeValue(value)}`;
-  return word === undefined ? problem : `${problem}: rename ${quote(word)} to ${quote(field)}`;
+  const problem = `has an invalid ${quote(field)}: it must be ${expected}, but is ${describeValue(value)}`;
+  return word === undefined ? problem : `${problem}. Rename ${quote(word)} to ${quote(field)}`;
 }
 
-/** Returns what conflicts with `eager`. */
+/** Returns the problem of an eager tool that has a trait that conflicts with `eager`, or has no `execute`. Otherwise undefined. */
 function findVeto({ execute, replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
-  if (execute === undefined) return 'without "execute"';
-  if (replay === "never") return 'with "replay: never"';
-  if (sequential === true) return 'with "sequential: true"';
-  return needsApproval === false ? undefined : 'with "needsApproval"';
+  if (execute === undefined) return 'has "eager" without "execute". Add "execute", or remove "eager"';
+  if (replay === "never") return excludes("replay: never");
+  if (sequential === true) return excludes("sequential: true");
+  return needsApproval === false ? undefined : excludes("needsApproval");
 }
 
-/** Returns the field of another library that was given instead of a missing field. */
+function excludes(trait: string): string {
+  return `has both "eager" and "${trait}", which exclude each other. Remove one of them`;
+}
+
+/** Returns the name that another library uses for a missing field, if the tool has a field with that name. */
 function findWordFor(field: string, fields: UnknownRecord): string | undefined {
   return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
 }
 
-/** Returns how to write a field of another library, or a suggestion, or nothing. */
+/** Returns advice for an unknown field: how to write a field that comes from another library, or a similar name, or "". */
 function didYouMean(field: string): string {
   const known = Object.keys(checks);
   const replacement = replacementOf(field, known);
@@ -103,7 +107,7 @@ function didYouMean(field: string): string {
   return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
 }
 
-/** Makes an error about a tool. `problem` follows its name. */
+/** Makes the LoopError "invalid-tool". In the message, `problem` comes directly after the tool's name. */
 export function refuseTool(toolName: unknown, problem: string): LoopError<"invalid-tool"> {
   return new LoopError("invalid-tool", { toolName: typeof toolName === "string" ? toolName : "", problem });
 }
@@ -122,7 +126,7 @@ function isFlag(value: unknown): string | undefined {
 
 function isRetry(value: unknown): string | undefined {
   const fits = isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1;
-  return unless(fits, "{ maxAttempts } of at least 2");
+  return unless(fits, "{ maxAttempts: n }, where n is a whole number of at least 2");
 }
 
 function isMasking(value: unknown): boolean {
@@ -133,13 +137,16 @@ function isAgent(value: unknown): boolean {
   return isRecord(value) && value["kind"] === "agent" && typeof value["run"] === "function";
 }
 
-/** The default of a type argument: the arguments follow from the schema. */
+/** The default for the type argument of `defineTool`: the type of the arguments comes from the schema. */
 declare const fromSchema: unique symbol;
 
 /** The type argument of `defineTool` if none is given. */
 export type FromSchema = typeof fromSchema;
 
-/** The argument type of `execute`: the type argument if given, else the output of the schema, else `unknown` for plain JSON Schema. */
+/**
+ * The type of the arguments that `execute` gets: the type argument if one is given, otherwise the output type of the schema. For a
+ * plain JSON Schema without a type argument it is `unknown`.
+ */
 export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema]
   ? Schema extends StandardSchema
     ? NonNullable<Schema["~standard"]["types"]>["output"]
@@ -147,16 +154,16 @@ export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema
   : NoInfer<Args>;
 
 /**
- * Defines a tool and types its arguments. With a Standard Schema (zod, valibot, arktype ...) `execute` gets the output of the
- * schema: validated, with defaults and transforms applied. With plain JSON Schema it gets the model's arguments unvalidated, as
- * `unknown`; pass a type argument to name their type.
+ * Defines a tool and types its arguments. With a Standard Schema (zod, valibot, arktype ...), `execute` gets the output of the
+ * schema: validated arguments, with defaults and transforms applied. With a plain JSON Schema, `execute` gets the model's
+ * arguments unvalidated, with the type `unknown`. Pass a type argument to give them another type.
  *
- * Any plain value that `execute` returns is a success, and throwing is a failure that the model reads. Return `toolResult` for
- * more control, `context.defer()` if the result comes later, and throw `FatalToolError` to end the run. Calls of a tool without
- * `execute` wait for a result from outside.
+ * A plain value that `execute` returns is a success. An error that it throws is a failure, and the model reads its message.
+ * Return `toolResult` for more control, return `context.defer()` if the result comes later, and throw `FatalToolError` to end the
+ * run. Calls of a tool without `execute` wait for a result from outside.
  *
  * Throws LoopError "invalid-tool" if the shape of the tool is wrong. Throws "invalid-schema" if its JSON Schema is not JSON, for
- * example the bare fields of a `z.object({ ... })`.
+ * example an object of zod schemas that is not wrapped in `z.object({ ... })`.
  *
  * @example
  * const weather = defineTool({

@@ -1,4 +1,4 @@
-// Registries made from others: merged, prefixed and filtered.
+// Makes registries from other registries: merged, with a prefix, or filtered.
 
 import type { Agent, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";
@@ -10,34 +10,34 @@ import { refuseTool } from "./define-tool.ts";
 import { type ToolSource, toRegistry } from "./registry.ts";
 import { invalidOption, isFunction, isText } from "../errors/check-fields.ts";
 
-/** A registry inside another one. */
+/** A registry that is part of a combined registry. */
 interface Member {
   readonly registry: ToolRegistry;
-  /** Returns the name under which a tool is shown; undefined leaves it out. */
+  /** Returns the name that the model sees for a tool, or undefined to omit the tool. */
   nameOf(definition: ToolDefinition): string | undefined;
 }
 
-/** The registry of a tool, and its name there. */
+/** The registry that has a tool, and the tool's name in that registry. */
 interface Route {
   readonly registry: ToolRegistry;
   readonly name: string;
 }
 
 interface Table {
-  /** The arrays that it was made from. The same arrays mean that nothing has changed. */
+  /** The definitions of each member, from which the table was made. The table is valid while the members return the same arrays. */
   readonly sources: readonly (readonly ToolDefinition[])[];
   readonly definitions: readonly ToolDefinition[];
   readonly routes: ReadonlyMap<string, Route>;
 }
 
 /**
- * Combines registries into one. Each use reads their current definitions, so that a removed tool cannot be called. Throws
- * LoopError "duplicate-tool" if two tools have the same name, now or later.
+ * Combines registries into one. Each method reads the current definitions of all members, so a removed tool cannot be called.
+ * Throws LoopError "duplicate-tool" if two tools have the same name. If that happens later, the methods throw this error.
  */
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };
   const current = (): Table => {
-    // Read once: in a chain of registries, reading twice would double the reads at each level.
+    // `definitions()` is called once per member. In a chain of combined registries, a second call would double the calls per level.
     const sources = members.map(({ registry }) => registry.definitions());
     if (sources.some((source, index) => source !== table.sources[index])) table = makeTable(members, sources);
     return table;
@@ -82,12 +82,12 @@ function makeTable(members: readonly Member[], sources: Table["sources"]): Table
 }
 
 /**
- * Combines several registries, or arrays of tools, in their order. Each call goes to the registry of its tool, which also
- * validates the arguments and results from outside. The tools of a registry without `validate` are not validated. Tools may be added and removed in each
- * registry.
+ * Combines several registries or arrays of tools, in the given order. Each call goes to the registry that has the tool. That
+ * registry also validates the arguments and results from outside, if it has `validate`. Tools may still be added to and removed
+ * from each registry.
  *
- * Throws LoopError "duplicate-tool" if two of them have a tool of the same name. If that happens later, `definitions()` throws
- * it, which ends a run as "hook-failed". Throws "invalid-option" for anything that is neither tools nor a registry.
+ * Throws LoopError "duplicate-tool" if two sources have a tool with the same name. If that happens later, `definitions()` throws
+ * this error, which ends a run as "hook-failed". Throws "invalid-option" if a source is neither an array of tools nor a registry.
  *
  * @example
  * await runToolLoop({ provider, tools: mergeRegistries(mailTools, withPrefix(remoteTools, "crm_"), [weather]), messages });
@@ -98,11 +98,11 @@ export function mergeRegistries(...sources: readonly ToolSource[]): ToolRegistry
 }
 
 /**
- * Adds a prefix to each name, so that tools from several sources do not collide. The inner registry gets its own names. The
- * `name` in a tool's context is the name that the model used.
+ * Adds a prefix to the name of each tool, so that tools from several sources do not collide. `source` still gets the names
+ * without the prefix. `context.name` in a tool is the name with the prefix, as the model used it.
  *
- * Throws LoopError "invalid-option" if the prefix has characters other than letters, digits, "_" and "-", and "invalid-tool" if a
- * name becomes longer than 64 characters.
+ * Throws LoopError "invalid-option" if the prefix is not 1 to 63 letters, digits, "_" or "-". Throws "invalid-tool" if a name
+ * becomes longer than 64 characters.
  *
  * @example
  * withPrefix(createToolRegistry([search]), "web_"); // "web_search"
@@ -114,20 +114,21 @@ export function withPrefix(source: ToolSource, prefix: string): ToolRegistry {
   const nameOf = ({ name }: { readonly name: string }): string => {
     const longer = prefix + name;
     if (longer.length <= 64) return longer;
-    throw refuseTool(longer, `has a name of ${longer.length} characters, of which providers take 64: choose a shorter prefix`);
+    throw refuseTool(longer, `has a name of ${longer.length} characters, but providers accept at most 64: use a shorter prefix`);
   };
   return routeRegistries([{ registry: toRegistry(source, "withPrefix"), nameOf }]);
 }
 
-/** The names to keep, or a function that returns true for each definition to keep. */
+/** The names of the tools to keep, or a function that returns true for each tool to keep. */
 export type ToolFilter = Iterable<string> | ((definition: ToolDefinition) => boolean);
 
 /**
- * Shows only some tools of a registry. The others cannot be called either. A function is called again whenever the definitions of
- * the registry change. Names are copied, and may include tools that do not exist yet.
+ * Makes a registry with only some tools of `source`. The other tools are hidden from the model and cannot be called. A filter
+ * function is called again whenever the definitions of `source` change. A list of names is copied, and may include tools that do
+ * not exist yet.
  *
- * Throws LoopError "invalid-option" for a filter that is neither names nor a function, and if the function returns anything but
- * true or false.
+ * Throws LoopError "invalid-option" if the filter is neither a list of names nor a function. Also throws if the function returns
+ * a value other than true or false.
  *
  * @example
  * withFilter(remoteTools, ["search", "read"]);
@@ -142,7 +143,7 @@ export function withFilter(source: ToolSource, filter: ToolFilter): ToolRegistry
 function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolean {
   if (typeof filter === "function") return (definition) => assertAnswer(filter(definition));
   const given: unknown = filter;
-  // A string is an iterable of its characters, but was meant as one name.
+  // `isIterable` is false for a string: its characters are not the names that were meant.
   const names = isIterable(given) ? [...given] : undefined;
   if (names === undefined || !names.every(isText))
     throw invalidOption("filter", "tool names in an array or a set, or a function", given);
@@ -150,10 +151,10 @@ function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolea
   return ({ name }) => kept.has(name);
 }
 
-/** Requires a boolean: a promise is truthy, and would keep every tool. */
+/** Throws if the filter did not return a boolean. A promise, for example, is truthy and would keep every tool. */
 function assertAnswer(answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
-  throw invalidOption("filter", "a function that gives true or false", answer);
+  throw invalidOption("filter", "a function that returns true or false", answer);
 }
 
 function isIterable(value: unknown): value is Iterable<unknown> {

@@ -1,4 +1,4 @@
-// The text of each outcome for the model, and which outcomes count as errors.
+// The text that a model reads for each outcome of a call, and which outcomes are errors.
 
 import type { Json } from "../types/json.ts";
 import type { Issue } from "../types/common.ts";
@@ -7,16 +7,19 @@ import { cutText, quote } from "../utils/texts.ts";
 
 const longestName = 64;
 
-/** Reasons of denials that no person gave. The model reads them. */
+/** The reasons for denials that the loop itself makes. The model reads them. */
 export const denials = {
-  changedSchema: "The arguments do not fit the schema of the tool any more.",
-  insideTool: "Nobody can be asked inside this tool.",
+  changedSchema: "The arguments no longer fit the schema of the tool.",
+  insideTool: "A call inside this tool cannot ask a person for a decision.",
 } as const;
 
 type Kind = ToolOutcome["kind"];
 type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
 
-/** The text for each kind: a kind without a text does not compile. Existing prompts rely on the statuses of failed and blocked calls. */
+/**
+ * Makes the text for each kind of outcome. A kind without a text does not compile. Do not rename the statuses of failed and
+ * blocked calls, because existing prompts rely on them.
+ */
 const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json } = {
   completed: ({ data }) => data,
   failed: (outcome) => report(outcome, "tool_execution_failed", outcome.error.message || outcome.error.name),
@@ -27,35 +30,40 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
     allowedToolNames: listNames(outcome.allowed, outcome.more),
   }),
   denied: (outcome) => report(outcome, "denied", outcome.reason),
-  "approval-failed": (outcome) => report(outcome, "approval_failed", "no decision about it could be made, so it was not run"),
+  "approval-failed": (outcome) =>
+    report(outcome, "approval_failed", "no decision about the call could be made, so the call was not run"),
   "unknown-tool": renderUnknownTool,
   "invalid-input": (outcome) => report(outcome, "invalid_input", renderIssues(outcome.issues)),
   malformed: (outcome) => report(outcome, "malformed_arguments", outcome.message ?? "the arguments are not valid JSON"),
   truncated: (outcome) =>
-    report(outcome, "truncated", "the call was cut off before it was complete, so it was not run; send it again, shorter"),
-  interrupted: (outcome) => report(outcome, "interrupted", "it was cut off before it ended, so it may have run"),
-  "not-run": (outcome) => report(outcome, "not_run", "the run ended before it was this call's turn"),
+    report(outcome, "truncated", "the call was cut off before it was complete, so it was not run; send a shorter call"),
+  interrupted: (outcome) => report(outcome, "interrupted", "the call was cut off before it ended, so it may have run"),
+  "not-run": (outcome) => report(outcome, "not_run", "the run ended before this call started"),
   deferred: () => ({ status: "awaiting_result" }),
   limit: (outcome) =>
-    report(outcome, "limit", "the limit of tool calls is reached, so it was not run; answer with what there is"),
+    report(
+      outcome,
+      "limit",
+      "the limit of tool calls is reached, so the call was not run; answer with the results that you have",
+    ),
 };
 
 /**
- * Returns the text of one call for the model: the tool's data unchanged, or the outcome in words. It never contains a stack
- * trace. Names are cut to the length of a tool name.
+ * Returns the result of a call as the model reads it: the tool's data unchanged, or a status with a reason. The text never
+ * contains a stack trace. A tool name is cut to 64 characters.
  */
 export function renderOutcome(outcome: ToolOutcome): Json {
   return render(outcome.kind, outcome);
 }
 
-/** The type parameter shows the compiler that the renderer and the outcome have the same kind. */
+/** The type parameter tells the compiler that the renderer and the outcome have the same kind. */
 function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
   return renderers[kind](outcome);
 }
 
 /**
- * The properties of each kind. `completed` resets the count of consecutive tool errors to 0; kinds that are not errors do not
- * change it.
+ * The properties of each kind of outcome. An error adds 1 to the count of consecutive tool errors, and `completed` resets the
+ * count to 0. The other kinds do not change the count.
  */
 const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wasDispatched: boolean } } = {
   completed: { isError: false, wasDispatched: true },
@@ -74,17 +82,17 @@ const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wa
   limit: { isError: false, wasDispatched: false },
 };
 
-/** True for outcomes that count towards `limits.maxConsecutiveToolErrors`. Of the others only "completed" resets the count. */
+/** True for outcomes that are counted for `limits.maxConsecutiveToolErrors`. Only "completed" resets the count. */
 export function countsAsError(kind: Kind): boolean {
   return facts[kind].isError;
 }
 
-/** True if a call with this outcome has run, or may have. */
+/** True if a call with this outcome has run or may have run. */
 export function wasDispatched(kind: Kind): boolean {
   return facts[kind].wasDispatched;
 }
 
-/** True if a call ends its run. */
+/** True if the outcome of a call ends the run. */
 export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {
   return outcome.kind === "failed" && outcome.fatal === true;
 }
@@ -106,10 +114,13 @@ function renderUnknownTool(outcome: OutcomeOf<"unknown-tool">): Json {
 
 function listNames(named: readonly string[], more: number | undefined): readonly string[] {
   if (more === undefined) return named;
-  return [...named, named.length === 0 ? `… ${more} tools, as listed in the results of other calls` : `… and ${more} more`];
+  return [
+    ...named,
+    named.length === 0 ? `… ${more} tools, which are listed in the results of other calls` : `… and ${more} more`,
+  ];
 }
 
-/** Renders issues as one text. Each follows the path of its value. */
+/** Renders issues as one text. Each message comes after the path of the value that the issue is about. */
 export function renderIssues(issues: readonly Issue[]): string {
   return issues.map(renderIssue).join("; ");
 }
@@ -118,7 +129,7 @@ function renderIssue({ message, path = [] }: Issue): string {
   return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }
 
-/** Cuts the name of a tool. A model may write a name of any length, and would read it back in every request. */
+/** Returns the tool name, cut to 64 characters. A model may write a very long name, which each later request would repeat. */
 function nameOf({ call: { name } }: ToolOutcome): string {
   return cutText(name, longestName);
 }

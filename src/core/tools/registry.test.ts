@@ -150,11 +150,11 @@ describe("createToolRegistry", () => {
 
   it.for<[what: string, tools: unknown, message: string]>([
     ["two tools with one name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a": rename one'],
-    ["an incomplete tool", [{ name: "a" }], 'Tool "a" must have as "description" a string, but has undefined.'],
+    ["an incomplete tool", [{ name: "a" }], 'Tool "a" has an invalid "description": it must be a string, but is undefined.'],
     [
       "a schema that cannot become JSON Schema",
       [toolNamed("a", { inputSchema: mini.object({}) })],
-      'The input schema of tool "a" cannot become JSON Schema',
+      'The input schema of tool "a" cannot be converted to JSON Schema',
     ],
     ["tools that are not an array", forecast, 'Option "tools" must be an array of tools, but is an object.'],
   ])("rejects %s", ([, tools, message]) => {
@@ -165,7 +165,7 @@ describe("createToolRegistry", () => {
     const registry = createToolRegistry([toolNamed("a")]);
     const before = registry.definitions();
     expect(() => registry.register(toolNamed("a"))).toThrow("two tools");
-    expect(() => registry.register(toolNamed("b", { inputSchema: z.string() }))).toThrow("must be of type");
+    expect(() => registry.register(toolNamed("b", { inputSchema: z.string() }))).toThrow("must have the type");
     expect(registry.definitions()).toBe(before);
     expect(registry.unregister("b")).toBe(false);
   });

@@ -1,4 +1,4 @@
-// The registry of tools.
+// The tool registry, and functions that look up tools in any registry.
 
 import type { Agent, Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
@@ -12,7 +12,7 @@ import type { Validation } from "../types/common.ts";
 import { assertTool, refuseTool, traitChecks } from "./define-tool.ts";
 import { deferred, toolResult } from "./to-outcome.ts";
 
-/** Returns the current tool with this name. A registry that throws has no tool. */
+/** Returns the current tool with this name. Returns undefined if there is none, or if the registry throws. */
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
   try {
     return registry.definitions().find((tool) => tool.name === name);
@@ -21,21 +21,24 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   }
 }
 
-/** Returns the agent of a tool, if its calls are runs. A registry that throws has no agent, so its tools run as ordinary tools. */
+/**
+ * Returns the agent of an agent tool, whose calls are nested runs. Returns undefined for other tools, and if the registry throws.
+ * The tool then runs as an ordinary tool.
+ */
 export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
   try {
     const agent: unknown = registry.agentOf?.(name);
     if (isRecord(agent) && agent["kind"] === "agent" && typeof agent["run"] === "function") return agent as unknown as Agent;
     dropPromise(agent);
   } catch {
-    // A registry that fails has no agent.
+    // Treated like a registry without agents.
   }
   return undefined;
 }
 
 /**
- * Checks the definitions of a registry, which may be the caller's own. Rejects two tools of the same name, and invalid time
- * limits, masking and schemas.
+ * Checks the definitions of a registry, because the caller may have written the registry. Throws LoopError "duplicate-tool",
+ * "invalid-tool" for an invalid time limit or `masking`, or "invalid-schema".
  */
 export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
   const seen = new Set<string>();
@@ -53,21 +56,21 @@ export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
 function checkTrait(toolName: string, trait: "timeoutMs" | "idleTimeoutMs" | "masking", value: unknown): void {
   const expected = traitChecks[trait](value);
   if (expected === undefined) return;
-  throw refuseTool(toolName, `must have as "${trait}" ${expected}, but has ${describeValue(value)}`);
+  throw refuseTool(toolName, `has an invalid "${trait}": it must be ${expected}, but is ${describeValue(value)}`);
 }
 
-/** A registry whose tools can be added and removed. A running loop uses the change from its next iteration on. */
+/** A registry in which tools can be added and removed. A running loop uses a change from its next iteration on. */
 export interface MutableToolRegistry extends ToolRegistry {
   /** Adds a tool. Throws LoopError "duplicate-tool", "invalid-tool" or "invalid-schema". */
   register(tool: Tool): void;
-  /** Removes a tool. Returns false if there was none with that name. */
+  /** Removes a tool. Returns false if there was no tool with that name. */
   unregister(name: string): boolean;
   validate(name: string, args: unknown): Validation | Promise<Validation>;
   validateResult(name: string, result: unknown): Validation | Promise<Validation>;
   agentOf(name: string): Agent | undefined;
 }
 
-/** Tools, or a registry of them. */
+/** An array of tools, or a registry of tools. */
 export type ToolSource = ToolRegistry | readonly Tool[];
 
 interface Entry {
@@ -76,11 +79,12 @@ interface Entry {
 }
 
 /**
- * Makes a registry of tools, in their order. `executeTool` returns the result of the tool, a value or a promise. `validate`
- * checks arguments if the tool has a Standard Schema; plain JSON Schema is only shown to the model. Calling an unknown tool gives
- * a failed result. A tool without `execute` returns what `context.defer()` does.
+ * Makes a registry of tools, in the order of the array. `executeTool` returns what the tool returns: a value or a promise.
+ * `validate` checks arguments if the tool has a Standard Schema. A plain JSON Schema is shown to the model, but not checked.
+ * `executeTool` returns a failed result for an unknown tool.
+ * For a tool without `execute`, `executeTool` returns the same value as `context.defer()`.
  *
- * Throws LoopError "invalid-option" if `tools` is not an array, and the errors of `register`.
+ * Throws LoopError "invalid-option" if `tools` is not an array. Also throws the errors of `register`.
  *
  * @example
  * const registry = createToolRegistry([weather]);
@@ -91,7 +95,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
   const given: unknown = tools;
   if (!Array.isArray(given)) throw invalidOption("tools", "an array of tools", given);
   const entries = new Map<string, Entry>();
-  // Cached until something changes, because the same array tells the loop that the tools are unchanged.
+  // Cached until a tool is added or removed: the loop compares the arrays by identity to see if the tools have changed.
   let definitions: readonly ToolDefinition[] | undefined;
 
   const register = (tool: Tool): void => {
@@ -117,7 +121,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
       const entry = entries.get(name);
       if (entry === undefined) return toolResult({ success: false, error: `The tool ${quote(name)} is not available.` });
       const { tool } = entry;
-      // `validate` returned the output of the tool's own schema, so the arguments have the right type.
+      // The arguments were validated with the schema of this tool, so they have the type that `execute` expects.
       return tool.execute === undefined ? deferred : tool.execute(args as never, context);
     },
     validate(name: string, args: unknown): Validation | Promise<Validation> {
@@ -135,7 +139,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
   };
 }
 
-/** True for any object that can serve as a tool registry. */
+/** True for an object with the methods of a tool registry. */
 export function isToolRegistry(value: unknown): value is ToolRegistry {
   return (
     isRecord(value) &&
@@ -152,8 +156,8 @@ function isMethodOrNone(value: unknown): boolean {
 }
 
 /**
- * Makes a registry of tools, or returns the given registry. Throws LoopError "invalid-option" for anything else, and the errors
- * of `createToolRegistry`.
+ * Makes a registry from an array of tools, or returns the given registry unchanged. Throws LoopError "invalid-option" for any
+ * other value, and the errors of `createToolRegistry`.
  */
 export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   const given: unknown = source;
@@ -162,14 +166,14 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   return given;
 }
 
-/** The model gets name, description and JSON Schema; the loop reads the traits. */
+/** Makes the definition of a tool. The model gets the name, the description and the JSON Schema. The traits are for the loop. */
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
-  // Read by name, because the tool may be an instance of a class with getters.
+  // Read one by one: if the tool is an instance of a class, its traits may be getters, which spreading would not copy.
   const traits = Object.keys(traitChecks).map((trait) => [trait, Reflect.get(tool, trait)] as const);
   const given = Object.fromEntries(traits.filter(([, value]) => value !== undefined));
-  // Frozen, because hooks and providers get this object.
-  // A call of a tool without `execute` has no effect, so a crash may run it again.
+  // A call of a tool without `execute` has no effect, so it is safe to run the call again after a crash.
   const replay = tool.execute === undefined ? ({ replay: "safe" } as const) : {};
+  // Frozen, because hooks and providers get this object and could change it.
   return Object.freeze({ ...given, ...replay, name, description, inputSchema: toJsonSchema(jsonSchema, name) });
 }

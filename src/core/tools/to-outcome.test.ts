@@ -78,15 +78,15 @@ describe("toOutcome", () => {
     [toolResult({ data: cyclic, endTurn: true }), "The tool's result cannot be written as JSON: a cyclic value."],
     [
       toolResult({ data: Promise.resolve(1) }),
-      "The tool's result cannot be written as JSON: a promise, which has to be awaited first.",
+      `The tool's result cannot be written as JSON: "data" is a promise, which has to be awaited first.`,
     ],
     [
       { ...toolResult({ data: 1 }), content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(1) }] },
-      "The tool's result cannot be written as JSON: its content, which must be an array of parts.",
+      `The tool's result cannot be written as JSON: "content" must be an array of content parts.`,
     ],
     [
       { ...toolResult({ data: 1 }), content: "a" },
-      "The tool's result cannot be written as JSON: its content, which must be an array of parts.",
+      `The tool's result cannot be written as JSON: "content" must be an array of content parts.`,
     ],
     [
       {

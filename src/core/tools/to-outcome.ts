@@ -1,4 +1,4 @@
-// Makes the outcome of a call from the result or the error of its tool.
+// Makes the outcome of a call from the value that the tool returned, or from the error that it threw.
 
 import type { ContentPart, PlainError } from "../types/common.ts";
 import { unknownOption } from "../errors/check-fields.ts";
@@ -12,13 +12,13 @@ import { isPlainData, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import type { Deferred, ToolResult } from "../types/tool.ts";
 
-/** The fields of `toolResult`. `success` defaults to true, and to false with an `error`. */
+/** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
 
-/** Shared by all copies of the package. */
+/** A global symbol, so that `isToolResult` recognizes results from every loaded copy of the package. */
 const brand: unique symbol = Symbol.for("turnwright.ToolResult");
 
-/** The type of each field: a new field without a type does not compile. */
+/** The type of each field. A new field without a type does not compile. */
 const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string" | "array" | "anything" } = {
   success: "boolean",
   data: "anything",
@@ -30,8 +30,8 @@ const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string"
 };
 
 /**
- * Makes a tool result with more than data. It can fail without throwing, end the run, contain images and files, and carry
- * metadata for listeners. A plain object with the same fields is ordinary data.
+ * Makes a tool result with more than data. The result can report a failure without an exception, end the run, contain images and
+ * files, and carry metadata for listeners. A plain object with the same fields is ordinary data.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
  *
@@ -42,12 +42,12 @@ export function toolResult(fields: ToolResultFields): ToolResult {
   if (!isRecord(fields)) throw invalidField("", "an object", fields);
   for (const [field, value] of Object.entries(fields)) checkField(field, value);
   const { success = fields.error === undefined, content } = fields;
-  // The brand is enumerable, so that a spread copy is still a tool result.
+  // The brand is enumerable, so that a copy made with `{ ...result }` is still a tool result.
   const result: ToolResult & { readonly [brand]: true } = Object.assign({ [brand]: true } as const, fields, { success });
   return content === undefined ? result : Object.assign(result, { content: content.map(toContentPart) });
 }
 
-/** True for a result of `toolResult`, from any copy of the package. */
+/** True for a value made by `toolResult`, from any copy of the package. */
 export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, brand);
 }
@@ -82,7 +82,7 @@ function isField(name: string): name is keyof ToolResult {
   return Object.hasOwn(fieldTypes, name);
 }
 
-/** Copies a part as plain data: a URL object becomes text. */
+/** Copies a content part as plain data. A URL object becomes a string. */
 function toContentPart(part: unknown, index: number): ContentPart {
   const at = `.content[${index}]`;
   if (!isRecord(part)) throw invalidField(at, "a content part", part);
@@ -114,15 +114,15 @@ function invalidField(at: string, expected: string, received: unknown): LoopErro
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
 
-/** The outcome of a call without the call and its timing. */
+/** The outcome of a call, without the call and the timing. */
 export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> = WithoutCall<
   Extract<ToolOutcome, { readonly kind: Kind }>
 >;
 
 /**
- * Reads the awaited result of a tool. A plain value is a success, and `undefined` becomes null. A value that JSON cannot
- * represent (cycles, BigInt, functions) is a failure. So is an Error that was returned instead of thrown, because it would become
- * an empty object. The value of `ctx.defer()` means that the result comes later.
+ * Makes the outcome from the awaited return value of a tool. A plain value is a success, and `undefined` becomes null. A value that
+ * JSON cannot represent (cycles, BigInt, functions) is a failure. An Error that was returned instead of thrown is also a failure,
+ * because JSON would represent it as an empty object. The value of `context.defer()` means that the result comes later.
  */
 export function toOutcome(output: unknown): {
   readonly outcome: Conclusion<"completed" | "failed" | "deferred">;
@@ -149,13 +149,16 @@ export function concludeOutside(given: OutsideResult): Conclusion<"completed" | 
     : { kind: "failed", error: toolFailure(given.error) };
 }
 
-/** Reads the error that a tool threw or rejected with. A value that is not an Error keeps its text. `fatal` is set for a FatalToolError. */
+/**
+ * Makes the outcome from the value that a tool threw, or with which its promise rejected. If the value is not an Error, its text
+ * becomes the message. `fatal` is set for a FatalToolError.
+ */
 export function toFailure(thrown: unknown): Conclusion<"failed"> {
   const error = toPlainError(thrown);
   return wasThrownFatal(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
 }
 
-/** True for a FatalToolError. Any value can be thrown, even one that cannot be read. */
+/** True for a FatalToolError. False if reading the thrown value throws, for example because of a getter. */
 function wasThrownFatal(thrown: unknown): boolean {
   try {
     return isFatalToolError(thrown);
@@ -174,12 +177,12 @@ function complete(value: unknown): Conclusion<"completed" | "failed"> {
   }
 }
 
-/** A success with a message and no data uses the message as its data, so that the model reads it. */
+/** If a success has a message but no data, the message becomes the data, so that the model reads the message. */
 function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const { data, message, content = [], endTurn } = result;
-  if (!Array.isArray(content) || !content.every(isContentPart)) return unwritable("its content, which must be an array of parts");
-  // Only the returned value itself was awaited.
-  if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
+  if (!Array.isArray(content) || !content.every(isContentPart)) return unwritable('"content" must be an array of content parts');
+  // The loop awaits the return value of the tool, but not a promise inside a tool result.
+  if (isThenable(data)) return unwritable('"data" is a promise, which has to be awaited first');
   const completion = complete(data === undefined ? message : data);
   if (completion.kind === "failed") return completion;
   const kept = limitParts(content);
@@ -195,10 +198,10 @@ function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   };
 }
 
-/** Most parts of one result. Each part adds to every later request. */
+/** The maximum number of content parts in one result. Each part is sent again with every later request. */
 const mostParts = 1_000;
 
-/** Drops empty texts and excess parts. The model reads how many were dropped. */
+/** Removes empty text parts, and parts beyond the maximum. A text part tells the model how many parts were left out. */
 function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
   const filled = content.filter((part) => part.type !== "text" || part.text !== "");
   if (filled.length <= mostParts) return filled;
@@ -211,7 +214,7 @@ function failWith({ message, error }: ToolResult): Conclusion<"failed"> {
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
 }
 
-/** Returns the kind of a value that JSON would silently write as an empty object. */
+/** Describes a value that JSON would silently represent as an empty object. Returns undefined for other values. */
 export function lossyKindOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Map) return "a Map";
@@ -230,12 +233,12 @@ export function toolFailure(message: string): PlainError {
   return { name: "ToolFailure", message: tidyMessage(message) };
 }
 
-/** Shared by all copies of the package. */
+/** A global symbol, so that `isFatalToolError` recognizes errors from every loaded copy of the package. */
 const fatalBrand = Symbol.for("turnwright.FatalToolError");
 
 /**
- * Throw this in a tool to end the run as `fatal-tool-error`, if going on makes no sense, for example with a revoked licence. Any
- * other error is a failed result that the model reads.
+ * Throw this error in a tool to end the run as `fatal-tool-error`. Use it if the run cannot continue, for example after a licence
+ * was revoked. Any other error is a failed result that the model reads.
  *
  * @example throw new FatalToolError("The database is gone.", { cause: error });
  */
@@ -253,26 +256,26 @@ export function isFatalToolError(value: unknown): value is FatalToolError {
   return hasBrand(value, fatalBrand);
 }
 
-/** A request of a tool result to the loop. The model does not read it. */
+/** A request to the loop that a tool result carries. The model does not read the request. */
 export interface LoopSignal {
   /** Results to leave out of later requests. */
   readonly release?: ContextRelease | undefined;
-  /** Set if the data of the result describes a context restart. */
+  /** Set if `data` of the result describes a context restart. */
   readonly restart?: true | undefined;
 }
 
-/** Shared by all copies of the package. */
+/** A global symbol, so that requests are found in results from every loaded copy of the package. */
 const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
 
 type Marked = ToolResult & { readonly [mark]: LoopSignal };
 
-/** Marks a tool result with a request to the loop. */
+/** Adds a request to the loop to a tool result. */
 export function markSignal(result: ToolResult, signal: LoopSignal): ToolResult {
   const marked: Marked = Object.assign(result, { [mark]: signal } as const);
   return marked;
 }
 
-/** Returns the request to the loop in a tool result. */
+/** Returns the request to the loop that a tool result carries, or an empty object. */
 export function signalOf(result: ToolResult): LoopSignal {
   return mark in result ? (result as Marked)[mark] : {};
 }

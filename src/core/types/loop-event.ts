@@ -6,23 +6,23 @@ import type { FinishReason } from "./provider.ts";
 import type { EndReason, LoopStatus, StreamStatus } from "./termination.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 
-/** The fields of every event. */
+/** The fields that every event has. */
 export interface EventBase {
   readonly runId: string;
-  /** 0-based iteration. */
+  /** The number of the iteration, counted from 0. */
   readonly iteration: number;
-  /** Ids of the calls around a nested run, outermost first. Only on events of nested runs. */
+  /** Only set on events from nested runs: the ids of the calls that contain the nested run, outermost first. */
   readonly path?: readonly string[] | undefined;
-  /** True if the step was recalled from a journal and did not happen again. */
+  /** True if the step was replayed from a journal and did not happen again. */
   readonly replayed?: boolean | undefined;
 }
 
-/** An event of one call. All events of a call have the same `callId` and the same `index`. */
+/** An event about one call. All events about a call have the same `callId` and the same `index`. */
 export interface CallEvent extends EventBase {
-  /** Unique in the run. */
+  /** The id of the call, unique in the run. */
   readonly callId: string;
   readonly name: string;
-  /** Place of the call among the calls of its iteration, from 0. */
+  /** The position of the call among the calls of its iteration, counted from 0. */
   readonly index: number;
 }
 
@@ -41,17 +41,17 @@ export interface ResultEvent extends CallEvent {
   readonly tokensAfter: number;
 }
 
-/** A text fragment. `attempt` is set if a wrapping provider numbers its attempts. */
+/** A text fragment. `attempt` is set if the provider numbers its attempts, as `withRetry` and `withFallback` do. */
 export interface DeltaEvent extends EventBase {
   readonly text: string;
   readonly attempt?: number | undefined;
 }
 
-/** Every event and its payload. Events nest as a tree: run > iteration > tool. Each start has exactly one end. */
+/** Every event and its payload. Events are nested: run > iteration > tool. Each start event has exactly one end event. */
 export interface LoopEvents {
-  /** The run begins, before its first iteration. */
+  /** The run starts, before its first iteration. */
   "run-start": EventBase & { readonly provider: string; readonly model: string };
-  /** The last event of every run: how it ended, and its usage. */
+  /** The run has ended. The last event of every run. */
   "run-end": EventBase & {
     readonly status: LoopStatus;
     readonly reason: EndReason;
@@ -66,9 +66,9 @@ export interface LoopEvents {
    * journal does not have. If the journal has them all, it is sent before `run-end`. A run that recalls none of these sends none.
    */
   "replay-end": EventBase;
-  /** A stream begins; `continuation` counts the streams of one iteration, from 0. */
+  /** A stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
   "iteration-start": EventBase & { readonly continuation: number };
-  /** An iteration is over, its calls included, with the facts of its stream. */
+  /** A stream and its calls have ended. The payload describes the stream. */
   "iteration-end": EventBase & {
     readonly continuation: number;
     readonly status: StreamStatus;
@@ -78,53 +78,53 @@ export interface LoopEvents {
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
     /**
-     * All calls of the iteration, in the order of the model. Empty if the service paused; the last stream of the iteration then
-     * lists them.
+     * All calls of the iteration, in the order in which the model made them. Empty if the service paused its message. The event for
+     * the last stream of the iteration then has all calls.
      */
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;
   };
-  /** Text of the model's answer. */
+  /** A text fragment of the model's answer. */
   "text-delta": DeltaEvent;
-  /** Text of the model's reasoning. */
+  /** A text fragment of the model's reasoning. */
   "reasoning-delta": DeltaEvent;
   /** A fragment of a call's arguments. */
   "tool-args-delta": CallEvent & { readonly text: string };
   /**
-   * The arguments of a call are complete. Emitted once for each call, before it is approved or run. `problem` is set if they
-   * cannot be used: "malformed" if they are not JSON, "truncated" if they were cut off.
+   * The arguments of a call are complete. Emitted once for each call, before the call is approved or run. `problem` is set if the
+   * arguments cannot be used: "malformed" if they are not JSON, and "truncated" if they were cut off.
    */
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
   /** A call begins, is refused, or gets its result from outside. */
   "tool-start": CallEvent & { readonly args: Json };
-  /** A running tool called `ctx.progress`. */
+  /** A running tool called `context.progress(data)`. */
   "tool-progress": CallEvent & { readonly data: unknown };
   /** A call has its outcome. After "deferred", its result comes with another `tool-start` and `tool-end`. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
-    /** The text that the model will read, unless `policies.results` changes it. */
+    /** The result as the model will read it, unless `policies.results` changes it. */
     readonly result: Json;
     readonly durationMs: number;
-    /** The metadata of `toolResult({ metadata })`; absent on replay. */
+    /** The metadata that the tool passed to `toolResult({ metadata })`. Absent on replay. */
     readonly metadata?: unknown;
   };
-  /** A notice for users. */
+  /** Something that a user interface may show to users. */
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
   /**
-   * For a thought log only: the phrase that made deliberate mode expose a called tool. Sent whatever the outcome of the call is.
-   * Secrets in `args` are redacted, and long texts are cut.
+   * The phrase because of which deliberate mode allowed a called tool. Only for a thought log, not for users. Sent for every
+   * outcome of the call. Secrets in `args` are redacted, and long texts are cut.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
-  /** A result requested a restart with more context. */
+  /** A tool result requested a context restart: the run continues with more context. */
   restart: CallEvent & {
     readonly suffix: string;
     readonly disableTools: readonly string[];
-    /** "found" if the stash had an item for its `pending_context_key`, else "missing". Absent if the result has no such key. */
+    /** "found" if the stash has an item for the result's `pending_context_key`, "missing" if not. Absent if there is no such key. */
     readonly pendingContext?: "found" | "missing" | undefined;
   };
-  /** The approval policy is called for a tool call. */
+  /** The approval policy is about to decide about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
-  /** The decision. `error` is set if there is none. */
+  /** The approval policy has decided about a tool call. `error` is set if it made no decision. */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
     /** The new arguments of "modify", before they are validated. */
@@ -132,9 +132,9 @@ export interface LoopEvents {
     readonly reason?: string | undefined;
     readonly error?: PlainError | undefined;
   };
-  /** The model repeats its calls: a sequence of `cycle` iterations occurred for the `count`th time in a row. */
+  /** The model repeats its calls: a sequence of `cycle` iterations has occurred `count` times in a row. */
   "loop-detected": EventBase & {
-    /** The first tool of the iteration. */
+    /** The first tool that the iteration called. */
     readonly toolName: string;
     readonly count: number;
     readonly cycle: number;
@@ -144,17 +144,20 @@ export interface LoopEvents {
   "result-processed": ResultEvent;
   /** The extractor of `policies.results` condensed a result. */
   "result-extracted": ResultEvent;
-  /** The cacher of `policies.results` stored a result and put a short text in its place. */
+  /** The cacher of `policies.results` stored a result and replaced it with a short text. */
   "result-cached": ResultEvent;
-  /** Old results are left out from this request on: the ids of their calls, and the estimated tokens of all of them together. */
+  /** Old results are omitted from this request on. `calls` has the call ids, and the token numbers are sums for all these results. */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
-  /** A message to `control.steer` joined the transcript. */
+  /** A message from `control.steer` was added to the transcript. */
   steered: EventBase & { readonly message: UserMessage };
-  /** A wrapping provider discarded the output of an attempt. */
+  /** A provider such as `withRetry` or `withFallback` discarded the output of an attempt. */
   "attempt-discarded": EventBase & { readonly attempt: number; readonly error: ProviderError };
-  /** A tool that the loop no longer waited for has ended. Its value is dropped. */
+  /** A tool has ended after the loop had stopped waiting for it. Its result is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
-  /** A listener, `gate.retain`, `pricing`, the stash or a stage of `results` threw or rejected. Each listener is reported once per run. */
+  /**
+   * A listener, `gate.retain`, `pricing`, the stash or a stage of `policies.results` threw or rejected. Each listener is reported at
+   * most once per run.
+   */
   "listener-error": EventBase & { readonly event: string; readonly error: PlainError };
 }
 
@@ -166,24 +169,24 @@ export type LoopEvent = {
   readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type];
 }[LoopEventType];
 
-/** An eventemitter3 of loop events. */
+/** An eventemitter3 for loop events. */
 export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEvents[Type]] }>;
 
 /** Receives the events of a run. */
 export interface EventSink {
   readonly runId: string;
-  /** Returns true if there is a listener. Payloads of frequent events are only built then. */
+  /** Returns true if the event has a listener. If not, the payload of a frequent event is not built. */
   wants(type: LoopEventType): boolean;
-  /** Sends an event. Its payload includes `type`, so that one object serves listeners and readers. */
+  /** Sends an event. The payload includes `type`, so that listeners and readers can get the same object. */
   send(event: LoopEvent): void;
-  /** Resolves when a reader that is slower than the model has caught up. */
+  /** Returns undefined if the reader of the events has room. Otherwise returns a promise that resolves when it has. */
   room(): Promise<void> | undefined;
 }
 
 /** The reaction to a model that repeats its calls. */
 export type LoopAction = "warn" | "stop" | "inject-warning";
 
-/** The phrase that made deliberate mode expose a tool. */
+/** The phrase because of which deliberate mode allows a tool. */
 export interface TriggerMatch {
   readonly trigger: string;
   readonly match: string;

@@ -11,55 +11,58 @@ import type { LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { CallDecision, LoopPolicies } from "./policies.ts";
 
-/** Limits of a run. All are whole numbers except USD. An omitted limit has its default; `Infinity` means no limit. */
+/** The limits of a run. All are whole numbers, except the cost. `Infinity` means no limit. */
 export interface LoopLimits {
-  /** Most iterations. Default 100. */
+  /** The maximum number of iterations. Default 100. */
   readonly maxIterations?: number | undefined;
-  /** The 0-based iteration before which a "still-working" notice is sent. From it on, `ToolContext.showKillHint` is true. Default 20. */
+  /**
+   * The iteration, counted from 0, before which a "still-working" notice is sent. From that iteration on,
+   * `ToolContext.showKillHint` is true. Default 20.
+   */
   readonly softWarnIteration?: number | undefined;
-  /** Number of consecutive tool errors that ends the run. Default 5. */
+  /** The number of consecutive tool errors that ends the run. Default 5. */
   readonly maxConsecutiveToolErrors?: number | undefined;
-  /** Context restarts allowed. Default 5. */
+  /** The maximum number of context restarts. Default 5. */
   readonly maxRestarts?: number | undefined;
-  /** How many runs in a row one control may interrupt. After that, interrupting messages are only queued. Default 3. */
+  /** How many consecutive runs one control may interrupt. After that, messages to `interrupt` are only queued. Default 3. */
   readonly maxInterrupts?: number | undefined;
   /**
-   * Number of consecutive iterations with the same calls, arguments and successful results that ends the run as `loop-detected`.
-   * At least 2. Default 10.
+   * The number of consecutive iterations with the same calls, arguments and successful results that ends the run as
+   * `loop-detected`. At least 2. Default 10.
    */
   readonly maxIdenticalCalls?: number | undefined;
   /** How often a paused iteration may be continued. Default 10. */
   readonly maxPauses?: number | undefined;
-  /** How many runs may be nested. With 3: a run, a run in one of its tools, and a run in a tool of that. Default 3. */
+  /** The maximum number of levels of runs, including the outermost run. With 1, a tool cannot start a nested run. Default 3. */
   readonly maxDepth?: number | undefined;
-  /** Calls that run at the same time. Default 10. */
+  /** The maximum number of calls that run at the same time. Default 10. */
   readonly toolConcurrency?: number | undefined;
-  /** Most calls dispatched. Default none. */
+  /** The maximum number of calls that the run starts. Default: no limit. */
   readonly maxToolCalls?: number | undefined;
-  /** Most tokens, input and output. Checked before each stream. Default none. */
+  /** The maximum number of input and output tokens. Checked before each stream. Default: no limit. */
   readonly maxTokens?: number | undefined;
   /**
-   * Most USD, as `pricing` computes it. Before each stream, the cost of the last stream is added to the cost so far, and the sum
-   * is checked. Default none.
+   * The maximum cost in USD, as computed by `pricing`. Checked before each stream: the run ends if the cost so far plus the cost of
+   * the last stream exceeds the limit. Default: no limit.
    */
   readonly maxCostUSD?: number | undefined;
   /**
-   * How a run with `maxCostUSD` reacts to a stream of unknown cost. "end" ends it as `cost-unknown`; "continue" counts only known
-   * costs. Default "end".
+   * How a run with `maxCostUSD` reacts to a stream whose cost is unknown. "end" ends the run as `cost-unknown`. "continue" counts
+   * only known costs. Default "end".
    */
   readonly onUnknownCost?: "continue" | "end" | undefined;
-  /** Longest active time of the run in milliseconds. Default none. */
+  /** The longest active time of the run, in milliseconds. Default: no limit. */
   readonly wallClockMs?: number | undefined;
 }
 
 /**
- * Functions that are called at fixed points of a run. A hook that throws or takes longer than `timeouts.hookMs` ends the run as
- * `hook-failed`.
+ * Functions that are called at fixed points of a run. A hook that throws an error or takes longer than `timeouts.hookMs` ends the
+ * run as `hook-failed`.
  */
 export interface LoopHooks {
-  /** Called before each model stream, continuations included. May change the request. */
+  /** Called before each model stream, including continuations. May change the request. */
   prepareIteration?(view: IterationView): IterationPlan | undefined | void | PromiseLike<IterationPlan | undefined | void>;
-  /** Called after each batch, with the number of finished iterations. */
+  /** Called after the calls of each iteration, with the number of finished iterations. */
   onIteration?(
     iteration: number,
     state: IterationState,
@@ -77,22 +80,22 @@ export interface IterationView {
   readonly usage: Usage;
 }
 
-/** Changes for this stream only. */
+/** Changes of the request for this stream only. */
 export interface IterationPlan {
   readonly provider?: Provider | undefined;
   readonly modelSettings?: ModelSettings | undefined;
-  /** Names of the tools to show. Unknown names are ignored. */
+  /** The names of the tools to show to the model. Unknown names are ignored. */
   readonly tools?: readonly string[] | undefined;
-  /** Ignored if no tool may run any more. */
+  /** Ignored if no tool may run, as in the extra iteration of `policies.finalAnswer`. */
   readonly toolChoice?: ToolChoice | undefined;
   readonly system?: string | undefined;
 }
 
-/** The state of a run after a batch. */
+/** The state of a run after the calls of an iteration. */
 export interface IterationState {
-  /** Number of finished iterations, as the first argument: 1 after the first one. */
+  /** The number of finished iterations, the same as the first argument of `onIteration`. 1 after the first iteration. */
   readonly iteration: number;
-  /** USD so far; undefined if unknown. */
+  /** The cost so far in USD. Undefined if it is unknown. */
   readonly cumulativeCost: number | undefined;
   readonly messageCount: number;
   readonly lastToolCalls: readonly ToolCall[];
@@ -105,26 +108,29 @@ export interface IterationAnswer {
 }
 
 /**
- * Controls a running loop from outside. Made by `createLoopControl`. Each verb returns "finished" once the ending of its run is
- * decided, and "accepted" before that.
+ * Controls a running loop from outside. Made by `createLoopControl`. Methods that return "accepted" return "finished" instead if it
+ * is already decided how the run ends.
  */
 export interface LoopControl {
-  /** Sends a message before the next iteration. A run that would be complete makes one more iteration. Nothing is cut off. */
+  /**
+   * Adds a message before the next iteration. If the run would otherwise be complete, it makes one more iteration. The current
+   * iteration is not cut off.
+   */
   steer(message: string | UserMessage): "accepted" | "finished";
   /**
-   * Before the first tool call of the run: cuts the model off and ends the run as `interrupted`. After it: the run goes on, and
-   * the message is returned in `undelivered`.
+   * Before the first tool call of the run has started, cuts the model off and ends the run as `interrupted`. Later, the run
+   * continues, and the message is returned in `undelivered`.
    */
   interrupt(message: string | UserMessage): "accepted" | "finished";
-  /** Ends the run as `drained` before its next iteration. The current iteration finishes, its calls included. The run can be resumed. */
+  /** Ends the run as `drained` after the current iteration and its calls. The run can be resumed. */
   drain(): "accepted" | "finished";
-  /** Ends the run as `stopped`. The model is cut off, and running tools get `settleMs` to finish. */
+  /** Ends the run as `stopped`. The model is cut off, and running tools get `timeouts.settleMs` to finish. */
   stop(request?: StopRequest): "accepted" | "finished";
-  /** Ends the run as `killed`, at once. */
+  /** Ends the run as `killed`, immediately. */
   kill(): "accepted" | "finished";
-  /** True once a stop, a kill or the signal requested the end of the run. */
+  /** True after `stop` or `kill` was called, or the signal of the run was aborted. */
   hasStopRequest(): boolean;
-  /** True from the first call of a run to its end. */
+  /** True from the first tool call of the run until the run ends. */
   isToolChainActive(): boolean;
 }
 
@@ -134,70 +140,73 @@ export interface StopRequest {
   readonly note?: string | undefined;
 }
 
-/** The type of arguments that no schema validates. JSON Schema is only shown to the model. */
+/** The type of arguments that are not validated, because their JSON Schema is only shown to the model. */
 export type Unvalidated = unknown;
 
-/** The arguments that the `execute` of a tool gets: the output of its schema. */
+/** The type of the arguments that `execute` of a tool gets: the output of its schema. */
 export type ToolArgs<T extends Tool> = Parameters<NonNullable<T["execute"]>>[0];
 
-/** The arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
+/** The type of the arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
 export type ToolInput<T extends Tool> = T["inputSchema"] extends StandardSchema<infer Input, unknown> ? Input : ToolArgs<T>;
 
-/** The value that a tool returns, with its promise resolved. */
+/** The type of the value that a tool returns, after its promise is resolved. */
 export type ToolOutput<T extends Tool> = Awaited<ReturnType<NonNullable<T["execute"]>>>;
 
 /** All options of a run. `Output` is the output type of the schema in `policies.output`. */
 export interface LoopOptions<Output = unknown> {
-  /** The model. */
+  /** The provider of the model to run. */
   readonly provider: Provider;
-  /** Tools, or a registry of them. Default none. */
+  /** An array of tools, or a tool registry. Default: no tools. */
   readonly tools?: readonly Tool[] | ToolRegistry | undefined;
-  /** The conversation so far. Its calls must be answered, each once. */
+  /** The conversation so far. Each tool call in it must have exactly one result. */
   readonly messages: readonly Message[];
-  /** System text; it is not among the messages. */
+  /** The system prompt. It is not one of the messages. */
   readonly system?: string | undefined;
-  /** Settings of every iteration; `prepareIteration` may change them. */
+  /** The model settings for every iteration. `prepareIteration` may change them for one stream. */
   readonly modelSettings?: ModelSettings | undefined;
-  /** Limits which tools the model may use. A call of another tool is blocked. Default: the provider's. */
+  /** Limits which tools the model may use. A call of another tool is blocked. Default: the default of the provider. */
   readonly toolChoice?: ToolChoice | undefined;
-  /** Facts that the model sees at the end of every request. Context restarts add to them. */
+  /** Facts that the model gets at the end of every request. Context restarts add items. Default: no items. */
   readonly contextItems?: readonly Json[] | undefined;
-  /** Any value; tools read it as `ctx.messageIdMap`. */
+  /** Any value. Tools can read it as `context.messageIdMap`. */
   readonly messageIdMap?: unknown;
-  /** Repairs `messages` instead of rejecting them: drops results without a call, and answers calls without a result. Default false. */
+  /**
+   * Set to true to repair invalid `messages` instead of rejecting them: drops results without a call, and adds a result to each
+   * call without one. Default false.
+   */
   readonly repair?: boolean | undefined;
   readonly limits?: LoopLimits | undefined;
   readonly timeouts?: { readonly [Name in keyof Timeouts]?: number | undefined } | undefined;
-  /** Prices each stream. Without it, `costUSD` is undefined. */
+  /** Computes the cost of each stream. Without this option, `costUSD` is undefined. */
   readonly pricing?: Pricing | undefined;
   readonly policies?: LoopPolicies<Output> | undefined;
   readonly hooks?: LoopHooks | undefined;
-  /** Steers or ends the run from outside. A control serves one live run at a time. */
+  /** Steers or ends the run from outside. A control can be used by one live run at a time. */
   readonly control?: LoopControl | undefined;
-  /** Aborts the run: like a kill, with the reason of the signal. */
+  /** When this signal is aborted, the run ends immediately as `aborted`, with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Emits the events of the run; made by `createLoopEvents`. */
+  /** Emits the events of the run. Made by `createLoopEvents`. */
   readonly events?: LoopEmitter | undefined;
   /** Records the run. Default: a new memory journal. */
   readonly journal?: Journal | undefined;
   /** Identifies the run, so that it can be resumed. Default: generated. */
   readonly runId?: string | undefined;
   /**
-   * "retry-last" continues a recorded run that ended with status "error", "timeout" or "stopped-by-user", by sending the model
-   * another request. No effect on a run that is not recorded.
+   * "retry-last" continues a recorded run that ended with the status "error", "timeout" or "stopped-by-user", by sending another
+   * request to the model. It has no effect if the journal has no records.
    */
   readonly resume?: "retry-last" | undefined;
-  /** Decisions about calls that wait, and their results, by the `id` of each call in `reason.calls`. */
+  /** Decisions about waiting calls, and the results of waiting calls, by the `id` of each call in `reason.calls`. */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
-  /** Default: the clock of the platform. */
+  /** The source of time. Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
-  /** The user, and how to answer. Tools and approvals read it. */
+  /** Facts about the user, and how to answer. Tools and approvals can read it. */
   readonly session?: Session | undefined;
-  /** Any value; tools read it as `ctx.context`. */
+  /** Any value. Tools can read it as `context.context`. */
   readonly context?: unknown;
 }
 
-/** A tool as its author writes it. Made by `defineTool`, which types the arguments of `execute` and `needsApproval`. */
+/** A tool. Use `defineTool` to define one: it types the arguments of `execute` and `needsApproval`. */
 export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends ToolTraits<Args> {
   readonly name: string;
   readonly description: string;
@@ -206,12 +215,12 @@ export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Resu
   readonly jsonSchema?: JsonSchema | undefined;
   /**
    * Runs the tool. Any plain value means success, throwing means failure, and `context.defer()` means that the result comes later.
-   * Without `execute`, each call waits for a result from outside: the run is suspended until `decisions` has one.
+   * Without `execute`, each call waits for a result from outside: the run is suspended until `decisions` has the result.
    */
   readonly execute?: ((args: Args, context: ToolContext) => Result) | undefined;
-  /** Checks each result that comes from outside. A result that does not fit is refused. Default: any plain data. */
+  /** Checks each result that comes from outside. A result that does not fit is refused. Default: any plain data is accepted. */
   readonly outputSchema?: StandardSchema | undefined;
-  /** Makes each call a run of its own. Set by `defineAgentTool`. */
+  /** Makes each call a nested run. Set by `defineAgentTool`. */
   readonly agent?: Agent | undefined;
 }
 
@@ -224,18 +233,18 @@ export interface ExecutableTool<Args = never, Schema extends ToolSchema = ToolSc
   readonly execute: (args: Args, context: ToolContext) => Result;
 }
 
-/** Turns a tool call into a run, and the result of that run into the result of the call. Made by `defineAgentTool`. */
+/** Makes a nested run from a tool call, and the result of the call from the result of that run. Made by `defineAgentTool`. */
 export interface Agent {
   readonly kind: "agent";
-  /** Returns the options of the nested run. A replay calls it again, so it must return the same options for the same arguments. */
+  /** Returns the options of the nested run. Called again on replay, so it must return the same options for the same arguments. */
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /** Returns the result of the call, as the `execute` of a tool would. */
+  /** Returns the result of the call, like `execute` of an ordinary tool. */
   toResult(result: LoopResult): unknown;
 }
 
 /**
  * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools,
- * policies, hooks and limits are its own, within the rest of the outer run's limits.
+ * policies, hooks and limits are not inherited, but the rest of the outer run's limits also applies to the nested run.
  */
 export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
   readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;
@@ -245,61 +254,64 @@ export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
 export interface ToolContext {
   readonly callId: string;
   readonly name: string;
-  /** 0-based iteration that contains the call. */
+  /** The number of the iteration that contains the call, counted from 0. */
   readonly iteration: number;
-  /** Fires on stop, kill, abort and the timeout of this call. Pass it to every function that takes a signal. */
+  /** Aborted if the run is stopped, killed or aborted, or this call times out. Pass it to every function that accepts a signal. */
   readonly signal: AbortSignal;
-  /** Reports that the tool is alive; restarts `idleTimeoutMs`. */
+  /** Reports that the tool is alive, which restarts `idleTimeoutMs`. */
   heartbeat(): void;
-  /** Reports progress to listeners (event `tool-progress`); counts as a heartbeat. */
+  /** Sends `data` to listeners, in a `tool-progress` event. Also restarts `idleTimeoutMs`. */
   progress(data: unknown): void;
-  /** The transcript so far: a frozen list, built when it is read. */
+  /** The transcript so far, as a frozen array. The array is built when it is read. */
   readonly messages: readonly Message[];
-  /** The context items so far: a frozen list, built when it is read. */
+  /** The context items so far, as a frozen array. The array is built when it is read. */
   readonly contextItems: readonly Json[];
   /** The `messageIdMap` option of the run. */
   readonly messageIdMap: unknown;
   readonly provider: { readonly id: string; readonly model: string };
-  /** True from `limits.softWarnIteration` on: a user interface may offer to kill the run. */
+  /** True from the iteration `limits.softWarnIteration` on. A user interface may then offer to kill the run. */
   readonly showKillHint: boolean;
   /** True if users must not see progress notices. */
   readonly suppressProgressNotices: boolean;
-  /** The rest of the run's limits. */
+  /** The rest of each limit of the run. */
   readonly budget: ToolBudget;
-  /** The same for each execution of this call, also after a crash. Pass it to services that deduplicate requests. */
+  /** A key that is the same each time this call is executed, even after a crash. Pass it to services that deduplicate requests. */
   readonly idempotencyKey: string;
   readonly session: Session;
   /** The `context` option of the run. */
   readonly context: unknown;
-  /** The number of runs around this one. */
+  /** The number of outer runs. */
   readonly depth: number;
   /**
-   * Return this from `execute` if the result comes later, for example from a webhook or a person. The call waits, and the run is
-   * suspended once nothing else can go on. Not for tools with `eager`, nor inside the `runToolLoop` of another tool: such a call
-   * fails.
+   * Return the value of this method from `execute` if the result comes later, for example from a webhook or a person. The call waits,
+   * and the run is suspended when nothing else can continue. If the tool has `eager`, or the call is made in the `runToolLoop` of
+   * another tool, the call fails.
    */
   defer(): Deferred;
   /**
-   * Runs a loop inside this call, one level deeper. It ends with the call, and shares the rest of the outer run's tokens and
-   * calls. Its usage counts for the outer run, whose listeners receive its events with a `path`. Rejects with LoopError
-   * "depth-exceeded", and for misuse like the function `runToolLoop`.
+   * Starts a nested run in this call. The nested run ends with the call, at the latest. It shares the rest of the outer run's token
+   * and call limits, and its usage is added to the usage of the outer run. Listeners of the outer run also get the events of the
+   * nested run, with a `path`. Rejects with LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
    */
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
 }
 
-/** Finds and runs the tools of the loop. `createToolRegistry` makes one from tools; any object of this shape works. */
+/** Finds and runs the tools of the loop. Made by `createToolRegistry`. You can also pass your own object with these methods. */
 export interface ToolRegistry {
-  /** Returns the current tools. Called at the start and before each stream. The same array means that nothing has changed. */
+  /**
+   * Returns the current tools. Called at the start and before each stream. Must return another array if the tools have changed, and
+   * should return the same array if not.
+   */
   definitions(): readonly ToolDefinition[];
-  /** Runs one tool; returns a value or a promise of one. */
+  /** Runs one tool. Returns a value or a promise. */
   executeTool(name: string, args: unknown, context: ToolContext): unknown;
-  /** Validates arguments before the tool is dispatched. Without it, tools get the model's arguments unchanged. */
+  /** Validates arguments before the tool runs. Without this method, tools get the model's arguments unchanged. */
   validate?(name: string, args: unknown): Validation | Promise<Validation>;
   /** Validates a result that comes from outside. Without it, any plain data is accepted. */
   validateResult?(name: string, result: unknown): Validation | Promise<Validation>;
   /**
-   * Returns the agent of a tool whose calls are runs, else undefined. Without this method the loop calls `executeTool`, and such
-   * a run cannot be resumed midway.
+   * Returns the agent of an agent tool, or undefined for other tools. Without this method, the loop calls `executeTool` for agent
+   * tools. Their nested runs then cannot be resumed after a part of their work.
    */
   agentOf?(name: string): Agent | undefined;
 }

@@ -7,66 +7,69 @@ import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-outcome.ts";
 
 /**
- * The result of a run, however it ended. `JSON.stringify` of it never throws. `Output` is the type of the value that
- * `policies.output` makes of the answer.
+ * The result of a run, for every way in which it can end. Calling `JSON.stringify` with it never throws. `Output` is the type of
+ * the value that `policies.output` makes from the answer.
  */
 export interface LoopResult<Output = unknown> {
   readonly status: LoopStatus;
   readonly reason: EndReason;
-  /** The last text that was not blank, trimmed. */
+  /** The last text from the model that was not blank, trimmed. */
   readonly text: string;
-  /** Details of the last stream that had any. */
+  /** The details from the last stream that had details. */
   readonly details: string;
-  /** `text`, followed by the labelled details if there are any. */
+  /** `text`, followed by the details with their label, if there are any. */
   readonly responseText: string;
   readonly thoughtLog?: Json | undefined;
   /** Present if there is a thought log. */
   readonly thoughtLogOwner?: ThoughtLogOwner | undefined;
-  /** One per provider stream, including continuations and a granted final answer. */
+  /** One result for each provider stream, including continuations and the extra iteration of `policies.finalAnswer`. */
   readonly streamResults: readonly StreamResult[];
-  /** Answered calls in call order. Omits calls that were interrupted, never ran, or restarted the context. */
+  /** The calls with their results, in call order. Omits calls that were interrupted, never ran, or restarted the context. */
   readonly functionHistory: readonly ToolHistoryEntry[];
-  /** Provider metadata of all streams, in order. */
+  /** The provider metadata from all streams, in order. */
   readonly accumulatedModelParts: readonly ProviderMetadataPart[];
   /** The transcript. It can be sent as the `messages` of another run. */
   readonly messages: readonly Message[];
-  /** Usage of all streams, including those of nested runs. */
+  /** The usage of all streams, including streams of nested runs. */
   readonly usage: Usage;
-  /** USD; undefined if the cost of an iteration is unknown. */
+  /** The cost in USD. Undefined if the cost of an iteration is unknown. */
   readonly costUSD: number | undefined;
-  /** Iterations that counted towards `maxIterations`. */
+  /** The number of iterations that were counted for `maxIterations`. */
   readonly iterations: number;
-  /** Calls that were dispatched, including those of nested runs. */
+  /** The number of calls that were started, including calls of nested runs. */
   readonly toolCallsExecuted: number;
-  /** Active time in milliseconds. The time between two executions is not counted. */
+  /** The active time in milliseconds. If the run was resumed, the time in between is not counted. */
   readonly durationMs: number;
-  /** The error of `reason`, if it has one. For `max-cost` and `cost-unknown` it states the cost so far, or why the cost is unknown. */
+  /**
+   * The error of `reason`, if it has one. For `max-cost` the message states the cost so far, and for `cost-unknown` it states why
+   * the cost is unknown.
+   */
   readonly error?: PlainError | undefined;
-  /** True if the known costs exceed `limits.maxCostUSD`. The stream that crosses the limit is not cut off. */
+  /** True if the known costs exceed `limits.maxCostUSD`. The stream that exceeds the limit is not cut off. */
   readonly budgetExceeded: boolean;
   /** True if the text comes from the extra iteration of `policies.finalAnswer`. */
   readonly finalAnswer: boolean;
-  /** The answer as a value, if `policies.output` validated it. Plain data, and the same when the run is replayed. */
+  /** The answer as plain data, if `policies.output` validated the answer. It is the same when the run is replayed. */
   readonly output?: Output | undefined;
   /**
    * Calls of this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.
    */
   readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "waitsFor">>)[];
   /**
-   * Messages to `control` that were not sent to the model, in the order in which they came. Includes messages to the controls of
-   * runs inside calls that were suspended, or that ended together with this run.
+   * Messages to `control` that were not sent to the model, in the order in which they arrived. Includes messages to the controls of
+   * nested runs that were suspended or that ended together with this run.
    */
   readonly undelivered: readonly UserMessage[];
   readonly journal: Journal;
   readonly runId: string;
 }
 
-/** The parts of a result that exist when the run lost its journal. */
+/** The parts of a result that exist if the journal of the run stopped answering. */
 export interface PartialResult extends Pick<
   LoopResult,
   "runId" | "text" | "messages" | "streamResults" | "functionHistory" | "usage" | "costUSD" | "iterations" | "toolCallsExecuted"
 > {
-  /** Results of the last steps that the journal never confirmed. The other fields do not include them. */
+  /** The results of the last steps, which the journal never confirmed. The other fields do not include these results. */
   readonly unrecorded: readonly { readonly key: string; readonly answer: unknown }[];
 }
 

@@ -2,10 +2,10 @@ import type { ContentPart, UserPart } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 
-/** One message of a transcript. Immutable: a change makes a new object, so that a message can key a WeakMap. */
+/** One message of a transcript. Messages are immutable, so that a message can be a key in a WeakMap. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
-/** A message from the user, or from the loop in the user's place. */
+/** A message from the user, or a message that the loop writes in the role of the user. */
 export interface UserMessage {
   readonly role: "user";
   readonly content: string | readonly UserPart[];
@@ -19,7 +19,7 @@ export interface AssistantMessage {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** The results of all calls of the assistant message before it, in call order. */
+/** The results of all calls in the previous assistant message, in call order. */
 export interface ToolMessage {
   readonly role: "tool";
   readonly results: readonly ToolResultPart[];
@@ -28,28 +28,28 @@ export interface ToolMessage {
 /** A part of an assistant message. */
 export type AssistantPart = TextPart | ToolCallPart;
 
-/** Text or reasoning of the model. */
+/** Text or reasoning from the model. */
 export type TextPart = { readonly type: "text"; readonly text: string } | { readonly type: "reasoning"; readonly text: string };
 
-/** A call in the transcript. `args` are the model's own arguments, never edited. */
+/** A tool call in the transcript. `args` are the arguments exactly as the model wrote them. */
 export interface ToolCallPart extends Pick<ToolCall, "callId" | "providerCallId" | "name" | "args"> {
   readonly type: "tool-call";
-  /** The arguments as an approval changed them. */
+  /** The arguments that an approval set instead of `args`. */
   readonly approvedArgs?: Json | undefined;
 }
 
-/** The answer to one call. */
+/** The result of one tool call. */
 export interface ToolResultPart {
   readonly callId: string;
   readonly name: string;
   readonly outcome: ToolOutcome["kind"] | "restarted" | "awaiting-approval" | "awaiting-result";
-  /** The text that the model reads. */
+  /** The result as the model reads it. */
   readonly result: Json;
-  /** Images, files and text beside the result. */
+  /** Images, files and text in addition to `result`. */
   readonly content?: readonly ContentPart[] | undefined;
 }
 
-/** One part of the provider metadata of an assistant message, with the provider and model that may read it. */
+/** One part of the provider metadata of an assistant message. Only the same provider and model may read it. */
 export interface ProviderMetadataPart {
   readonly provider: string;
   readonly model: string;

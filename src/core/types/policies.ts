@@ -1,4 +1,4 @@
-// Policies: rules that the caller sets for a run.
+// Policies: optional rules for a run.
 
 import type { JsonSchema, Masking, StandardSchema, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
@@ -10,18 +10,18 @@ import type { ApprovalView, ToolDefinition } from "./tool.ts";
 /** Processes successful results before they enter the transcript. Made by `processResults` or `truncateResults`. */
 export interface ResultProcessing {
   readonly kind: "result-processing";
-  /** The tool that the texts of the cacher name. A run that lacks this tool is rejected. */
+  /** The name of a tool that the cacher's texts tell the model to call. A run without this tool is rejected. */
   readonly toolName?: string | undefined;
 }
 
 /**
- * The stages that process successful results, in this order. Each is optional and may return a promise. A stage that throws or
- * takes longer than `timeouts.hookMs` is reported to listeners and skipped.
+ * The stages that process successful results, in this order. Each stage is optional and may return a promise. A stage that throws
+ * an error or takes longer than `timeouts.hookMs` is reported to listeners and skipped.
  */
 export interface ResultPipeline {
   /**
-   * Gets each result as text, including the text parts of its content. Returns the text that replaces it; undefined leaves it
-   * unchanged.
+   * Gets each result as text, including the text parts of its content. Returns the text that replaces the result, or undefined to
+   * keep the result unchanged.
    */
   processor?(toolName: string, output: string): string | undefined | PromiseLike<string | undefined>;
   readonly extractor?: ResultExtractor | undefined;
@@ -30,133 +30,139 @@ export interface ResultPipeline {
 
 /** Condenses large results, for example with another model. */
 export interface ResultExtractor {
-  /** Results of more estimated tokens than this are extracted. Default 15,000. */
+  /** Only results with more estimated tokens than this number are extracted. Default 15,000. */
   readonly threshold?: number | undefined;
   /** Returns the important part of a result, and optionally the usage of the extraction. */
   extract(output: string, facts: ExtractionFacts): string | ExtractedResult | PromiseLike<string | ExtractedResult>;
 }
 
-/** The result's context for an extraction. */
+/** Facts about a result that is extracted. */
 export interface ExtractionFacts {
   readonly toolName: string;
-  /** The text of the last user message; empty if there is none. */
+  /** The text of the last user message, or "" if there is none. */
   readonly userText: string;
 }
 
-/** The result of an extraction. */
+/** The text that an extraction made, and its usage. */
 export interface ExtractedResult {
   readonly text: string;
-  /** Counts towards the usage, the cost and the limits of the run. Default none. */
+  /** The tokens that the extraction used. They are added to the usage, the cost and the limits of the run. Default: no tokens. */
   readonly usage?: Usage | undefined;
   /** The model that used these tokens, for `pricing`. Default: the provider of the run. */
   readonly model?: { readonly provider: string; readonly model: string } | undefined;
 }
 
-/** Keeps large results elsewhere. */
+/** Stores large results outside of the transcript. */
 export interface ResultCacher {
-  /** Results that still have more estimated tokens than this after the other stages are stored. Default 2,000. */
+  /** Only results that have more estimated tokens than this number after the other stages are stored. Default 2,000. */
   readonly threshold?: number | undefined;
-  /** The tool that its texts name. A run that lacks this tool is rejected. Default none. */
+  /** The name of a tool that the returned texts tell the model to call. A run without this tool is rejected. Default: none. */
   readonly toolName?: string | undefined;
   /** Stores a result, and returns the text that replaces it. */
   store(output: string, facts: { readonly toolName: string }): string | PromiseLike<string>;
 }
 
-/** Selects the results that a request leaves out. */
+/** Selects the tool results that are masked, which means that they are omitted from later requests. */
 export interface MaskingOptions {
-  /** How many iterations before a request keep their results. `Infinity` masks nothing by age. Default 2. */
+  /** Results of this many last iterations are not masked. `Infinity` masks no result because of its age. Default 2. */
   readonly keepIterations?: number | undefined;
-  /** Results with fewer estimated tokens are kept. Default 500. */
+  /** Results with fewer estimated tokens than this number are never masked. Default 500. */
   readonly minTokens?: number | undefined;
-  /** 0-based iterations whose results are masked at any age. Read before each iteration; a masked result stays masked. */
+  /**
+   * Iterations, counted from 0, whose results are masked at any age. The set is read before each iteration. A masked result stays
+   * masked.
+   */
   readonly force?: ReadonlySet<number> | undefined;
-  /** Masks by age in steps of this many iterations, so that most requests share the prefix of the one before. Default 1. */
+  /**
+   * Masks results by age only every this many iterations. Most requests then begin like the previous request, which a prompt
+   * cache can use. Default 1.
+   */
   readonly batchOf?: number | undefined;
 }
 
-/** Keeps the texts of a result cache. The cache makes the ids. */
+/** Stores the texts of a result cache. The cache makes the ids. */
 export interface ResultStore {
-  /** Keeps a text under a new id. */
+  /** Stores a text under a new id. */
   write(id: string, text: string): void | PromiseLike<void>;
-  /** Returns the text, or undefined if there is none or it was removed. */
+  /** Returns the text with this id, or undefined if it does not exist. */
   read(id: string): string | undefined | PromiseLike<string | undefined>;
   /** Removes a text. Does nothing if the text does not exist. */
   remove(id: string): void | PromiseLike<void>;
-  /** Returns all stored ids with their sizes in bytes of UTF-8. */
+  /** Returns the ids of all stored texts, with the size of each text in UTF-8 bytes. */
   list(): readonly StoredResult[] | PromiseLike<readonly StoredResult[]>;
 }
 
-/** One text in a store. */
+/** One text in a result store. */
 export interface StoredResult {
   readonly id: string;
   readonly bytes: number;
 }
 
-/** Holds context for a restart until the loop takes it. For context that is too large or too private for a tool result. */
+/** Keeps items for context restarts until the loop takes them. For context that is too large or too private for a tool result. */
 export interface ContextStash extends ContextSource {
   /** Stores plain data, and returns a key for `pending_context_key`. */
   put(item: unknown): string;
-  /** Removes and returns the item of a key. Undefined if the key is unknown, already taken or expired. */
+  /** Removes and returns the item with this key. Returns undefined if the key is unknown, was already taken, or has expired. */
   take(key: string): Json | undefined;
 }
 
 /**
- * Called for each response before its calls run. A condition that throws, returns anything else or takes longer than
- * `timeouts.hookMs` ends the run.
+ * Called for each response before its calls run. A condition that throws an error, returns an invalid value or takes longer than
+ * `timeouts.hookMs` ends the run as `hook-failed`.
  */
 export type StopCondition = (context: StopContext) => boolean | StopDecision | PromiseLike<boolean | StopDecision>;
 
-/** The result of a stop condition. `true` means stop and `false` means continue, both without a reason. */
+/** The decision of a stop condition. A condition can also return `true` to stop or `false` to continue, without a reason. */
 export type StopDecision =
   | { readonly kind: "continue" }
-  /** `reason` is only recorded in the result. */
+  /** `reason` appears in the result of the run, and has no other effect. */
   | { readonly kind: "stop"; readonly reason?: string | undefined };
 
 /** The argument of a stop condition. */
 export interface StopContext {
-  /** The number of this iteration, from 1. */
+  /** The number of this iteration, counted from 1. */
   readonly iteration: number;
-  /** The response. If it came in several streams: the last one, with the text, reasoning and calls of all. */
+  /** The response. If it has several streams, this is the last one, with the text, reasoning and calls of all streams. */
   readonly response: StreamResult;
-  /** Usage of all streams and nested runs so far, including this response. */
+  /** The usage of all streams and nested runs so far, including this response. */
   readonly totalUsage: Usage;
-  /** USD so far, including this response; undefined if unknown. */
+  /** The cost so far in USD, including this response. Undefined if it is unknown. */
   readonly costUSD: number | undefined;
-  /** Calls that earlier iterations dispatched. */
+  /** The number of calls that were started in earlier iterations. */
   readonly toolCallsExecuted: number;
-  /** Outcomes of the calls of the last batch, in call order. */
+  /** The outcomes of the calls of the previous iteration, in call order. */
   readonly lastToolResults: readonly ToolOutcome[];
 }
 
-/** Optional rules for a run. `Output` is the output type of the schema of a structured answer. */
+/** Optional rules for a run. `Output` is the type of the value that `output` makes from the answer. */
 export interface LoopPolicies<Output = unknown> {
-  /** Blocks calls by name; does not hide tools. */
+  /** Blocks calls of tools that it does not allow. The model still sees these tools. */
   readonly gate?: DeliberateGate | undefined;
   /** Decides about each call that is ready to run. */
   readonly approve?: Approve | undefined;
   /**
-   * Called when a run is resumed, for each change of a tool that no longer fits its recorded calls. Only `true` lets the run
-   * continue. Default: the run is rejected as `tools-changed`.
+   * Called when a run is resumed, for each change because of which recorded calls no longer fit a tool. Return `true` to accept the
+   * change. Otherwise, and by default, the run rejects with LoopError "tools-changed".
    */
   readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
-  /** Settings of context restarts: the tools that they hide, and the source of stored context. */
+  /** Settings for context restarts: the tools to hide, and the source of stored context. */
   readonly restarts?: RestartPolicy | undefined;
-  /** Ends runs whose model gave its whole answer before it called its tools. */
+  /** Ends a run if the model has written its whole answer before its tool calls. */
   readonly preToolText?: PreToolTextPolicy | undefined;
   /** Grants one more iteration, without tools, if the iteration limit or the tool-call limit ends the run. Default false. */
   readonly finalAnswer?: boolean | undefined;
-  /** Ends the run as `stop-condition` before the calls of a response run. With several conditions, the first that says stop decides. */
+  /** Ends the run as `stop-condition` before the calls of a response run. Of several conditions, the first that stops decides. */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
-  /** Detects a model that repeats its calls; made by `detectLoops`. Default none. */
+  /** Detects a model that repeats its calls. Made by `detectLoops`. Default: none. */
   readonly loopDetection?: LoopDetection | undefined;
   /**
-   * Turns the answer into a value. The answer is parsed and validated, and requested again if it does not fit. Made by
-   * `structuredOutput`. Default none.
+   * Makes a value from the answer. The answer is parsed and validated, and requested again if it does not fit. Made by
+   * `structuredOutput`. Default: none.
    */
   readonly output?: StructuredOutput<Output> | undefined;
-  /** Processes successful results before they enter the transcript; made by `processResults` or `truncateResults`. Default none. */
+  /** Processes successful results before they enter the transcript. Made by `processResults` or `truncateResults`. Default: none. */
   readonly results?: ResultProcessing | undefined;
-  /** Clears old tool results from requests; made by `maskResults`. Default none. */
+  /** Omits old tool results from requests. Made by `maskResults`. Default: none. */
   readonly masking?: Masking | undefined;
 }
 
@@ -165,47 +171,50 @@ export interface LoopDetection {
   readonly kind: "loop-detection";
 }
 
-/** Defines when repeated calls are a loop, and how the run reacts. */
+/** Settings for the detection of loops. */
 export interface LoopDetectionOptions {
-  /** Number of repetitions in a row. Each multiple counts again. At least 2. Default 3. */
+  /** The number of consecutive repetitions that is a loop. Each multiple of it is reported again. At least 2. Default 3. */
   readonly threshold?: number | undefined;
-  /** "warn" only emits an event; "stop" ends the run as `loop-detected`; "inject-warning" also warns the model. Default "warn". */
+  /**
+   * The reaction to a loop. "warn" only emits an event. "stop" ends the run as `loop-detected`. "inject-warning" also emits the
+   * event, and warns the model. Default "warn".
+   */
   readonly action?: LoopAction | undefined;
-  /** The longest sequence of iterations to look for, 1 to 100: 2 finds A B A B. Default 4. */
+  /** The maximum length of a repeated sequence, in iterations, from 1 to 100. With 2, the sequence A B A B is found. Default 4. */
   readonly maxCycle?: number | undefined;
-  /** True if calls with changed results are different calls, such as those of a model that polls. Default false. */
+  /** Set to true if equal calls with different results are not a repetition, for example if a model polls a job. Default false. */
   readonly compareResults?: boolean | undefined;
 }
 
-/** Turns the answer into a value. Made by `structuredOutput`. `Output` is the output type of its schema. */
+/** Makes a value from the answer. Made by `structuredOutput`. `Output` is the output type of the schema. */
 export interface StructuredOutput<Output = unknown> {
   readonly kind: "structured-output";
   /** Validates the answer. */
   readonly schema: StandardSchema<unknown, Output>;
 }
 
-/** How the model is asked for an answer that fits a schema. */
+/** Settings for the request for an answer that fits a schema. */
 export interface StructuredOutputOptions {
-  /** Shown to the model instead of the JSON Schema made from the schema. Needed if the schema cannot be converted. */
+  /** The JSON Schema to show to the model. Required if the schema cannot be converted. Default: converted from the schema. */
   readonly jsonSchema?: JsonSchema | undefined;
-  /** How often in a row the model is asked again after an answer that does not fit. Default 2. */
+  /** The maximum number of consecutive retries after an answer that does not fit. Default 2. */
   readonly maxRetries?: number | undefined;
 }
 
-/** Lets only some tools run. An empty allowlist allows none; without an allowlist all are allowed. */
+/** Allows only some tools to run. Without `allowedNames`, all tools are allowed. If `allowedNames` is empty, no tool is. */
 export interface DeliberateGate {
   readonly active: boolean;
   readonly allowedNames?: Iterable<string> | undefined;
   readonly triggerMatchByToolName?: ReadonlyMap<string, TriggerMatch> | undefined;
-  /** Triggers that the gate had no time to search for. Informational: the loop does not read it. */
+  /** Triggers that were not searched for, because the search had reached its limit. The loop does not use this field. */
   readonly unsearched?: readonly string[] | undefined;
   /** Called for each successful tool call while the gate is active. */
   retain?(name: string): void;
 }
 
 /**
- * Called once per call, after validation and before anything of the batch runs. If it throws or times out, the call is
- * `approval-failed`.
+ * Called once for each call, after validation and before any call of the iteration runs. If it throws an error or times out, the
+ * outcome of the call is `approval-failed`.
  */
 export type Approve = (call: ToolCall, context: ApprovalContext) => ApprovalDecision | PromiseLike<ApprovalDecision>;
 
@@ -217,7 +226,7 @@ export interface ApprovalContext extends Omit<ApprovalView, "callId" | "name"> {
   readonly needsApproval: boolean;
 }
 
-/** The result of an approval. Edited arguments are validated again. */
+/** The decision about a call. The arguments of a "modify" decision are validated again. */
 export type ApprovalDecision =
   | { readonly kind: "approve" }
   | { readonly kind: "deny"; readonly reason?: string | undefined }
@@ -225,38 +234,41 @@ export type ApprovalDecision =
   /** No decision is possible now. The run ends as `approval-required`, and continues when it is resumed with `decisions`. */
   | { readonly kind: "ask" };
 
-/** The result of a call that waits for one: its value, or that it failed. The model reads either. */
+/** The result of a call that is waiting for a result: a value, or an error if the call failed. The model reads the value or the error. */
 export type OutsideResult =
   | { readonly kind: "result"; readonly result: Json }
   | { readonly kind: "failed"; readonly error: string };
 
-/** An entry of the option `decisions`. It must fit what its call waits for; "ask" lets any call go on waiting. */
+/**
+ * An entry of the option `decisions`. The entry must fit `waitsFor` of its call. "ask" fits every call, and lets the call continue
+ * to wait.
+ */
 export type CallDecision = ApprovalDecision | OutsideResult;
 
-/** The effects of a context restart, besides adding its item. */
+/** Settings for context restarts. */
 export interface RestartPolicy {
-  /** Maps the suffix of a restart type to the tools that it hides for the rest of the run. */
+  /** Maps the suffix of a restart type to the names of the tools to hide for the rest of the run. */
   readonly effects?: { readonly [suffix: string]: readonly string[] } | undefined;
-  /** The source of the item of a `pending_context_key`; made by `createContextStash`. Default none. */
+  /** The source of the items for `pending_context_key`. Made by `createContextStash`. Default: none. */
   readonly stash?: ContextSource | undefined;
 }
 
-/** A source of context, from which each key can be taken once: a `ContextStash`, or a store of the caller. */
+/** A source of items for context restarts, such as a `ContextStash`. Each item can be taken once. */
 export interface ContextSource {
   /**
-   * Returns the item, or undefined if there is none or it was taken. Throwing or taking longer than `timeouts.hookMs` counts as
-   * no item.
+   * Returns the item with this key, or undefined if there is none or it was already taken. If the method throws an error or takes
+   * longer than `timeouts.hookMs`, the run continues without the item.
    */
   take(key: string): Json | undefined | PromiseLike<Json | undefined>;
 }
 
 /**
- * Ends the run as `pre-tool-text` after an iteration in which the model wrote text and every tool it called succeeded. It applies
- * if the provider's family is listed. It also applies if each called tool is listed, or has `requiresFollowUp: false`.
+ * Ends the run as `pre-tool-text` after an iteration in which the model wrote text and every tool that it called succeeded. One of
+ * two conditions must be met: the provider's family is listed, or each called tool is listed or has `requiresFollowUp: false`.
  */
 export interface PreToolTextPolicy {
-  /** Families of providers whose text is the whole answer. Default none. */
+  /** The families of providers whose models write the whole answer before their calls. Default: none. */
   readonly endAfterTextFamilies?: readonly string[] | undefined;
-  /** Tools after which the model has nothing to add. Default none. */
+  /** The names of tools after which the model needs no further iteration. Default: none. */
   readonly suppressFollowUpAfterText?: readonly string[] | undefined;
 }

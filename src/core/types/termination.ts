@@ -13,16 +13,16 @@ export type StreamStatus =
   | "stopped-by-user"
   | "follow-up-interrupt";
 
-/** How a run ended, coarsely. A `suspended` run is meant to be resumed. `tool-calls` is never the status of a run. */
+/** How a run ended. `reason` is more exact. A `suspended` run can be resumed. `tool-calls` is never the status of a run. */
 export type LoopStatus = StreamStatus | "suspended";
 
 /**
- * Why a cost is unknown: the provider reported no usage, `pricing` returned undefined, or `pricing` failed. It fails if it
- * throws, or returns anything but undefined or a number of 0 or more.
+ * Why a cost is unknown. "no-usage": the provider reported no usage. "no-price": `pricing` returned undefined. "pricing-failed":
+ * `pricing` threw an error, or returned a value other than undefined or a number of at least 0.
  */
 export type CostUnknownWhy = "no-usage" | "no-price" | "pricing-failed";
 
-/** How a run ended, exactly. Each kind is explained in docs/concepts/endings.md. */
+/** Why a run ended. docs/concepts/endings.md explains each kind. */
 export type EndReason =
   // completed
   | { readonly kind: "answered" | "end-turn" | "pre-tool-text" }
@@ -33,11 +33,11 @@ export type EndReason =
   | { readonly kind: "malformed-call" }
   | { readonly kind: "tool-error-cap"; readonly count: number }
   | { readonly kind: "restart-cap"; readonly count: number }
-  /** `expectedUSD` is the assumed cost of one more stream. */
+  /** `expectedUSD` is the expected cost of the next stream. */
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
   /**
-   * The provider and model of the first stream or attempt of unknown cost, and its 0-based iteration. Absent if no stream of this
-   * run itself had an unknown cost.
+   * The provider and model of the first stream or attempt whose cost is unknown, and its iteration, counted from 0. Absent if the
+   * unknown cost does not come from a stream of this run itself.
    */
   | {
       readonly kind: "cost-unknown";
@@ -69,7 +69,7 @@ export type EndReason =
   /** `approval-required` if one of the calls waits for a decision, else `result-required`. */
   | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };
 
-/** A status with the reason for it. */
+/** The status of a run, and the reason for the status. */
 export interface Ending {
   readonly status: LoopStatus;
   readonly reason: EndReason;

@@ -3,55 +3,55 @@
 import type { ContentPart, Issue, JsonSchema, PlainError, Usage, UserPart } from "./common.ts";
 import type { Json } from "./json.ts";
 
-/** One difference between a recorded tool and the current tool of that name. */
+/** One difference between a recorded tool and the current tool with the same name. */
 export interface ToolChange {
   readonly toolName: string;
   readonly kind: ToolChangeKind;
-  /** The argument that differs, such as `to.street` or `tags[]`; absent if the whole tool differs. */
+  /** The argument that differs, such as `to.street` or `tags[]`. Absent if the difference is not about one argument. */
   readonly field?: string | undefined;
-  /** The old and the new value, if they can be named: a type, a limit, a text. */
+  /** The old value (`was`) and the new value (`now`), if they can be shown: a type, a limit or a text. */
   readonly was?: string | undefined;
   readonly now?: string | undefined;
 }
 
 /**
- * The kind of difference. The last three (`description-changed`, `default-changed`, `trait-changed`) could change a person's
- * decision, but never reject a run. A trait has changed if `needsApproval` was added or `idempotent` removed.
+ * The kind of difference. `description-changed`, `default-changed` and `trait-changed` may be important for a person who decides
+ * about a call, but never reject a run. `trait-changed` means that `needsApproval` was added or `idempotent` was removed.
  */
 export type ToolChangeKind =
   | "removed"
-  /** The name now refers to another tool of its server. */
+  /** The name now belongs to a tool with another `origin`. */
   | "source-changed"
   | "field-removed"
   | "required-field-added"
   | "type-changed"
-  /** Another rule for a value, such as a lower `maximum` or fewer `enum` values. */
+  /** The rules for a value have changed, for example to a lower `maximum` or fewer `enum` values. */
   | "constraint-changed"
   | "description-changed"
   | "default-changed"
   | "trait-changed";
 
-/** A tool as the model saw it. Journals record it. */
+/** A tool as the model saw it, in the form in which journals record it. */
 export interface ShownTool {
   readonly description: string;
   readonly inputSchema: JsonSchema;
   readonly origin?: string;
-  /** "some" if a function decides which calls need a decision. */
+  /** True if every call needs a decision. "some" if a function says which calls need one. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
 }
 
-/** One call as it came from the model. */
+/** One tool call as the model made it. */
 export interface ToolCall {
-  /** Unique in the transcript. */
+  /** The id of the call, unique in the transcript. */
   readonly callId: string;
-  /** The id that the provider gave, if any. */
+  /** The id from the provider, if there is one. */
   readonly providerCallId?: string | undefined;
   readonly name: string;
   readonly args: Json;
-  /** The arguments as text, if the provider streamed text. */
+  /** The arguments as text, if the provider streamed them as text. */
   readonly argsText?: string | undefined;
-  /** Why the arguments cannot be used: not JSON, or cut off. */
+  /** Set if the arguments cannot be used: "malformed" if they are not JSON, "truncated" if they were cut off. */
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
@@ -65,22 +65,22 @@ export interface WaitingCall {
   readonly callId: string;
   readonly name: string;
   readonly args: Json;
-  /** "approval": it runs once it is approved. "result": it has run, and its result comes from outside. */
+  /** "approval": the tool runs when the call is approved. "result": the tool has run, and its result comes from outside. */
   readonly waitsFor: "approval" | "result";
-  /** Changes of the tool since the last request for a decision. A decision about the old tool is not used. */
+  /** The changes of the tool since the last request for a decision. An earlier decision is not used for the changed tool. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
 }
 
-/** The outcome of one call. Plain data. */
+/** The outcome of one call, as plain data. */
 export type ToolOutcome = {
   readonly call: ToolCall;
-  /** From dispatch to the end, in milliseconds; 0 if the call was not dispatched. */
+  /** The time from the start of the call to its end, in milliseconds. 0 if the call was not started. */
   readonly durationMs: number;
-  /** The arguments as an approval changed them. */
+  /** The arguments that an approval set instead of those of the model. */
   readonly approvedArgs?: Json | undefined;
-  /** The spending of runs inside the call. */
+  /** The spending of nested runs in the call. */
   readonly nested?: NestedSpending | undefined;
-  /** Contents of messages to the control of the run inside the call that reached neither its model nor `toResult`. */
+  /** The contents of messages to the control of the nested run that reached neither its model nor `toResult`. */
   readonly undelivered?: readonly (string | readonly UserPart[])[] | undefined;
 } & (
   | {
@@ -88,17 +88,17 @@ export type ToolOutcome = {
       readonly data: Json;
       readonly content?: readonly ContentPart[] | undefined;
       readonly endTurn?: boolean | undefined;
-      /** The value that the stash held under the result's `pending_context_key`. */
+      /** The value from the stash for the result's `pending_context_key`. */
       readonly pendingContext?: Json | undefined;
-      /** Results to leave out of later requests. Set by the tool of `createContextRelease`. */
+      /** The results to omit from later requests. Set by the tool that `createContextRelease` makes. */
       readonly release?: ContextRelease | undefined;
-      /** Set if `data` requests a context restart. Only a result of `contextRestart` sets it, never the data itself. */
+      /** Set if the tool returned a result made by `contextRestart`. Data with the same fields does not set it. */
       readonly restart?: true | undefined;
     }
-  /** The tool failed; `fatal` ends the run. */
+  /** The tool failed. If `fatal` is true, the failure ends the run. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
   | { readonly kind: "timed-out"; readonly limitMs: number }
-  /** Blocked by the deliberate gate or by `toolChoice`. `allowed` lists at most 50 tools; `more` counts the others. */
+  /** Deliberate mode or `toolChoice` blocked the call. `allowed` lists at most 50 tools, and `more` is the number of the others. */
   | {
       readonly kind: "blocked";
       readonly allowed: readonly string[];
@@ -106,9 +106,12 @@ export type ToolOutcome = {
       readonly by?: "tool-choice" | undefined;
     }
   | { readonly kind: "denied"; readonly reason?: string | undefined }
-  /** `approve` or `needsApproval` threw, or took longer than `timeouts.approvalMs`. The model does not read `error`. */
+  /** `approve` or `needsApproval` threw an error or took longer than `timeouts.approvalMs`. The model does not read `error`. */
   | { readonly kind: "approval-failed"; readonly error: PlainError }
-  /** `known` lists at most 50 tools, and none once 200 were listed in the iteration; `more` counts the others. */
+  /**
+   * `known` lists at most 50 tools, and `more` is the number of the others. `known` is empty if 200 tools were already listed in
+   * the same iteration.
+   */
   | {
       readonly kind: "unknown-tool";
       readonly known: readonly string[];
@@ -116,45 +119,45 @@ export type ToolOutcome = {
       readonly nearest?: string | undefined;
     }
   | { readonly kind: "invalid-input"; readonly issues: readonly Issue[] }
-  /** The arguments are not JSON; `message` is the parse error. */
+  /** The arguments are not JSON. `message` is the parse error. */
   | { readonly kind: "malformed"; readonly message?: string | undefined }
   /**
-   * `truncated`: cut off by a limit of the model. `interrupted`: may have run. `not-run`: never dispatched. `limit`: exceeded
-   * `maxToolCalls`.
+   * `truncated`: the call was cut off by an output limit of the model. `interrupted`: the call was cut off and may have run.
+   * `not-run`: the run ended before the call started. `limit`: the call exceeded `limits.maxToolCalls`.
    */
   | { readonly kind: "truncated" | "interrupted" | "not-run" | "limit" }
   /** The tool has run, and its result comes later, from outside. Another outcome follows. */
   | { readonly kind: "deferred" }
 );
 
-/** Ids of calls whose results the model no longer needs, or "all" for those of all earlier iterations. */
+/** The ids of calls whose results the model no longer needs, or "all" for the calls of all earlier iterations. */
 export type ContextRelease = "all" | readonly string[];
 
-/** The spending of the runs inside one call. */
+/** The spending of the nested runs in one call. */
 export interface NestedSpending {
   readonly usage: Usage;
-  /** USD; undefined if the cost of an iteration is unknown. */
+  /** The cost in USD. Undefined if the cost of an iteration is unknown. */
   readonly costUSD: number | undefined;
   /** The known part of the cost, if `costUSD` is undefined. */
   readonly knownCostUSD?: number | undefined;
   readonly toolCallsExecuted: number;
 }
 
-/** The restart that a result of `contextRestart` requests. */
+/** The context restart that a tool result requests. Made from the fields of `contextRestart`. */
 export interface ContextRestart {
-  /** The text after `context_restart_`. */
+  /** The part of the restart type after `context_restart_`. */
   readonly suffix: string;
-  /** Added to the context items. */
+  /** The item to add to the context items. */
   readonly item?: Json | undefined;
   /** Tools to hide for the rest of the run. */
   readonly disableTools: readonly string[];
-  /** Key of more context in the stash. */
+  /** The key of an item in the stash. */
   readonly pendingContextKey?: string | undefined;
-  /** The value from the stash, also added to the context items. */
+  /** The item from the stash, which is also added to the context items. */
   readonly pendingContext?: Json | undefined;
 }
 
-/** One answered call, and its answer. Calls that were interrupted, never ran or restarted the context have no entry. */
+/** One call and its result. Calls that were interrupted, never ran or restarted the context have no entry. */
 export interface ToolHistoryEntry {
   readonly functionCall: { readonly id: string; readonly name: string; readonly args: Json };
   readonly functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
@@ -164,6 +167,6 @@ export interface ToolHistoryEntry {
   readonly iteration: number;
   readonly durationMs: number;
   readonly content?: readonly ContentPart[] | undefined;
-  /** The text of the model in the same iteration. */
+  /** The text that the model wrote in the same iteration. */
   readonly preToolText?: string | undefined;
 }

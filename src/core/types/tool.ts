@@ -1,53 +1,65 @@
 import type { ContentPart, JsonSchema, Masking, Session } from "./common.ts";
 import type { Message } from "./message.ts";
 
-/** How the loop may treat a tool. All optional. `Args` is the type of the arguments of `execute`. */
+/** Properties that say how the loop may treat a tool. All are optional. `Args` is the type of the arguments for `execute`. */
 export interface ToolTraits<Args = never> {
-  /** Runs alone, never at the same time as another call of the batch. Default false. */
+  /** Set to true if a call of the tool must not run at the same time as other calls of the iteration. Default false. */
   readonly sequential?: boolean | undefined;
-  /** Longest duration of one call in milliseconds; `Infinity` means none. Default `timeouts.toolMs`. */
+  /** The longest duration of one call, in milliseconds. `Infinity` means no limit. Default: `timeouts.toolMs`. */
   readonly timeoutMs?: number | undefined;
-  /** Longest silence of one call in milliseconds. Progress and heartbeats restart it, and a nested run suspends it. Default none. */
+  /**
+   * The longest silence of one call, in milliseconds. Progress reports and heartbeats restart this limit, and a nested run suspends
+   * it. Default: no limit.
+   */
   readonly idleTimeoutMs?: number | undefined;
-  /** Running the tool twice has the same effect as running it once. Needed for `retry`. Default false. */
+  /** Set to true if running the tool twice has the same effect as running it once. Required for `retry`. Default false. */
   readonly idempotent?: boolean | undefined;
-  /** Retries after a failure, within the same deadline. Only for idempotent tools. Default none. */
+  /**
+   * Repeats a failed call, up to `maxAttempts` attempts including the first. All attempts share one time limit. Only for idempotent
+   * tools. Default: no retry.
+   */
   readonly retry?: { readonly maxAttempts: number } | undefined;
   /**
-   * Set to `false` if the model does not need another iteration after this tool. The run ends when the message also has text and
-   * every tool it called succeeded with `requiresFollowUp: false`. Default true.
+   * Set to `false` if the model does not need another iteration after this tool. The run then ends if the message also has text,
+   * and every tool that the message called has succeeded and has `requiresFollowUp: false`. Default true.
    */
   readonly requiresFollowUp?: boolean | undefined;
   /**
-   * Starts a call as soon as it is complete, while the model is still streaming. For read-only tools, because a crash runs them
-   * again. Not used if anything could still prevent the call: `approve`, `needsApproval`, `stopWhen`, `maxToolCalls`, or
-   * `loopDetection` that stops. Default false.
+   * Set to true to start a call as soon as it is complete, while the model is still streaming. Use it only for tools that change
+   * nothing, because the call runs again after a crash. Ignored if something could still prevent the call: `approve`,
+   * `needsApproval`, `stopWhen`, `maxToolCalls`, or a `loopDetection` that stops the run. Default false.
    */
   readonly eager?: boolean | undefined;
   /**
-   * Requires a decision by `policies.approve` before a call runs. Pass a function to decide by the arguments. Without
-   * `policies.approve`, such a call ends the run as `approval-required`. If the function throws, the call is `approval-failed`.
-   * Default false.
+   * Set to true if `policies.approve` must decide before a call runs. Pass a function to require a decision only for some
+   * arguments. Without `policies.approve`, such a call ends the run as `approval-required`. If the function throws, the outcome of
+   * the call is `approval-failed`. Default false.
    */
   readonly needsApproval?: boolean | NeedsApproval<Args> | undefined;
-  /** "safe" runs a call again that may have run before a crash. Only a durable journal records such calls. Default "never". */
+  /**
+   * Set to "safe" if a call that may have run before a crash can run again. "never" gives such a call the outcome `interrupted`.
+   * Only a durable journal records these calls. Default "never".
+   */
   readonly replay?: "safe" | "never" | undefined;
   /**
-   * The tool's original name, if `name` was made from it. Models do not see it. If it changes, the tool counts as another tool.
-   * Default none.
+   * The original name of the tool, if `name` was made from another name. Models do not see it. If the origin changes, the loop
+   * treats the tool as another tool. Default: none.
    */
   readonly origin?: string | undefined;
-  /** Clears the results that this tool releases, in a run without `policies.masking`. Set by `createContextRelease`. Default none. */
+  /**
+   * The masking to use for the results that this tool releases, if the run has no `policies.masking`. Set by
+   * `createContextRelease`. Default: none.
+   */
   readonly masking?: Masking | undefined;
 }
 
-/** Returns `false` if a call needs no decision; any other value requires one. It gets its own copy of the validated arguments. */
+/** Returns `false` if a call needs no decision. Any other value requires one. The function gets a copy of the validated arguments. */
 export type NeedsApproval<Args = never> = {
-  // A method type is bivariant: a tool wrapped as `{ ...tool, execute }` can keep a function that names its arguments.
+  // Method parameters are bivariant. So a tool wrapped as `{ ...tool, execute }` can keep a function with typed arguments.
   decide(args: Args, view: ApprovalView): boolean | PromiseLike<boolean>;
 }["decide"];
 
-/** Facts about a call that needs a decision. */
+/** Facts about a call for which a decision may be needed. */
 export interface ApprovalView {
   readonly callId: string;
   readonly name: string;
@@ -58,7 +70,7 @@ export interface ApprovalView {
   readonly signal: AbortSignal;
 }
 
-/** The description of a tool for the model, and its traits for the loop. */
+/** The description of a tool for the model, and the traits of the tool for the loop. */
 export interface ToolDefinition extends ToolTraits {
   /** 1 to 64 letters, digits, "_" or "-", which every provider accepts. */
   readonly name: string;
@@ -66,14 +78,17 @@ export interface ToolDefinition extends ToolTraits {
   readonly inputSchema: JsonSchema;
 }
 
-/** The rest of the limits of a run and of the runs around it, less the calls that are running. `Infinity` if there is no limit. */
+/**
+ * The rest of each limit, for a run and its outer runs. Calls that are running are already subtracted. `Infinity` if there is no
+ * limit.
+ */
 export interface ToolBudget {
-  /** Of this run only. */
+  /** The iterations left in this run. The limits of outer runs are not included. */
   readonly iterations: number;
   readonly toolCalls: number;
   readonly tokens: number;
   readonly wallClockMs: number;
-  /** Counts known costs only. */
+  /** The rest of the cost limit in USD. Only known costs are subtracted. */
   readonly costUSD: number;
 }
 
@@ -87,12 +102,12 @@ export interface ToolResult {
   readonly success: boolean;
   readonly data?: unknown;
   readonly error?: string | undefined;
-  /** Shown to the model as the reason, in preference to `error`. */
+  /** The reason for a failure that the model reads. If it is absent, the model reads `error`. */
   readonly message?: string | undefined;
-  /** Ends the run as completed after this batch. */
+  /** Set to true to end the run as completed after the calls of this iteration. Default false. */
   readonly endTurn?: boolean | undefined;
-  /** Text, images and files for the model, besides `data`. */
+  /** Text, images and files for the model, in addition to `data`. */
   readonly content?: readonly ContentPart[] | undefined;
-  /** For listeners only; the model never reads it. */
+  /** Data for event listeners. The model never reads it. */
   readonly metadata?: unknown;
 }

@@ -1,11 +1,11 @@
-// Adds up token counts, and corrects counts that contradict each other.
+// Adds token counts, and corrects counts that contradict each other.
 
 import type { Usage } from "../types/common.ts";
 
-/** No tokens at all. */
+/** A usage of 0 tokens. */
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
-/** The sum of two usages, as a new object. */
+/** Returns the sum of two usages, as a new object. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     inputTokens: a.inputTokens + b.inputTokens,
@@ -17,7 +17,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** The sum of two costs in USD; undefined if one of them is unknown. */
+/** Returns the sum of two costs in USD, or undefined if one of them is unknown. */
 export function addCost(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a + b;
 }
@@ -28,9 +28,10 @@ function addKnown(a: number | undefined, b: number | undefined): number | undefi
 }
 
 /**
- * Corrects counts in which a part is larger than its whole. Some services do not include a part in the whole: 7 input tokens of
- * which 161 were cached, or 9 output tokens of which 61 were reasoning (a gateway billed 70 for those). Such a part is added. The
- * total is never below the sum. Valid counts are returned unchanged.
+ * Corrects counts in which a part is larger than the whole. Some services do not include a part in the whole. For example, they
+ * report 7 input tokens and 161 cached ones, or 9 output tokens and 61 for reasoning (a gateway billed 70 tokens for the latter).
+ * Such a part is added to the whole. The total is raised to the sum of input and output if it is lower. Valid counts are returned
+ * unchanged.
  */
 export function reconcileUsage(usage: Usage): Usage {
   const inputTokens = wholeInput(usage);
@@ -41,7 +42,7 @@ export function reconcileUsage(usage: Usage): Usage {
 
 const names = ["inputTokens", "outputTokens", "totalTokens", "cachedInputTokens", "cacheWriteTokens", "reasoningTokens"] as const;
 
-/** Merges the counts of one stream. Each is the largest so far, because a last event without counts may report 0. */
+/** Merges the usage reports of one stream. Keeps the largest value of each count, because the last report may contain zeros. */
 export function growUsage(before: Usage | undefined, now: Usage): Usage {
   if (before === undefined) return now;
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...now };
@@ -50,8 +51,8 @@ export function growUsage(before: Usage | undefined, now: Usage): Usage {
 }
 
 /**
- * If only the sum of both parts is too large, the tokens written to the cache are added: every service includes the tokens read
- * from it.
+ * Returns the number of all input tokens. If each part fits into the input, but their sum does not, only the tokens written to the
+ * cache are added: every service already includes the tokens read from the cache.
  */
 function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }: Usage): number {
   if (read > input || written > input) return input + read + written;

@@ -1,6 +1,6 @@
-// A queue between a run and the reader of its events. Nothing is dropped, and a slow reader can pause the model.
+// A queue between a run and the reader of its events. Unread items are kept, and a slow reader can pause the model.
 
-/** The resolve function of a waiting reader. */
+/** The function that resolves the promise of a waiting reader. */
 type Reader<T> = (result: IteratorResult<T, undefined> | Promise<never>) => void;
 
 /** Holds items until they are read. */
@@ -9,16 +9,16 @@ export class EventQueue<T> {
   #first = 0;
   #reading = false;
   #ended = false;
-  /** The error that the iteration ends with, if there is one. */
+  /** The error to throw after the last item, if there is one. */
   #failure: { readonly error: unknown } | undefined;
-  /** The waiting reader. Usually there is at most one. */
+  /** The first waiting reader. Usually there is at most one. */
   #reader: Reader<T> | undefined;
-  /** Further waiting readers, oldest first. */
+  /** The other waiting readers, oldest first. */
   readonly #otherReaders: Reader<T>[] = [];
   #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
   readonly #capacity: number;
 
-  /** @param capacity how many unread items fill the queue, once somebody reads */
+  /** @param capacity the number of unread items at which the queue is full. Not applied before the first read. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
@@ -27,7 +27,7 @@ export class EventQueue<T> {
     return this.#items.length - this.#first;
   }
 
-  /** Adds an item. Ignored after the end. */
+  /** Adds an item. Ignored after the queue has ended. */
   push(item: T): void {
     if (this.#ended) return;
     const reader = this.#takeReader();
@@ -48,7 +48,7 @@ export class EventQueue<T> {
     this.end();
   }
 
-  /** Returns the next item, or a promise of it. Marks the queue as being read. */
+  /** Returns a promise for the next item. */
   next(): Promise<IteratorResult<T, undefined>> {
     this.#reading = true;
     if (this.length > 0) return Promise.resolve({ done: false, value: this.#shift() });
@@ -60,7 +60,7 @@ export class EventQueue<T> {
     });
   }
 
-  /** Drops unread items and resumes the writer, because nobody reads any more. */
+  /** Called when the reader stops reading. Drops unread items, and resumes the writer. */
   leave(): void {
     this.#items.length = 0;
     this.#first = 0;
@@ -69,8 +69,8 @@ export class EventQueue<T> {
   }
 
   /**
-   * Returns undefined if there is room. Otherwise resolves once the reader has read half of the items. Before the first read
-   * there is always room.
+   * Returns undefined if the queue has room. Otherwise returns a promise that resolves when the reader has read half of the items.
+   * Before the first read there is always room.
    */
   room(): Promise<void> | undefined {
     if (!this.#reading || this.#ended || this.length < this.#capacity) return undefined;
@@ -90,14 +90,14 @@ export class EventQueue<T> {
     return reader;
   }
 
-  /** Returns the end of the iteration. A failure is thrown once. */
+  /** Returns the last result of the iteration. The failure, if there is one, is thrown only once. */
   #last(): Promise<never> | { done: true; value: undefined } {
     const failure = this.#failure;
     this.#failure = undefined;
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** Takes the oldest item. The array is compacted when half of it is read, so that each item is moved at most once on average. */
+  /** Removes the oldest item. The array is compacted when half of it was read, so an item is moved at most once on average. */
   #shift(): T {
     const item = this.#items[this.#first] as T;
     this.#items[this.#first] = undefined as T;

@@ -1,14 +1,14 @@
-// Rules for files with private texts: which links may be followed, and which modes let others read. Imports nothing from Node, so
-// that browser code can bundle it.
+// Rules for files with private content: which symbolic links may be followed, and which file modes let other users read the file.
+// Imports nothing from Node, so that browser code can bundle this file.
 
-/** The file facts that the rules use, a subset of `fs.Stats`. */
+/** The properties of a file that the rules use, a subset of `fs.Stats`. */
 export interface FileFacts {
   readonly mode: number;
   readonly uid: number;
   isSymbolicLink(): boolean;
 }
 
-/** The synchronous calls that `followOwnLinks` uses. */
+/** The synchronous file operations that `followOwnLinks` uses. */
 export interface LinkReader {
   lstat(path: string): FileFacts | undefined;
   readLink(path: string): string;
@@ -16,12 +16,13 @@ export interface LinkReader {
   resolve(link: string, target: string): string;
 }
 
-/** The same limit as in Linux. */
+/** The maximum number of links to follow, as in Linux. */
 const maxLinks = 40;
 
 /**
- * Returns the path at the end of the symbolic links that begin at `path`. Follows links of the process's user and of root, which
- * are intentional. Returns `{ refused }` for a link of another user, who could redirect private texts to any file.
+ * Follows the symbolic links that begin at `path`, and returns the path at the end. Links owned by the user of this process or by
+ * root are followed. For a link owned by another user, returns `{ refused }`, because that user could redirect private content to
+ * any file.
  */
 export function followOwnLinks(path: string, reader: LinkReader): { readonly place: string } | { readonly refused: string } {
   let place = path;
@@ -34,7 +35,7 @@ export function followOwnLinks(path: string, reader: LinkReader): { readonly pla
   return { place };
 }
 
-/** Undefined on Windows, which has no user ids. */
+/** Returns the user id of this process, or undefined on Windows, which has no user ids. */
 const ownUser = (): number | undefined => globalThis.process?.geteuid?.();
 
 function isTrusted({ uid }: FileFacts): boolean {
@@ -42,13 +43,13 @@ function isTrusted({ uid }: FileFacts): boolean {
   return own === undefined || uid === own || uid === 0;
 }
 
-/** True if the file belongs to the user of this process, or if the system has no user ids. */
+/** True if a file belongs to the user of this process, or if the system has no user ids. */
 export function isOwn({ uid }: FileFacts): boolean {
   const own = ownUser();
   return own === undefined || uid === own;
 }
 
-/** Returns the owner-only mode for a file that others may access; undefined if the mode need not change. */
+/** Returns the file mode without access for other users, or undefined if the mode need not change. */
 export function tightMode({ mode }: FileFacts): number | undefined {
   const isLoose = ownUser() !== undefined && (mode & 0o077) !== 0;
   return isLoose ? mode & 0o700 : undefined;

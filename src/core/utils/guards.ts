@@ -5,12 +5,12 @@ import { quote } from "./texts.ts";
 /** An object whose fields are unknown. */
 export type UnknownRecord = { readonly [field: string]: unknown };
 
-/** True for objects that are not null and not arrays. */
+/** True for an object that is not null and not an array. */
 export function isRecord(value: unknown): value is UnknownRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** True for anything with a `then` method. */
+/** True for a value with a `then` method. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if (value instanceof Promise) return true;
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
@@ -20,8 +20,8 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 const methods = ["listeners", "listenerCount", "removeListener"] as const;
 
 /**
- * True for an eventemitter3. Node's emitter has the same methods, but its `removeListener` would remove a listener that
- * eventemitter3 only removes if it was added by `once`.
+ * True for an eventemitter3. False for Node's EventEmitter, which has the same methods. The loop removes listeners that were added
+ * with `once`. Only eventemitter3 has a `removeListener` that leaves other listeners in place.
  */
 export function isEmitter(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
@@ -29,7 +29,7 @@ export function isEmitter(value: unknown): boolean {
   return methods.every(has) && !has("setMaxListeners");
 }
 
-/** True for an object with the brand. Also false for a proxy that throws. */
+/** True for an object with the brand. False for a proxy that throws. */
 export function hasBrand(value: unknown, brand: symbol): value is object {
   try {
     return typeof value === "object" && value !== null && brand in value;
@@ -38,13 +38,13 @@ export function hasBrand(value: unknown, brand: symbol): value is object {
   }
 }
 
-/** Sets a field with a name from outside. Plain assignment to "__proto__" would replace the prototype and lose the field. */
+/** Sets a field with an untrusted name. A plain assignment to "__proto__" would replace the prototype and lose the field. */
 export function setField<Value>(fields: { [field: string]: Value }, name: string, value: Value): void {
   if (name !== "__proto__") fields[name] = value;
   else Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** Returns a weak map that all copies of the package share by name. Change the name when the format of the values changes. */
+/** Returns the weak map with this name, shared by all copies of the package. If the format of the values changes, rename the map. */
 export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key, Value> {
   const key = Symbol.for(`turnwright.${name}`);
   const known: unknown = Reflect.get(globalThis, key);
@@ -54,15 +54,15 @@ export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key,
   return made;
 }
 
-/** True if an object is a literal. Instances of classes may have any fields, so only literals are checked for unknown ones. */
+/** True for an object without a class. Only such objects are checked for unknown fields: class instances may have any fields. */
 export function isLiteral(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
 /**
- * Makes the compiler reject a `switch` that forgets a case. If untyped code passes a value here anyway, it throws a TypeError
- * with the value's `type`, `kind` or `code`, and nothing else of it.
+ * Makes the compiler reject a `switch` that forgets a case. If untyped code passes a value anyway, throws a TypeError. Its message
+ * contains the value's `type`, `kind` or `code`, and no other content.
  *
  * @example
  * switch (chunk.type) {

@@ -1,9 +1,9 @@
-// Plain data: copied, compared, frozen and written as JSON.
+// Copies, compares, freezes and hashes plain data, and converts it to JSON.
 
 import type { Json } from "../types/json.ts";
 import { setField } from "./guards.ts";
 
-/** Parses a text as JSON. Undefined if it is not JSON. */
+/** Parses a text as JSON. Returns undefined if the text is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -12,7 +12,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Freezes plain data deeply, and returns it. A frozen object is assumed to be frozen deeply already, so pass only your own copies. */
+/** Freezes plain data deeply, and returns it. Pass only copies: an object that is already frozen is skipped with its content. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -23,7 +23,7 @@ export function freezeDeep<T>(value: T): T {
 
 type Value = Json | undefined;
 
-/** True if two values are equal as JSON. The order of keys does not matter, and a key with the value undefined counts as absent. */
+/** True if two values are equal as JSON. The order of keys does not matter, and keys with the value undefined are ignored. */
 export function isSameJson(one: Value, other: Value): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
@@ -48,23 +48,24 @@ function definedKeys(value: { readonly [key: string]: Value }): readonly string[
   return Object.keys(value).filter((key) => value[key] !== undefined);
 }
 
-/** Enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
+/** The maximum depth. Enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
 const deepestLevel = 1_000;
 
 /**
- * Copies a value to plain data, with the result of `JSON.parse(JSON.stringify(value))`. `toJSON` is called. Values that JSON
- * cannot represent are dropped from objects and become null in arrays. NaN and the infinities become null. An own key "__proto__"
- * stays data.
+ * Copies a value to plain data. The result equals `JSON.parse(JSON.stringify(value))`: `toJSON` methods are called, and values
+ * that JSON cannot represent are dropped from objects and become null in arrays. NaN and the infinities become null. A key
+ * "__proto__" is copied like any other key.
  *
  * Throws a TypeError that names the problem:
  *
  * - "a cyclic value", "a BigInt"
  * - "a value nested too deeply": more than 1,000 levels
  * - "a value of more than 268,435,456 characters as JSON"
- * - "a value of more than 10,000,000 parts": counts holes of a sparse list, and repeated parts each time
- * - "undefined", "a function" or "a symbol", as the whole value
+ * - "a value of more than 10,000,000 parts": parts are values at any depth, including holes of sparse arrays; an object that
+ *   occurs several times is counted each time
+ * - "undefined", "a function" or "a symbol", if `value` itself is one
  *
- * Errors of a getter or a `toJSON` are thrown unchanged. `headroom` allows that many more levels.
+ * Errors from a getter or a `toJSON` method are thrown unchanged. `headroom` allows that many more levels.
  *
  * @example toJson({ at: new Date(0), then: undefined }) // { at: "1970-01-01T00:00:00.000Z" }
  */
@@ -78,17 +79,23 @@ export function toJson(value: unknown, headroom = 0): Json {
 type Copied = Json | undefined;
 type Fields = { readonly [key: string]: unknown };
 
-/** Longest JSON text of a value, in UTF-16 units. Half of the longest string, because it is written into other texts. */
+/** The maximum length of a value as JSON text, in UTF-16 units. Half of the longest string, because other texts contain it. */
 const longestJson = 2 ** 28;
 
-/** A character may take six units in JSON, and any other value up to 30. Below this size a value cannot be too long. */
+/**
+ * A value whose estimated size is at most this number is never too long as JSON: a character has at most 6 units in JSON, and any
+ * other value at most 30.
+ */
 const mostUnits = longestJson / 6;
 const leastUnits = 5;
 
-/** The size of the value that is being copied. Counted here, because a second walk would double the time of a copy. */
+/** The estimated JSON size of the value that is being copied. Added up while copying: a second pass would double the time. */
 let units = 0;
 
-/** Most values within a value; copying them takes about two seconds. A sparse list of four numbers may have billions of holes. */
+/**
+ * The maximum number of values within a value. Copying that many takes about two seconds. The limit is needed because a sparse
+ * array with few items may have billions of holes.
+ */
 const mostParts = 10_000_000;
 
 /** The number of values copied so far. */
@@ -98,7 +105,7 @@ const tooMany = "a value of more than 10,000,000 parts";
 
 const tooLong = "a value of more than 268,435,456 characters as JSON";
 
-/** Throws if the value, which is already plain, is too long. */
+/** Throws a TypeError if a plain value is too long as JSON text. */
 function assertShort(value: Copied): void {
   let length = 0;
   try {
@@ -112,11 +119,11 @@ function assertShort(value: Copied): void {
 const tooDeep = "a value nested too deeply";
 
 /**
- * Copies a value, and explains a failure. It only searches for a cycle after a failure, because a search for each copy would
- * double its time.
+ * Copies a value. If copying fails, throws an error that names the problem. A cycle is only searched for after a failure, because
+ * the search would double the time of each copy.
  */
 function copyOrExplain(value: unknown, headroom: number): Copied {
-  // A `toJSON` may itself copy values.
+  // The counters are saved, because a `toJSON` method may itself call this function.
   const outer = units;
   const outerParts = parts;
   units = 0;
@@ -145,12 +152,12 @@ function copyValue(value: unknown, key: string | number, depth: number): Copied 
   // Adding 0 turns -0 into 0, as JSON does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (value === undefined || typeof value === "symbol") return undefined;
-  // Counted before a buffer creates a list of its bytes.
+  // The bytes of a buffer are counted first, because listing them takes a lot of memory.
   if (ArrayBuffer.isView(value)) countParts(value.byteLength);
   return copyAnswer(hasToJson(value) ? value.toJSON(String(key)) : value, depth);
 }
 
-/** Copies the result of a `toJSON`, or a value without one. `toJSON` is not called again. */
+/** Copies the result of a `toJSON` method, or a value without that method. Does not call `toJSON` on the result again. */
 function copyAnswer(value: unknown, depth: number): Copied {
   if (typeof value === "object" && value !== null) return copyObject(value, depth + 1);
   if (typeof value === "bigint") throw new TypeError("a BigInt");
@@ -165,7 +172,7 @@ function copyObject(value: object, depth: number): Copied {
   return copyRecord(value as Fields, depth);
 }
 
-/** Counts parts before memory is allocated for them. */
+/** Counts parts. Called before memory is allocated for them. */
 function countParts(count: number): void {
   parts += count;
   if (parts > mostParts) throw new TypeError(tooMany);
@@ -203,7 +210,7 @@ function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes("call stack");
 }
 
-/** Walks each object once. "open" marks the objects around the current one. */
+/** True if a value contains itself. Visits each object once. "open" marks the objects that contain the current one. */
 function isCyclic(value: unknown, depth: number, seen: Map<object, "open" | "closed">): boolean {
   if (typeof value !== "object" || value === null || depth > deepestLevel) return false;
   const mark = seen.get(value);
@@ -214,12 +221,12 @@ function isCyclic(value: unknown, depth: number, seen: Map<object, "open" | "clo
   return found;
 }
 
-/** Extra levels, because copied values are also written as parts of messages and lists. */
+/** The number of extra levels that `stableJson` allows, because copied values may be nested in messages and lists. */
 const envelope = 32;
 
 /**
- * Writes a value as JSON with the keys of each object sorted by UTF-16 code unit, so that equal data gives equal text. Reads the
- * value like `toJson`, and throws the same errors.
+ * Converts a value to JSON text. The keys of each object are sorted by UTF-16 code unit, so that equal data gives equal text. The
+ * value is first copied with `toJson`, whose errors are thrown.
  *
  * @example stableJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
@@ -231,7 +238,7 @@ export function stableJson(value: unknown): string {
   return pieces.join("");
 }
 
-/** Writes into one list, because a text per level would copy the text of the levels inside it. `toJson` has limited the depth. */
+/** Adds the JSON text of a value to `pieces`. One list for all levels avoids copying the text of inner levels again and again. */
 function write(value: Json | undefined, pieces: string[]): void {
   if (typeof value !== "object" || value === null) {
     pieces.push(JSON.stringify(value));
@@ -255,11 +262,11 @@ function write(value: Json | undefined, pieces: string[]): void {
 }
 
 /**
- * Returns a 53-bit hash of a text as 14 hexadecimal digits. Synchronous, and the same on every platform. It detects accidental
- * differences, but does not resist a deliberate search for two texts with the same digest.
+ * Returns a 53-bit hash of a text as 14 hexadecimal digits. The result is the same on every platform. The hash detects accidental
+ * differences. It is not secure: a deliberate search can find two texts with the same digest.
  */
 export function digest(text: string): string {
-  // Two lanes of 32 bits. Each is multiplied by its own odd constant and mixed into the other.
+  // Two numbers of 32 bits. Each is multiplied by its own odd constant and mixed into the other.
   let low = 0x2545f491 ^ text.length;
   let high = 0x9e3779b9;
   for (let index = 0; index < text.length; index++) {
@@ -269,7 +276,7 @@ export function digest(text: string): string {
   }
   low = scatter(low ^ (high >>> 11));
   high = scatter(high ^ low);
-  // 21 bits of the upper lane and the lower lane: 53 bits, which a number represents exactly.
+  // 21 bits of `high` and the 32 bits of `low` make 53 bits, which a number represents exactly.
   return ((high >>> 11) * 2 ** 32 + (low >>> 0)).toString(16).padStart(14, "0");
 }
 
@@ -277,7 +284,7 @@ function rotate(bits: number, by: number): number {
   return (bits << by) | (bits >>> (32 - by));
 }
 
-/** Spreads each input bit over all 32. */
+/** Mixes the bits of a number, so that each input bit affects all 32 output bits. */
 function scatter(bits: number): number {
   const once = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
   const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b);

@@ -1,5 +1,5 @@
-// Regular expressions from users, models and servers. RE2 runs them, so the time of a search is proportional to the text for any
-// pattern.
+// Runs regular expressions from users, models and servers. Uses RE2, so that the search time is proportional to the length of the
+// text for any pattern.
 
 import { RE2JS } from "re2js";
 import { toPlainError } from "./plain-error.ts";
@@ -9,14 +9,14 @@ export interface LinearRegExp {
   test(text: string): boolean;
   /** Finds the first match. `end` is exclusive, in UTF-16 units. */
   find(text: string): { readonly start: number; readonly end: number } | undefined;
-  /** Number of instructions. Each takes up to about 40 ns per character of a text. */
+  /** The number of instructions. Each instruction takes up to about 40 ns per character of the text. */
   readonly size: number;
 }
 
-/** Most instructions of one pattern, which take about 0.1 seconds to compile. */
+/** The maximum number of instructions in one pattern. Compiling that many takes about 0.1 seconds. */
 const mostInstructions = 50_000;
 
-/** Members of the classes that differ between JavaScript and RE2, without brackets. */
+/** The characters of the classes that differ between JavaScript and RE2, without brackets. */
 const blanks = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
 const others = String.raw`\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`;
 const lineEnds = String.raw`\n\r\x{2028}\x{2029}`;
@@ -27,9 +27,9 @@ const token =
   /\\u\{([\da-f]+)\}|\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\u([\da-f]{4})|\\c([a-z])|\\([pP])\{(?:\w+=)?(\w+)\}|\\[\s\S]|\(\?<(?![=!])|\[\^\]|\[\]|[\s\S]/giu;
 
 /**
- * Compiles a JavaScript expression, with the meaning that it has with the flag "u". Of the other flags, "i", "m" and "s" are
- * used. Undefined if RE2 cannot run it: look-around, back references, more than 1,000 repetitions, or more than 50,000
- * instructions.
+ * Compiles a JavaScript regular expression. The expression means the same as in JavaScript with the flag "u". The flags "i", "m"
+ * and "s" are used, and others are ignored. Returns undefined if RE2 cannot run the expression because of look-around, back
+ * references, more than 1,000 repetitions, or more than 50,000 instructions.
  */
 export function compileLinearRegExp(expression: string, flags = ""): LinearRegExp | undefined {
   try {
@@ -50,15 +50,15 @@ export function compileLinearRegExp(expression: string, flags = ""): LinearRegEx
   }
 }
 
-/** A compiled expression, or why it is rejected. `problem` follows the expression. */
+/** A compiled expression, or the reason why it was rejected. In a message, `problem` comes after the expression. */
 export type WrittenRegExp =
   | { readonly kind: "compiled"; readonly regExp: LinearRegExp }
   | { readonly kind: "refused"; readonly problem: string };
 
-/** Longest expression in UTF-16 units. */
+/** The maximum length of an expression, in UTF-16 units. */
 const longestExpression = 500;
 
-/** Compiles an expression, or describes why it cannot be used. Flags: i, m, s, u. */
+/** Compiles an expression, or describes why it cannot be used. The allowed flags are i, m, s and u. */
 export function parseLinearRegExp(expression: string, flags: string): WrittenRegExp {
   const problem = findFlagProblem(flags) ?? findProblem(expression, flags);
   if (problem !== undefined) return { kind: "refused", problem };
@@ -66,7 +66,7 @@ export function parseLinearRegExp(expression: string, flags: string): WrittenReg
   if (regExp !== undefined) return { kind: "compiled", regExp };
   return {
     kind: "refused",
-    problem: "cannot be run in linear time: write it without look-around, back references and more than 1,000 repetitions",
+    problem: "cannot be run in linear time: remove look-around and back references, and use at most 1,000 repetitions",
   };
 }
 
@@ -76,7 +76,7 @@ function findFlagProblem(flags: string): string | undefined {
   return `has the flag ${JSON.stringify(odd)}${"imsu".includes(odd) ? " twice" : "; use only i, m, s and u"}`;
 }
 
-/** JavaScript only parses the expression; it never runs it. */
+/** Returns why an expression is invalid, or undefined. JavaScript parses the expression here, but never runs it. */
 function findProblem(expression: string, flags: string): string | undefined {
   if (expression === "") return "is empty";
   if (expression.length > longestExpression) return `is longer than ${longestExpression} characters`;
@@ -84,15 +84,15 @@ function findProblem(expression: string, flags: string): string | undefined {
   try {
     return void new RegExp(expression, flags);
   } catch (error) {
-    // The message repeats the expression before its last colon and states the reason after it.
+    // The message of the engine contains the expression, then a colon and the reason. Only the reason is kept.
     return `cannot be read: ${toPlainError(error).message.replace(/^.*: /s, "")}`;
   }
 }
 
-/** The parts of a pattern that add instructions. */
+/** Matches the parts of a pattern that add instructions. */
 const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
-/** Estimates the instructions of a pattern. Repetitions multiply them, and compiling a large pattern takes long. */
+/** Estimates the number of instructions before a pattern is compiled, because compiling a large pattern takes a long time. */
 function instructionsOf(expression: string): number {
   const open: number[] = [];
   let total = 0;
@@ -126,7 +126,7 @@ function toRe2(expression: string, dotIsAll: boolean): string {
   });
 }
 
-/** Returns the character of a numeric escape. */
+/** Returns the code of the character that a numeric escape stands for. */
 function codeOf([point, high, low, unit, control]: readonly (string | undefined)[]): number | undefined {
   if (high !== undefined && low !== undefined) return String.fromCharCode(parseInt(high, 16), parseInt(low, 16)).codePointAt(0);
   if (control !== undefined) return control.charCodeAt(0) % 32;

@@ -5,7 +5,7 @@ const base64 = (data: string, mediaType = "image/png"): MediaSource => ({ kind: 
 const at = (scheme: string, url: string): MediaSource => ({ kind: "url", mediaType: "image/png", scheme, url });
 const text = (said: string, mediaType = "image/png"): MediaSource => ({ kind: "text", mediaType, text: said });
 const unreadable = (why: string, mediaType = "image/png"): MediaSource => ({ kind: "unreadable", mediaType, why });
-const noData = unreadable("it holds no data");
+const noData = unreadable("its data is empty");
 const neither = unreadable("its data is neither base64 nor a URL");
 const broken = unreadable("its data URL cannot be read");
 

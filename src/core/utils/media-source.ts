@@ -1,4 +1,4 @@
-// Images and files of messages: their types and their bytes.
+// Reads the images and files in messages: their media types and their bytes.
 
 import type { ContentPart } from "../types/common.ts";
 
@@ -16,23 +16,23 @@ export function encodeBase64(bytes: Uint8Array): string {
 /** An image or a file. */
 export type MediaPart = Exclude<ContentPart, { readonly type: "text" }>;
 
-/** A readable image or file. Its media type is normalized; a data URL provides its own. */
+/** A readable image or file. The media type is normalized. For a data URL, it is the media type in the URL. */
 export type ReadableMedia =
   | { readonly kind: "url"; readonly mediaType: string; readonly scheme: string; readonly url: string }
-  /** In the standard alphabet, with padding and without line breaks. */
+  /** `data` uses the standard base64 alphabet, with padding and without line breaks. */
   | { readonly kind: "base64"; readonly mediaType: string; readonly data: string }
   | { readonly kind: "text"; readonly mediaType: string; readonly text: string };
 
-/** The content of a message part. */
+/** The content of an image or file part. */
 export type MediaSource =
   | ReadableMedia
-  /** `why` follows a colon. */
+  /** `why` says why the content cannot be read, as text to put after a colon. */
   | { readonly kind: "unreadable"; readonly mediaType: string; readonly why: string };
 
-/** Base64 contains no colon, so a scheme identifies a URL. */
+/** The beginning of a URL. Base64 contains no colon, so this distinguishes a URL from base64 text. */
 const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
 
-/** Finds the bytes of a part. Fetches nothing. Base64 is validated completely, but not decoded. */
+/** Reads the content of an image or file part. Does not fetch URLs. Base64 text is validated completely, but not decoded. */
 export function locateMedia({ mediaType, data }: MediaPart): MediaSource {
   const text = typeof data === "string" ? data : data.href;
   const type = normalizeMediaType(mediaType);
@@ -64,7 +64,7 @@ function unescapeText(text: string): string | undefined {
 }
 
 function readBase64(data: string, mediaType: string): MediaSource {
-  if (data === "") return { kind: "unreadable", mediaType, why: "it holds no data" };
+  if (data === "") return { kind: "unreadable", mediaType, why: "its data is empty" };
   const standard = isBase64(data) ? data : tidyBase64(data);
   if (!isBase64(standard)) return { kind: "unreadable", mediaType, why: "its data is neither base64 nor a URL" };
   return { kind: "base64", mediaType: mediaType === anyImage ? recognizeImage(standard) : mediaType, data: standard };
@@ -74,7 +74,10 @@ function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }
 
-/** Normalizes the base64 of mail and URLs: with line breaks, in another alphabet, without padding. Not every service accepts those. */
+/**
+ * Converts base64 as used in mail and URLs to the standard form. Such base64 may have line breaks, another alphabet, or no
+ * padding, which not every service accepts.
+ */
 function tidyBase64(data: string): string {
   const bare = data
     .replace(/[\r\n]+/g, "")
@@ -85,7 +88,7 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-/** The first bytes of image files, in base64. */
+/** The first bytes of image files in base64, and the media type of the image. */
 const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],
@@ -93,17 +96,20 @@ const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^UklGR.{7}RUJQ/, "image/webp"],
 ];
 
-/** Recognizes an image without a type, which tools of other libraries may return and most services do not accept. */
+/**
+ * Returns the media type of an image whose exact type was not given. Tools of other libraries may return such images, and most
+ * services do not accept them.
+ */
 function recognizeImage(data: string): string {
   return imageHeads.find(([head]) => head.test(data))?.[1] ?? anyImage;
 }
 
-/** Returns the bytes of media as base64. */
+/** Returns the content of an image or a file as base64. */
 export function toBase64(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {
   return media.kind === "base64" ? media.data : encodeBase64(new TextEncoder().encode(media.text));
 }
 
-/** Returns media as text. Undefined if they are at a URL, not UTF-8, or blank. */
+/** Returns the content of a file as text. Returns undefined if it is at a URL, not valid UTF-8, or blank. */
 export function readText(media: ReadableMedia): string | undefined {
   const text = media.kind === "base64" ? decodeUtf8(media.data) : media.kind === "text" ? media.text : undefined;
   return text === undefined || text.trim() === "" ? undefined : text;
@@ -120,12 +126,12 @@ function decodeUtf8(base64: string): string | undefined {
   }
 }
 
-/** True for the schemes that any service can fetch: http and https. */
+/** True for a URL with the scheme http or https, which any service can fetch. */
 export function isOnWeb({ scheme }: { readonly scheme: string }): boolean {
   return scheme === "https" || scheme === "http";
 }
 
-/** Normalizes a media type: without parameters such as a charset, and with its registered name. */
+/** Returns a media type in lower case, with its registered name and without parameters such as a charset. */
 function normalizeMediaType(mediaType: string): string {
   const bare = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
   if (bare === "image") return anyImage;
@@ -134,7 +140,7 @@ function normalizeMediaType(mediaType: string): string {
 
 const texts = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript|[\w.-]+\+(?:json|xml)))$/;
 
-/** True if files of a media type are text. */
+/** True if files with this media type contain text. */
 export function isTextType(mediaType: string): boolean {
   return texts.test(mediaType);
 }

@@ -85,6 +85,6 @@ describe("toPlainError", () => {
       })(),
     ],
   ])("does not throw for %s", ([, thrown]) => {
-    expect(toPlainError(thrown)).toEqual({ name: "Error", message: "an error that cannot be read" });
+    expect(toPlainError(thrown)).toEqual({ name: "Error", message: "The error cannot be read." });
   });
 });

@@ -1,4 +1,4 @@
-// Reads errors and fields of untrusted values.
+// Reads errors, and fields of untrusted values.
 
 import type { Json } from "../types/json.ts";
 import type { PlainError, Usage } from "../types/common.ts";
@@ -32,14 +32,14 @@ export function recordOf(value: unknown): UnknownRecord {
   return isRecord(value) ? value : {};
 }
 
-/** Reads a token count: a number from 0 to 2^53-1. Undefined for anything else. */
+/** Reads a token count, which must be a number from 0 to 2^53-1. Returns undefined for any other value. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
 }
 
 /**
- * Reads a `Usage` from an untrusted object. Invalid counts become 0; optional ones are omitted. The total is never below the sum
- * of input and output, because limits rely on it.
+ * Reads a `Usage` from an untrusted object. An invalid required count becomes 0, and an invalid optional count becomes undefined.
+ * The total is at least the sum of input and output, because limits rely on it.
  */
 export function readUsage(fields: UnknownRecord): Usage {
   const inputTokens = countOf(fields.inputTokens) ?? 0;
@@ -54,15 +54,15 @@ export function readUsage(fields: UnknownRecord): Usage {
   };
 }
 
-/** Copies JSON fields into a mutable object. An own key "__proto__" stays data. */
+/** Copies JSON fields into a mutable object. A key "__proto__" is copied like any other key. */
 export function copyFields(fields: UnknownRecord): { [field: string]: Json } {
   const copy: { [field: string]: Json } = JSON.parse(JSON.stringify(fields));
   return copy;
 }
 
-/** Reads the usage of a provider's chunk. Throws a TypeError if it is not an object. */
+/** Reads the usage in a provider's chunk. Throws a TypeError if `value` is not an object. */
 export function toUsage(value: unknown): Usage {
-  if (!isRecord(value)) throw new TypeError('A chunk of type "usage" must have an object as "usage".');
+  if (!isRecord(value)) throw new TypeError('The field "usage" of a "usage" chunk must be an object.');
   return readUsage(value);
 }
 
@@ -70,9 +70,9 @@ const longestMessage = 2_000;
 const deepestCause = 3;
 
 /**
- * Converts any thrown value to plain data, and never throws. A value that is not an Error keeps its text. Stacks and all other
- * fields are dropped. Messages are cut to 2,000 characters, and credentials are removed. Causes are kept to a depth of three; the
- * first error of an AggregateError counts as its cause.
+ * Converts any thrown value to plain data. Never throws. The text of a value that is not an Error becomes the message. Keeps the
+ * name, the message, a string `code`, and up to three nested causes. Stacks and all other fields are dropped. Messages are cut to
+ * 2,000 characters, and credentials are removed. The first error of an AggregateError becomes its cause.
  *
  * @example toPlainError(new Error("no", { cause: "later" })); // { name: "Error", message: "no", cause: { name: "Error", message: "later" } }
  */
@@ -90,7 +90,7 @@ function toPlain(thrown: unknown, depth: number): PlainError {
   };
 }
 
-/** Cuts an error text to 2,000 characters, and removes credentials. */
+/** Cuts an error message to 2,000 characters, and removes credentials. */
 export function tidyMessage(message: string): string {
   return redactText(message, longestMessage, "");
 }
@@ -102,7 +102,7 @@ interface Facts {
   readonly cause?: unknown;
 }
 
-/** Reads the fields of an error. A getter that throws gives an error of its own. */
+/** Reads the fields of an error. If a getter throws, returns fields which say that the error cannot be read. */
 function factsOf(thrown: unknown): Facts {
   try {
     if (!isRecord(thrown)) return { name: "Error", message: String(thrown) };
@@ -114,6 +114,6 @@ function factsOf(thrown: unknown): Facts {
       cause: cause ?? (Array.isArray(errors) ? errors[0] : undefined),
     };
   } catch {
-    return { name: "Error", message: "an error that cannot be read" };
+    return { name: "Error", message: "The error cannot be read." };
   }
 }

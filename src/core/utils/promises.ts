@@ -1,20 +1,20 @@
-// Promises, and values that may be promises.
+// Functions for promises, and for values that may be promises.
 
-/** Passes `value` to `next`: synchronously if it is a value, else when the promise is fulfilled. */
+/** Passes `value` to `next`: immediately if it is a plain value, or when its promise is fulfilled. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
   return ready instanceof Promise ? ready.then(next) : next(ready);
 }
 
-/** Returns all values in order: synchronously if all are there, else when the last promise is fulfilled. */
+/** Returns all values in order, as an array. If one of them is a promise, returns a promise for the array. */
 export function whenAllReady<T>(values: readonly (T | PromiseLike<T>)[]): readonly T[] | PromiseLike<readonly T[]> {
   const ready = values.map(promiseOrValue);
   return ready.some((value) => value instanceof Promise) ? Promise.all(ready) : (ready as readonly T[]);
 }
 
 /**
- * Returns a promise for anything with a `then` method, and any other value unchanged. Reads `then` once, because an object may
- * return something else the second time, or throw. Errors of reading it are thrown.
+ * Returns a promise for a value with a `then` method, and any other value unchanged. Reads `then` only once, because a getter may
+ * return something else the second time, or throw. Throws the error if reading `then` fails.
  */
 export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return value;
@@ -26,26 +26,26 @@ export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
   });
 }
 
-/** True for a native promise without a subclass and without fields of its own. */
+/** True for a native promise that is not of a subclass, and that does not override `then` or `constructor`. */
 function isPlainPromise<T>(value: PromiseLike<T> | T): value is Promise<Awaited<T>> & Promise<T> {
   if (Object.getPrototypeOf(value) !== Promise.prototype) return false;
   return !Object.hasOwn(value as object, "then") && !Object.hasOwn(value as object, "constructor");
 }
 
 /**
- * Handles the rejection of a promise that came instead of a value, for example from an `async` method. An unhandled rejection
- * would end the process.
+ * Ignores a value. If the value is a promise, for example because a method is `async`, its rejection is handled. An unhandled
+ * rejection would end the process.
  */
 export function dropPromise(value: unknown): void {
   try {
     const dropped = promiseOrValue(value);
     if (dropped instanceof Promise) dropped.catch(() => {});
   } catch {
-    // It cannot be read, so nothing can wait for it.
+    // Reading `then` failed, so there is no promise whose rejection must be handled.
   }
 }
 
-/** Returns the items of an iterable. Throws a TypeError for anything else. */
+/** Returns the items of an iterable as an array. Throws a TypeError for any other value. */
 export function listItems<T>(source: Iterable<T>): T[] {
   const iterator: Iterator<T> = source[Symbol.iterator]();
   dropPromise(iterator);
@@ -53,8 +53,8 @@ export function listItems<T>(source: Iterable<T>): T[] {
 }
 
 /**
- * Wraps a function so that it runs once per object. The result is kept as long as the object lives. Further arguments may only
- * affect the errors: a kept result is returned for any arguments.
+ * Wraps a function so that it runs once for each object. The result is kept as long as the object exists. Other arguments must
+ * not change the result, because the kept result is returned for any arguments. They may only change errors.
  *
  * @example const toWire = memoize((message: Message) => ({ role: message.role }));
  */

@@ -1,5 +1,5 @@
-// Removes credentials from texts, URLs and data. The time is proportional to the length of the text: a pattern that can begin
-// anywhere consumes what it has read, or reads a bounded part.
+// Removes credentials from texts, URLs and data. The time is proportional to the length of the text, because a pattern that can
+// begin anywhere either consumes the text that it reads, or reads only a limited number of characters.
 
 import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
 import type { Json } from "../types/json.ts";
@@ -8,13 +8,13 @@ const redacted = "[redacted]";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
 
-/** The beginning of a word, also after a character that is encoded as in a URL or in JSON. */
+/** Matches the beginning of a word. The character before the word may be encoded as in a URL or in JSON. */
 const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}|\\[bfnrt]|\\u[0-9A-Fa-f]{4}))`;
 
-/** A digit distinguishes keys from words such as "sk-learn-pipeline". */
+/** Replaces a match only if it has a digit. This distinguishes keys from words such as "sk-learn-pipeline". */
 const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
 
-/** Keys with the prefix of their issuer. */
+/** Patterns for keys that begin with a prefix chosen by their issuer. */
 const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
   [String.raw`(?:sk|pk|rk)[-_][\w-]{8,}`, withDigit],
   [
@@ -43,21 +43,21 @@ const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
   [String.raw`(hooks\.slack\.com\/(?:services|workflows)\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{8,}`, `$1${redacted}`],
 ];
 
-/** Each pattern is applied to the whole text, in this order. */
+/** Patterns for credentials. Each pattern is applied to the whole text, in this order. */
 const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
-  // `fetch` quotes an invalid header, for example a key with the second line of its file.
+  // Error messages from `fetch` quote an invalid header value, for example a key that was read with a line break.
   [/(Headers\.\w{1,20}: )[\s\S]*?(?= is an? invalid header|$)/g, `$1${redacted}`],
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
     redacted,
   ],
-  // The body of a private key without its first line.
+  // A private key without the line "BEGIN PRIVATE KEY".
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
   ...prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const),
-  // Reads words with dots once, even if a token begins in the middle.
+  // Matches all words that are joined by dots, so that they are read only once. A web token may begin in the middle.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
-  // Any text after a scheme, except a plain word: "Basic authentication failed".
+  // Any value after a scheme, except a plain word as in "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
   [/(<([\w:.-]{1,64})>)[^<]{4,}(?=<\/)/g, ifSecret],
   [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],
@@ -69,13 +69,13 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   [/([?&]code=)[\w.~%/-]{20,}/g, `$1${redacted}`],
 ];
 
-/** An AWS secret key: 40 characters of base64 without a prefix. Only searched for near words of AWS, because hashes look the same. */
+/** An AWS secret key: 40 base64 characters. Only replaced in texts that mention AWS, because some hashes look the same. */
 const awsSecret = /(?<![\w/+=-])[A-Za-z0-9/+]{40}(?![\w/+=-])/g;
 
 /**
  * Removes credentials from a text: vendor keys, bearer tokens, JSON web tokens, private keys and passwords in URLs. Also removes
- * the values of fields, headers, variables and query parameters with the name of a secret, even in JSON within JSON or
- * percent-encoded. The result may be logged or shown.
+ * the values of fields, headers, variables and query parameters with the name of a secret. These values are found even if they are
+ * percent-encoded or inside a JSON string. The result may be logged or shown.
  *
  * @example redactSecrets("Incorrect API key provided: sk-abc123def456"); // "Incorrect API key provided: [redacted]"
  */
@@ -100,8 +100,8 @@ export function redactText(text: string, longest: number, ending = "…"): strin
 }
 
 /**
- * Finds a cut between two words. A word that is cut in two may hide a credential from the patterns, so it is left out unless it
- * is very long.
+ * Returns a position between two words at which to cut a text. A credential that is cut in two might not be recognized, so the
+ * last word is omitted unless it is very long.
  */
 function endOfWord(text: string, most: number): number {
   const last = text.slice(most - most / 4, most);
@@ -109,7 +109,7 @@ function endOfWord(text: string, most: number): number {
   return blank === -1 ? most : most - last.length + blank;
 }
 
-/** Redacts a web token: three parts of base64 with dots between them, of which the first begins with "{" and a quote. */
+/** Redacts a JSON web token: base64 parts separated by dots, where the first part is the base64 form of text that begins with {". */
 function redactWebToken(match: string): string {
   let from = 0;
   const parts = match.split(".");
@@ -125,7 +125,7 @@ function redactWebToken(match: string): string {
   return match;
 }
 
-/** Redacts a header in Node's form, which lists headers as pairs of quoted texts. */
+/** Redacts a header that is a pair of quoted strings, which is how Node prints lists of headers. */
 function redactPair(match: string, ...groups: string[]): string {
   const { 0: lead, 2: name } = groups;
   return ifSecret(match, lead, name);
@@ -152,7 +152,7 @@ const encoded: readonly (readonly [pattern: RegExp, character: string])[] = [
   [/%3F/gi, "?"],
 ];
 
-/** Reads a URL from "://" or "%3A%2F%2F" on. An encoded URL with a password is returned decoded. */
+/** Redacts the password of a URL. `match` begins with "://" or "%3A%2F%2F". An encoded URL with a password is returned decoded. */
 function redactWholeUrl(match: string): string {
   if (match.startsWith(":")) return redactUrl(match);
   const decoded = encoded.reduce((text, [pattern, character]) => text.replace(pattern, character), match);
@@ -163,7 +163,7 @@ function redactWholeUrl(match: string): string {
 /** The first delimiter determines the meaning of the text before it. */
 const delimiter = /[:/?#@]/g;
 
-/** A port, not a password. */
+/** A port number, which must not be mistaken for a password. */
 const port = /:\d{0,5}(?=[/?#]|$)/y;
 
 const ipv6 = /\[[^\]@/]{0,64}\]/y;
@@ -172,7 +172,7 @@ function redactUrl(url: string): string {
   const last = url.lastIndexOf("@");
   let clean = "";
   let kept = 0;
-  // A URL may contain another one as a parameter.
+  // A URL may contain another URL as a parameter.
   for (let at = url.indexOf("://"); at !== -1 && at < last; at = url.indexOf("://", Math.max(kept, at + 3))) {
     const from = at + 3;
     const end = findEnd(url, from, last);
@@ -184,8 +184,8 @@ function redactUrl(url: string): string {
 }
 
 /**
- * Returns the end of the user name and the password, if there are any. After a colon it is the last "@", because a password may
- * contain others.
+ * Returns the end of the user name and the password, or undefined if the URL has none. After a colon, the end is the last "@",
+ * because a password may contain "@".
  */
 function findEnd(url: string, from: number, last: number): number | undefined {
   ipv6.lastIndex = from;
@@ -204,11 +204,11 @@ const mostValues = 500;
 const deepestLevel = 8;
 
 /**
- * Copies plain data for display. Any value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", and
- * credentials in texts are removed. Case and separators of keys do not matter.
+ * Copies plain data for display. The value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", and
+ * credentials in texts are removed. The case and the separators of keys do not matter.
  *
- * The copy is small: texts are cut to 500 UTF-16 units, keys to 100, arrays and objects to 50 items, levels to 8, and everything
- * to 500 values. Omitted parts show as "…". An own key "__proto__" stays data.
+ * The copy is small. Texts are cut to 500 UTF-16 units, keys to 100 units, and arrays and objects to 50 items. The copy has at
+ * most 8 levels and 500 values. Omitted parts appear as "…". A key "__proto__" is copied like any other key.
  *
  * @example redactJson({ city: "Oslo", "x-api-key": "abc" }) // { city: "Oslo", "x-api-key": "[redacted]" }
  */
@@ -247,7 +247,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
     }
     fields.push([redactText(key, longestKey), redactValue(namesSecret(key) ? redacted : value, depth + 1, bounds)]);
   }
-  // Defines the keys instead of assigning them, so that "__proto__" is an ordinary key.
+  // `fromEntries` defines the keys instead of assigning them, so that "__proto__" is an ordinary key.
   return Object.fromEntries(fields);
 }
 

@@ -1,28 +1,31 @@
-// Shortened forms and sizes of texts and values.
+// Functions that shorten, describe and measure texts and values.
 
 import type { ModelChunk } from "../types/provider.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../types/message.ts";
 
-/** Cuts a text to at most `longest` UTF-16 units, followed by "…" if anything was cut. Characters are never split. */
+/** Cuts a text to at most `longest` UTF-16 units, and adds "…" if the text was longer. Never splits a character. */
 export function cutText(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, "")}…` : text;
 }
 
-/** Returns a text field of a chunk. Throws if the chunk has none, which is an error of the provider. */
+/** Returns a string field of a chunk. Throws a TypeError if the provider sent a chunk without that string. */
 export function textIn<Field extends string>(
   chunk: { readonly type: string } & { readonly [Key in Field]: unknown },
   field: Field,
 ): string {
   const text: unknown = chunk[field];
   if (typeof text === "string") return text;
-  throw new TypeError(`A chunk of type "${chunk.type}" must have a text as "${field}".`);
+  throw new TypeError(`The field "${field}" of a "${chunk.type}" chunk must be a string.`);
 }
 
-/** Stands for content that is not shown: the model is working. Recognized by identity; its text is empty. */
+/**
+ * A chunk with empty text which says that the model produces content that is not shown. Compare chunks with this object itself,
+ * because an equal copy has no such meaning.
+ */
 export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** True if a chunk adds to the answer. Empty texts, token counts and attempt chunks do not. */
+/** True if a chunk adds to the answer. False for empty texts, token counts and attempt chunks. */
 export function isContent(chunk: ModelChunk): boolean {
   if ("text" in chunk) return chunk.text !== "" || chunk === hiddenContent;
   return chunk.type !== "usage" && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded";
@@ -31,12 +34,12 @@ export function isContent(chunk: ModelChunk): boolean {
 const longestShown = 24;
 const longestQuoted = 64;
 
-/** Only words, numbers and the like are shown. Anything else may be private content. */
+/** Matches text that may be shown: words and numbers. Any other text may be private content. */
 const harmless = /^[\w .:+-]*$/;
 
 /**
- * Describes a value, such as `"10"`, `-1`, `an array of 3 items` or `a promise`. Never shows the content of an object, or a text
- * that is long or looks like a credential.
+ * Describes a value in words, for example `"10"`, `-1`, `an array of 3 items` or `a promise`. Never shows the content of an
+ * object. A string is shown only if it is short, harmless and not a credential.
  */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined || typeof value === "boolean") return String(value);
@@ -46,7 +49,7 @@ export function describeValue(value: unknown): string {
   return describeObject(value);
 }
 
-/** A proxy may throw on any access. */
+/** Describes an object. A proxy may throw on any access, and is then described as "an object". */
 function describeObject(value: object): string {
   try {
     if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
@@ -61,7 +64,7 @@ export function quote(name: string): string {
   return JSON.stringify(cutText(name, longestQuoted)).replace(unprintable, escapeUnits);
 }
 
-/** Control characters beyond ASCII, line separators, direction marks and other invisible characters, which JSON does not escape. */
+/** Invisible characters that JSON does not escape: control characters beyond ASCII, line separators, direction marks and others. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 function escapeUnits(text: string): string {
@@ -74,11 +77,11 @@ function describeText(text: string): string {
 }
 
 /**
- * The part of a message that any model can read. Reasoning is left out: without its signature a service rejects it, and another
- * model cannot use it.
+ * The content of a message that any model can read. Reasoning is omitted, because a service rejects it without its signature, and
+ * another model cannot use it.
  */
 export interface PlainMessage {
-  /** All of its text, concatenated. */
+  /** All text parts of the message, concatenated. */
   readonly text: string;
   readonly calls: readonly ToolCallPart[];
 }
@@ -94,15 +97,15 @@ export function readAssistantMessage({ content }: Pick<AssistantMessage, "conten
   return { text, calls };
 }
 
-/** True if a tool result is not a failure. A call that restarted the context has succeeded. */
+/** True if a tool call has succeeded. Also true for a call that restarted the context. */
 export function hasSucceeded({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
   return outcome === "completed" || outcome === "restarted";
 }
 
-/** Approximate bytes of UTF-8 per token. */
+/** The approximate number of UTF-8 bytes per token. */
 export const bytesPerToken = 4;
 
-/** The size of a text in bytes of UTF-8. Half a surrogate pair counts as the 3 bytes of its replacement character. */
+/** Returns the size of a text in UTF-8 bytes. Half of a surrogate pair has 3 bytes, like the character that replaces it. */
 export function countBytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {
@@ -119,12 +122,12 @@ export function countBytes(text: string): number {
   return bytes;
 }
 
-/** The approximate number of tokens of a text: a quarter of its bytes, rounded up. */
+/** Returns the approximate number of tokens in a text: a quarter of its UTF-8 bytes, rounded up. */
 export function estimateTokens(text: string): number {
   return tokensOfBytes(countBytes(text));
 }
 
-/** The approximate number of tokens for a number of bytes. */
+/** Returns the approximate number of tokens for a number of UTF-8 bytes. */
 export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / bytesPerToken);
 }

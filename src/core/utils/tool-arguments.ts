@@ -1,16 +1,16 @@
-// Reads tool names and arguments from models, and detects repeated calls.
+// Reads tool names and arguments that models write, and detects repeated calls.
 
 import type { Json } from "../types/json.ts";
 import type { ModelChunk } from "../types/provider.ts";
 import { isRecord } from "./guards.ts";
 import { stableJson } from "./json.ts";
 
-/** Arguments as a value, or the reason why there is none. */
+/** The parsed arguments, or the problem with their text. */
 export type ParsedArguments = { readonly args: unknown } | { readonly problem: "malformed" };
 
 /**
- * Parses the text of a call's arguments. A blank text and `null` mean `{}`: servers send either for a tool without parameters.
- * Anything else must be JSON; nothing is repaired. A key "__proto__" stays data.
+ * Parses the text of a call's arguments. A blank text and `null` give `{}`, because services send them for tools without
+ * parameters. Any other text must be valid JSON, and is not repaired. A key "__proto__" is kept like any other key.
  *
  * @example
  * parseToolArguments('{"city":"Oslo"}'); // { args: { city: "Oslo" } }
@@ -29,7 +29,7 @@ export function parseToolArguments(text: string): ParsedArguments {
 
 export type CallReadyChunk = Extract<ModelChunk, { readonly type: "call-ready" }>;
 
-/** Returns the arguments part of a `call-ready` chunk. `isCut`: the model was stopped, so the arguments may be incomplete. */
+/** Returns the argument fields for a `call-ready` chunk. Pass `isCut: true` if the model was stopped and the text may be incomplete. */
 export function endArguments(argsText: string, isCut: boolean): Pick<CallReadyChunk, "args" | "argsText" | "problem"> {
   const parsed = parseToolArguments(argsText);
   const args = "args" in parsed ? parsed.args : {};
@@ -37,20 +37,20 @@ export function endArguments(argsText: string, isCut: boolean): Pick<CallReadyCh
   return { args, argsText, problem };
 }
 
-/** The facts by which two calls of one stream are compared. */
+/** The properties by which two calls in one stream are compared. */
 export interface CallFacts {
-  /** As the service sent it. Calls without an id are never equal. */
+  /** The id from the service. Calls without an id are never equal. */
   readonly id: string | undefined;
   readonly name: string;
   readonly argsText: string;
 }
 
-/** The finished calls of one stream. A call with the id, name and arguments of an earlier one is that call sent twice. */
+/** The finished calls of one stream. If two calls have the same id, name and arguments, the service sent one call twice. */
 export class FinishedCalls<Call extends object> {
   readonly #ids = new Set<string>();
   readonly #calls = new Map<string, Call>();
 
-  /** True if a finished call has this id. Emit nothing for a call that may repeat an earlier one until it has ended. */
+  /** True if a finished call has this id. Do not emit chunks for a call with such an id until it has ended: it may be a repeat. */
   hasId(id: string | undefined): boolean {
     return id !== undefined && this.#ids.has(id);
   }
@@ -67,12 +67,12 @@ export class FinishedCalls<Call extends object> {
   }
 }
 
-/** True if two argument texts hold the same JSON. Spaces and the order of keys do not matter. */
+/** True if two argument texts contain the same JSON. Spaces and the order of keys do not matter. */
 export function isSameArguments(one: string, other: string): boolean {
   return one === other || argumentsKey(one) === argumentsKey(other);
 }
 
-/** Unusable arguments are compared as text. */
+/** Returns a text by which arguments can be compared. Arguments that are not valid JSON are compared unchanged. */
 function argumentsKey(text: string): string {
   const parsed = parseToolArguments(text);
   if (!("args" in parsed)) return text;
@@ -83,14 +83,14 @@ function argumentsKey(text: string): string {
   }
 }
 
-/** Returns the last matching item among the latest `farthest` ones. */
+/** Returns the last matching item among the last `farthest` items. */
 export function findRecent<Item>(items: readonly Item[], farthest: number, matches: (item: Item) => boolean): Item | undefined {
   return items.length > farthest ? items.slice(-farthest).findLast(matches) : items.findLast(matches);
 }
 
 /**
- * Returns a tool name with only letters, digits, `_` and `-`. With any other name in the history, a service rejects every later
- * request.
+ * Returns a tool name with at most 64 characters, which are only letters, digits, `_` and `-`. A service would reject every later
+ * request if another name were in its history.
  */
 export function toWireName(name: string): string {
   return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
@@ -134,13 +134,13 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   return nearest?.candidate;
 }
 
-/** A normalized name, and the counts of its letters. */
+/** A normalized name, and how often each letter occurs in it. */
 interface Letters {
   readonly text: string;
   readonly counts: Uint8Array;
 }
 
-/** A candidate with one form of the name. `least` is a lower bound of their distance. */
+/** A candidate and one form of the name to compare it with. `least` is a lower bound for their distance. */
 interface Pair {
   readonly candidate: string;
   /** The position among all candidates. */
@@ -150,7 +150,7 @@ interface Pair {
   readonly least: number;
 }
 
-/** Returns the pairs that may be near, the likeliest first. */
+/** Returns the pairs whose distance may be small enough, the likeliest first. */
 function likeliestPairs(wanted: readonly Letters[], candidates: Iterable<string>): readonly Pair[] {
   const pairs: Pair[] = [];
   let place = 0;
@@ -181,7 +181,7 @@ function toLetters(text: string): Letters {
   return { text, counts };
 }
 
-/** Returns a lower bound of the distance: letters that only one text has must be replaced, added or removed. */
+/** Returns a lower bound for the distance: letters that only one text has must be replaced, added or removed. */
 function leastDistance(from: Letters, to: Letters): number {
   let missing = 0;
   let surplus = 0;
@@ -200,7 +200,7 @@ function fold(name: string): string {
     .slice(0, comparedLength);
 }
 
-/** Returns the distance of two texts, or Infinity if more than `allowed` letters differ. Stops at the first row that exceeds it. */
+/** Returns the edit distance between two texts, or Infinity if it exceeds `allowed`. Stops as soon as that is certain. */
 function distanceWithin(allowed: number, from: string, to: string): number {
   let beforeLast: Row = rows[0];
   let last: Row = rows[1];
@@ -217,7 +217,7 @@ function distanceWithin(allowed: number, from: string, to: string): number {
       current[column] = distance;
       if (distance < shortest) shortest = distance;
     }
-    // A swap refers to the last two rows.
+    // Compares with `allowed + 1`, because a later swap of two letters can use a row before the last one.
     if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
     [beforeLast, last, current] = [last, current, beforeLast];
   }
@@ -227,7 +227,7 @@ function distanceWithin(allowed: number, from: string, to: string): number {
 
 type Row = Uint8Array;
 
-/** Rows of the distance table, allocated once. */
+/** The rows of the distance table, allocated once and reused. */
 const rows: readonly [Row, Row, Row] = [makeRow(), makeRow(), makeRow()];
 
 function makeRow(): Row {
@@ -238,7 +238,7 @@ function at(row: Row, column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Returns the arguments as an object, which services require. Those of a refused call may be any value. */
+/** Returns the arguments as an object, which services require. The arguments of a refused call may be of any type. */
 export function toArgumentsObject(args: Json): Json {
   return isRecord(args) ? args : { INVALID_ARGUMENTS: args };
 }

@@ -1,8 +1,11 @@
-// Messages and settings in the form of services.
+// Functions that convert messages and settings to the formats of provider APIs.
 
 import type { ModelSettings } from "../types/provider.ts";
 
-/** Groups neighbouring items of the same role. Join each group once: joining message by message takes quadratic time. */
+/**
+ * Groups consecutive items with the same role. Concatenate the content of each group in one step, because adding one message
+ * after another takes quadratic time.
+ */
 export function groupByRole<Item extends { readonly role: string }>(items: Iterable<Item>): readonly RoleGroup<Item>[] {
   const groups: [Item, ...Item[]][] = [];
   for (const item of items) {
@@ -13,10 +16,10 @@ export function groupByRole<Item extends { readonly role: string }>(items: Itera
   return groups;
 }
 
-/** One or more items of the same role. */
+/** One or more items with the same role. */
 export type RoleGroup<Item> = readonly [Item, ...Item[]];
 
-/** Returns the defined settings, without `extra`, under their names here. An empty list of stop sequences is omitted. */
+/** Returns the settings that are defined, with turnwright's names. Omits `extra`, and an empty list of stop sequences. */
 export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: ModelSettings): object {
   return {
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),

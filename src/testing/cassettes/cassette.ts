@@ -1,4 +1,5 @@
-// Cassettes: a file or a text in memory, with a head, then one line of JSON for each event of a stream.
+// Reads and writes cassettes. A cassette is a file, or text in memory: a first line with the format and provider, then one line of
+// JSON for each request and each event of its stream.
 
 import type * as fs from "node:fs";
 import type * as path from "node:path";
@@ -18,24 +19,24 @@ import {
 } from "../../core/entry-kit.ts";
 import { isPrint, type RequestPrint } from "./request-print.ts";
 
-/** The provider and model that were recorded. */
+/** The provider and model that a cassette was recorded from. */
 type Recorded = Pick<Provider, "id" | "model" | "family">;
 
 /** An event of a stream, without its time. */
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The signal of the call fired. Later events were still sent by the stream. */
+  /** The signal of the call fired. The stream may have sent further events after it. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
-  /** The reader left the stream. `waiting` is true if it left while waiting for a chunk. */
+  /** The reader left the stream. `waiting` is true if the reader was waiting for a chunk. */
   | { readonly type: "left"; readonly waiting: boolean };
 
-/** An event of a stream, and its time after the request, in whole milliseconds. */
+/** An event of a stream, with its time since the request in whole milliseconds. */
 export type Moment = Happening & { readonly atMs: number };
 
-/** A line after the head. `stream` is the 0-based number of a request. */
+/** A line of a cassette after the first. `stream` is the 0-based number of the request. */
 export type Line =
   | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
   | (Moment & { readonly stream: number });
@@ -44,19 +45,19 @@ export type Line =
 export interface CassetteRecord {
   /** The 0-based number of the request. */
   readonly stream: number;
-  /** A copy that may be changed. A thrown error comes as an `error` chunk. */
+  /** A copy of the chunk, which may be changed. An error that the stream threw is passed as an `error` chunk. */
   readonly chunk: ModelChunk;
 }
 
-/** A last line that was being written when its process died. */
+/** A last line that is incomplete, because the process ended while writing it. */
 export interface CutLine {
-  /** 1-based. */
+  /** The 1-based number of the line. */
   readonly line: number;
-  /** The number of its characters. */
+  /** The number of characters that were written. */
   readonly characters: number;
 }
 
-/** One request, and the events of its stream. */
+/** One recorded request, and the events of its stream. */
 export interface Recording {
   readonly request: RequestPrint;
   readonly moments: readonly Moment[];
@@ -72,34 +73,33 @@ interface ReadCassette {
 const format = "turnwright-cassette";
 const version = 1;
 
-/** Writes the first line. */
+/** Returns the first line of a cassette, which identifies the format and the provider. */
 export function toHead({ id, model, family }: Recorded): string {
   return `${JSON.stringify({ format, version, provider: id, model, family })}\n`;
 }
 
-/** Writes a line. */
 export function toLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** Reads a cassette. A last line that was cut off is ignored and reported. Throws an Error with the number of an invalid line. */
+/** Reads a cassette. An incomplete last line is ignored and returned as `torn`. Throws an Error with the number of an invalid line. */
 export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
-  // A complete line without a line end, as editors may leave it.
+  // The last line may be complete although it has no line end, for example after a change in an editor.
   const isWhole = last !== "" && parseJson(last) !== undefined;
   if (isWhole) lines.push(last);
   const [head = "", ...rest] = lines;
   const provider = readHead(parseJson(head));
-  if (provider === undefined)
-    throw new Error(`${name} is none: its first line is not the one of a cassette of version ${version}.`);
+  if (provider === undefined) throw new Error(`${name} is not a version ${version} cassette. Record it again with recordTo().`);
   const recordings: { readonly request: RequestPrint; readonly moments: Moment[] }[] = [];
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
     const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
-    // A second writer would repeat the numbers of streams.
+    // Request numbers must be consecutive. If two processes write to one cassette, numbers repeat.
     const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
-    if (line === undefined || !isKnown) throw new Error(`${name} is damaged: line ${index + 2} is no line of one.`);
+    if (line === undefined || !isKnown)
+      throw new Error(`${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
     if (line.type === "request") recordings.push({ request: line.request, moments: [] });
     else moments?.push(line);
   });
@@ -117,7 +117,7 @@ function isClosed(moments: readonly Moment[]): boolean {
   return last === "ended" || last === "threw" || last === "left";
 }
 
-/** True if an untrusted value can be identified as a chunk. */
+/** True if an untrusted value has the form of a chunk. */
 export function isChunk(value: unknown): value is ModelChunk {
   return isRecord(value) && typeof value["type"] === "string";
 }
@@ -155,18 +155,18 @@ function readHappening({ type, chunk, error, waiting }: UnknownRecord): Happenin
   }
 }
 
-/** Stores the text of recordings, for cases other than a file. Its methods are synchronous. */
+/** A store for the text of recordings, for use instead of a file. Its methods must be synchronous. */
 export interface Cassette {
-  /** Returns all of its text; empty if nothing was recorded. */
+  /** Returns the whole text; empty if nothing was recorded. */
   read(): string;
-  /** Appends a text. */
+  /** Appends text. */
   append(text: string): void;
   /** Removes all text. */
   clear(): void;
 }
 
 /**
- * Makes a cassette in memory, or from a text that was read elsewhere: for platforms without files, and for tests of tests.
+ * Makes a cassette in memory, empty or with the text of an earlier recording. Use it on platforms without files.
  *
  * @example
  * const cassette = memoryCassette();
@@ -186,14 +186,14 @@ export function memoryCassette(text = ""): Cassette {
   };
 }
 
-/** Returns the given cassette, or makes one from a path. Throws LoopError "invalid-option" for anything else. */
+/** Returns the given cassette, or makes a cassette for a path. Throws LoopError "invalid-option" for any other value. */
 export function toCassette(file: string | Cassette): Cassette {
   if (typeof file === "string" && file !== "") return fileCassette(file);
   if (isCassette(file)) return file;
   throw invalidOption("file", "the path of a file, or a cassette", file);
 }
 
-/** Returns the name of a cassette for messages. */
+/** Returns the name of a cassette for error messages. */
 export function nameOf(file: string | Cassette): string {
   return typeof file === "string" ? `The cassette ${file}` : "The cassette";
 }
@@ -203,7 +203,7 @@ function isCassette(value: unknown): value is Cassette {
   return [value["read"], value["append"], value["clear"]].every((method) => typeof method === "function");
 }
 
-/** Synchronous, so that a line is in the file before the run reads its chunk, and a run on a test clock does not wait. */
+/** Makes a cassette for a file. Writes are synchronous, so that each line is in the file before the run gets its chunk. */
 function fileCassette(path: string): Cassette {
   const { dirname } = nodeModule("node:path");
   const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = nodeModule("node:fs");
@@ -225,7 +225,7 @@ function fileCassette(path: string): Cassette {
   };
 }
 
-/** Opens a file for recordings, which may be private. Only its owner may read it, and links of other users are not followed. */
+/** Opens a file for recordings. Recordings may be private: only the owner may read the file, and other users' links are rejected. */
 function openOwnFile(path: string, flags: number): number {
   const { dirname, resolve } = nodeModule("node:path");
   const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = nodeModule("node:fs");
@@ -234,14 +234,15 @@ function openOwnFile(path: string, flags: number): number {
     readLink: readlinkSync,
     resolve: (link, target) => resolve(dirname(link), target),
   });
-  if ("refused" in end) throw new Error(`${end.refused} is a link of another user. Remove it, or name the file itself.`);
-  // Windows has neither flag.
+  if ("refused" in end)
+    throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
+  // Windows does not have these two flags.
   const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {
     const facts = fstatSync(file);
-    if (!facts.isFile()) throw new Error(`${path} is not a plain file. A cassette needs a file of its own.`);
+    if (!facts.isFile()) throw new Error(`${path} is not a regular file. Pass the path of a regular file for the cassette.`);
     if (facts.nlink > 1)
-      throw new Error(`${path} has other names (hard links). Remove them, or remove the file: it is made anew.`);
+      throw new Error(`${path} has other hard links. Remove those links, or remove the file so that it is created again.`);
     tighten(facts, (mode) => fchmodSync(file, mode));
     return file;
   } catch (error) {
@@ -256,7 +257,7 @@ function tighten(facts: FileFacts, change: (mode: number) => void): void {
   try {
     change(mode);
   } catch (error) {
-    // A file system without modes shows the same mode for every file.
+    // On a file system without modes, changing the mode fails for the user's own files, which is ignored.
     if (!isOwn(facts)) throw error;
   }
 }
@@ -266,11 +267,11 @@ interface NodeModules {
   readonly "node:path": typeof path;
 }
 
-/** Not an import, which would make the whole kit unusable in browsers. */
+/** Returns a Node module at runtime. An import would make `turnwright/testing` unusable in browsers. */
 function nodeModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] {
   const host: Partial<typeof process> | undefined = globalThis.process;
   if (typeof host?.getBuiltinModule === "function") return host.getBuiltinModule(name);
   throw new Error(
-    "A cassette in a file needs Node 20.16 or later. Elsewhere hand in a cassette: an object with read, append and clear.",
+    "A cassette file needs Node 20.16 or later. On other platforms pass an object with the methods read, append and clear instead.",
   );
 }

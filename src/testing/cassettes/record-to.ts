@@ -1,4 +1,4 @@
-// A provider that records the stream of another one, chunk by chunk.
+// A provider that passes on the streams of another provider, and records each chunk.
 
 import {
   assertProvider,
@@ -33,14 +33,14 @@ interface StreamTape {
   write(line: Line): void;
 }
 
-/** The stream for the reader while it is recorded. */
+/** The stream that the reader gets. Each event is recorded while the reader reads it. */
 class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #call: ModelCall;
   readonly #tape: StreamTape;
   readonly #startedAt: number;
   #iterator: AsyncIterator<ModelChunk> | undefined;
   #lastMs = 0;
-  /** The number of chunks that are awaited. */
+  /** The number of calls of `next` that have not settled yet. */
   #awaited = 0;
   #isListening = false;
   #isOver = false;
@@ -51,7 +51,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#startedAt = call.clock.now();
   }
 
-  /** Opens the stream of the provider. Its errors are recorded and thrown. */
+  /** Opens the stream of the provider. Errors from the provider are recorded and thrown. */
   open(ask: (call: ModelCall) => AsyncIterable<ModelChunk>): void {
     const { signal, iteration, clock, timeouts } = this.#call;
     const heartbeat: ModelCall["heartbeat"] = (state) => {
@@ -84,7 +84,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     try {
       return { done: false, value: this.#keep(result.value) };
     } catch (error) {
-      // A chunk that cannot be recorded ends the stream, and the recording has no end.
+      // A chunk that cannot be recorded ends the stream. The recording then has no end event.
       this.#close();
       this.#iterator?.return?.().then(undefined, () => {});
       throw error;
@@ -109,7 +109,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     }
   }
 
-  /** Writes a chunk, and returns it in its recorded form. */
+  /** Writes a chunk, and returns the chunk as it was written. */
   #keep(chunk: ModelChunk): ModelChunk {
     const written = this.#toWritten(chunk);
     this.#tell({ type: "chunk", chunk: written });
@@ -118,22 +118,24 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
 
   #toWritten(chunk: unknown): ModelChunk {
     const copy = copyOf(isChunk(chunk) && chunk.type === "error" ? { ...chunk, error: toProviderError(chunk.error) } : chunk);
-    if (!isChunk(copy)) throw new TypeError("What the provider streamed is no chunk: it has no type, or is no JSON.");
+    if (!isChunk(copy))
+      throw new TypeError("The provider streamed a value that is not a chunk, because it has no type or is not JSON.");
     const { stream, redact } = this.#tape;
     if (redact === undefined) return copy;
     const redacted: unknown = redact({ stream, chunk: copy });
     const written = copyOf(redacted);
     if (isChunk(written)) return written;
     if (isThenable(redacted)) Promise.resolve(redacted).catch(() => {});
-    throw invalidOption("redact", "a function that gives a chunk, at once", redacted);
+    throw invalidOption("redact", "a function that synchronously returns a chunk", redacted);
   }
 
   /** Writes the failure of the stream, and returns the error to throw. */
   #fail(error: unknown): unknown {
-    // First, so that nothing is written after an error that could not be recorded.
+    // The recording is closed first, so that nothing is written after an error that cannot be recorded.
     this.#close();
     const written = this.#toWritten({ type: "error", error });
-    if (written.type !== "error") throw invalidOption("redact", "a function that gives an error for an error", written);
+    if (written.type !== "error")
+      throw invalidOption("redact", "a function that returns an error chunk for an error chunk", written);
     this.#tell({ type: "threw", error: written.error });
     return this.#tape.redact === undefined ? error : toThrown(written.error);
   }
@@ -155,7 +157,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     else signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** Errors are ignored here, because a listener that throws would end the process. */
+  /** Records that the signal fired. Errors are not thrown, because an error in a listener would end the process. */
   readonly #onAbort = (): void => {
     try {
       this.#tell({ type: "aborted" });
@@ -170,7 +172,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 }
 
-/** Returns the value as it will be read from the file. */
+/** Returns a value as it will be when it is read from the file. */
 function copyOf(value: unknown): unknown {
   const text: string | undefined = JSON.stringify(value);
   return text === undefined ? undefined : JSON.parse(text);
@@ -179,8 +181,8 @@ function copyOf(value: unknown): unknown {
 /** The options of `recordTo`. */
 export interface RecordOptions {
   /**
-   * Returns the chunk to write instead of the stream's own. Must be synchronous. The recorded run reads it too, so that a replay
-   * sees the same. If it throws, the stream ends and the chunk is not written.
+   * Returns the chunk to record instead of the original chunk. Must be synchronous. The recorded run also gets the returned chunk, so
+   * that a replay is the same. If the function throws, the stream ends and the chunk is not recorded. Default none.
    */
   readonly redact?: ((record: CassetteRecord) => ModelChunk) | undefined;
 }
@@ -188,17 +190,17 @@ export interface RecordOptions {
 const optionChecks: Checks<RecordOptions> = { redact: is.fn };
 
 /**
- * Makes a provider that passes on the stream of `provider` and writes it to a cassette, for `replayFrom`. `file` is a path, whose
- * folders are created, or a `Cassette`. An existing recording is overwritten at once. One cassette is for one provider, and for
- * any number of runs.
+ * Makes a provider that passes on the streams of `provider` and records them to a cassette, for `replayFrom`. `file` is a path or a
+ * `Cassette`; missing folders of a path are created. An existing recording is overwritten immediately. Use one cassette for each
+ * provider; it can record any number of runs.
  *
- * Each line is written before its chunk is passed on, so that a crash costs one line. The recording contains the chunks, thrown
- * errors as provider errors, the time when the signal fired, heartbeats after a silence, and if the reader left. Each event has
- * its time. Of a request, only digests of its messages, tools and settings are recorded, no texts, headers or client data. The
- * run reads the chunks as they are in the file: data that JSON cannot represent is lost in the recorded run, too.
+ * Each line is written before its chunk is passed on, so that a crash loses at most one line. The recording contains chunks, thrown
+ * errors as provider errors, the firing of the signal, heartbeats after a silence, and whether the reader left. Each event has its
+ * time. A request is recorded only as digests of its messages, tools and settings, without texts, headers or client data. The run gets
+ * the chunks as they are recorded: data that JSON cannot represent is also lost in the recorded run.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid, and errors of the disk. Later write errors end
- * the stream.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be written. Later
+ * write errors end the stream.
  *
  * @example
  * const provider = process.env.RECORD ? recordTo(file, openaiChat({ client, model: "gpt-5-mini" })) : replayFrom(file);
@@ -210,7 +212,7 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   const { id, model, family } = provider;
   const { redact } = options;
   let streams = 0;
-  // Now, so that a provider that gets no request, such as the last one of a fallback, also has a cassette.
+  // The cassette is created now, so that it also exists if no request is made, for example for a fallback provider.
   cassette.clear();
   cassette.append(toHead({ id, model, family }));
   const write = (line: Line): void => cassette.append(toLine(line));

@@ -1,4 +1,4 @@
-// A provider without a model: plays a recording of `recordTo`.
+// A provider without a model. It replays a recording that `recordTo` made.
 
 import {
   assertNever,
@@ -16,15 +16,15 @@ import { untilAborted } from "../until-aborted.ts";
 import { type Cassette, type CutLine, type Moment, nameOf, readCassette, type Recording, toCassette } from "./cassette.ts";
 import { compare, keyOf, printRequest, type RequestPrint } from "./request-print.ts";
 
-/** Makes an Error from a provider error. */
+/** Makes an Error with the fields of a provider error. */
 export function toThrown(error: ProviderError): Error {
   return Object.assign(new Error(error.message), error);
 }
 
-/** An event of a stream that is not a chunk. */
+/** A recorded event that sends no chunk and does not end the stream normally. */
 type Silent = Exclude<Moment, { type: "chunk" | "aborted" | "ended" }>;
 
-/** Streams a recording; with `timing`, at the recorded speed. */
+/** Replays a recording. With `timing`, chunks are sent at the recorded speed. */
 async function* playRecording(
   { moments }: Recording,
   call: ModelCall,
@@ -40,14 +40,16 @@ async function* playRecording(
       startedAt = clock.now() - moment.atMs;
       continue;
     }
-    // Chunks that the stream sent after the signal had fired are recorded after that event.
+    // Chunks after a recorded "aborted" event are sent although the signal has fired, as in the recorded run.
     if (!wasCut) signal.throwIfAborted();
     if (timing) await sleep(call, startedAt + moment.atMs - clock.now(), wasCut);
     if (moment.type === "ended") return;
     if (moment.type === "chunk") yield moment.chunk;
     else await undergo(moment, call, wasCut);
   }
-  throw new Error("The recording of this stream ends here: it was cut off, by a crash or by what could not be written.");
+  throw new Error(
+    "The recording of this stream is incomplete: the process crashed or an event could not be written. Record it again.",
+  );
 }
 
 function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void> | void {
@@ -57,7 +59,8 @@ function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void
     case "threw":
       throw toThrown(moment.error);
     case "left":
-      if (!moment.waiting) throw new Error("The recording of this stream ends here: its reader left it.");
+      if (!moment.waiting)
+        throw new Error("The recording of this stream ends here, because its reader left it. Record it again to the end.");
       return wasCut ? new Promise<void>(() => {}) : untilAborted(call.signal, () => () => {});
     default:
       return assertNever(moment);
@@ -80,31 +83,32 @@ function untilFired(signal: AbortSignal): Promise<void> {
 /** The options of `replayFrom`. */
 export interface ReplayOptions {
   /**
-   * "request": a request gets the recording of an equal one. Several recordings of equal requests play in their order. "order":
-   * the first request gets the first recording, and so on. Default "request".
+   * How a request is matched to a recording. "request": a request gets the recording of an equal request; several recordings of equal
+   * requests are replayed in order. "order": the first request gets the first recording, and so on. Default "request".
    */
   readonly match?: "request" | "order" | undefined;
-  /** True if the times between chunks are waited for, on the clock of the call. Default false: chunks come at once. */
+  /** Set to true to wait between chunks for the recorded times, on the clock of the call. By default chunks are sent without waiting. */
   readonly timing?: boolean | undefined;
-  /** Called with a last line that a crash has cut off. It is not played, and the file is not changed. */
+  /** Called if a crash left an incomplete last line. That line is not replayed, and the file is not changed. Default none. */
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
 }
 
 const optionChecks: Checks<ReplayOptions> = { match: oneOf("request", "order"), timing: is.flag, onTornLine: is.fn };
 
 /**
- * Makes a provider from a cassette, with the recorded id, model and family. The cassette is read once, now; `file` is a path or a
- * `Cassette`. No network is used, and each recording is played once.
+ * Makes a provider that replays a cassette, with the recorded id, model and family. `file` is a path or a `Cassette`, which is read
+ * once, immediately. No network is used, and each recording is replayed once.
  *
- * Two requests are equal if their system, settings, `toolChoice`, `continuationToken`, tools and messages are. Provider metadata
- * and the order of tools do not count. A request without a recording throws an Error that describes the difference from the
- * nearest one, and so does each request beyond the recorded ones. The run then ends as `provider-error` (`server`) with that
- * message.
+ * Two requests are equal if their system text, settings, `toolChoice`, `continuationToken`, tools and messages are equal. Provider
+ * metadata and the order of tools are ignored. A request without a recording throws an Error that describes the differences from the
+ * nearest recorded request. A request after all recordings were replayed also throws an Error. The run then ends as `provider-error`
+ * (`server`) with that message.
  *
- * Recorded errors are thrown again, as provider errors. If the signal had fired, the stream waits until it fires again. If its
- * reader had left during a silence, it is silent until it is left.
+ * Recorded errors are thrown again as provider errors. If the signal fired during the recording, the stream waits until the signal
+ * fires again. If the reader left while waiting for a chunk, the stream sends nothing more until its reader leaves.
  *
- * Throws LoopError "invalid-option" or "unknown-option", errors of the disk, and an Error with the line if the file is damaged.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be read. If the file
+ * is damaged, throws an Error with the number of the line.
  *
  * @example
  * const result = await runToolLoop({ provider: replayFrom("test/cassettes/weather.jsonl"), tools, messages });
@@ -122,14 +126,14 @@ export function replayFrom(file: string | Cassette, options: ReplayOptions = {})
   };
 }
 
-/** The recordings that were not played yet. */
+/** The recordings that have not been replayed yet. */
 class Shelf {
   readonly #name: string;
   readonly #size: number;
   readonly #unplayed: Map<number, Recording>;
-  /** The number of recordings by key. */
+  /** The number of recordings in the cassette for each request key. */
   readonly #counts = new Map<string, number>();
-  /** Numbers of the remaining recordings by key. */
+  /** The indexes of the remaining recordings for each request key. */
   readonly #byKey = new Map<string, number[]>();
 
   constructor(recordings: readonly Recording[], name: string) {
@@ -166,7 +170,7 @@ class Shelf {
   #explain(asked: RequestPrint, recordedTimes: number | undefined): Error {
     if (recordedTimes !== undefined) {
       const times = recordedTimes === 1 ? "once" : `${recordedTimes} times`;
-      return new Error(`${this.#name} has this request ${times}, and was asked once more.`);
+      return new Error(`${this.#name} contains this request ${times}, but it was sent once more. Record the run again.`);
     }
     const [nearest] = [...this.#unplayed]
       .map(([index, { request }]) => ({ index, ...compare(asked, request) }))
@@ -174,12 +178,14 @@ class Shelf {
     if (nearest === undefined) return this.#runOut();
     const { index, words } = nearest;
     return new Error(
-      `${this.#name} has no such request. The nearest is request ${index} (counted from 0), but here ${words.join("; ")}. Record it again, or play in order with match: "order".`,
+      `${this.#name} does not contain this request. Compared with the nearest recorded request ${index} (counted from 0), ${words.join("; ")}. Record the run again, or replay in order with match: "order".`,
     );
   }
 
   #runOut(): Error {
     const count = this.#size === 1 ? "1 request" : `${this.#size} requests`;
-    return new Error(`${this.#name} has ${count}, all of them played, and was asked for one more.`);
+    return new Error(
+      `${this.#name} contains ${count}, which have all been replayed, but another request was sent. Record the run again.`,
+    );
   }
 }

@@ -1,4 +1,4 @@
-// Identifies a request by a digest of each of its parts, which shows the differences but no content.
+// Identifies a request by a digest of each part. The digests show which parts differ, without revealing content.
 
 import {
   digest,
@@ -11,20 +11,20 @@ import {
   type ToolDefinition,
 } from "../../core/entry-kit.ts";
 
-/** The name of a part of a request, and the digest of its value. */
+/** The name of one part of a request, and the digest of its value. */
 type Part = readonly [name: string, digest: string];
 
 /** The digests of a request. */
 export interface RequestPrint {
-  /** By role, in order. */
+  /** The role and digest of each message, in order. */
   readonly messages: readonly Part[];
-  /** By name, sorted. */
+  /** The name and digest of each tool, sorted by name. */
   readonly tools: readonly Part[];
-  /** `system`, `toolChoice`, `continuationToken` and each of the settings, if present; sorted. */
+  /** The digests of `system`, `toolChoice`, `continuationToken` and each setting, if present; sorted by name. */
   readonly fields: readonly Part[];
 }
 
-/** Computes the digests of a request. Omits provider metadata, which follow from the recorded streams. */
+/** Computes the digests of a request. Provider metadata is omitted, because it follows from the recorded streams. */
 export function printRequest({ messages, tools, system, toolChoice, settings, continuationToken }: ModelRequest): RequestPrint {
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
   const fields = [["system", system], ["toolChoice", toolChoice], ["continuationToken", continuationToken], ...named] as const;
@@ -37,17 +37,17 @@ export function printRequest({ messages, tools, system, toolChoice, settings, co
   };
 }
 
-/** Returns a key that is equal for equal requests. */
+/** Returns a text that is the same for equal requests. */
 export function keyOf({ messages, tools, fields }: RequestPrint): string {
   return JSON.stringify([messages, tools, fields]);
 }
 
-/** True if an untrusted value is a set of digests. */
+/** True if an untrusted value has the form of `RequestPrint`. */
 export function isPrint(value: unknown): value is RequestPrint {
   return isRecord(value) && [value["messages"], value["tools"], value["fields"]].every(isParts);
 }
 
-/** The number of differences between two requests, and a description from the point of view of the new one. */
+/** The number of differences between two requests, and descriptions of what is different in the new request. */
 export interface Difference {
   readonly size: number;
   readonly words: readonly string[];
@@ -68,7 +68,7 @@ function compareNamed(asked: readonly Part[], recorded: readonly Part[]): readon
   const others = asked.flatMap(([name, print]) => {
     const known = before.get(name);
     if (known === print) return [];
-    return [known === undefined ? `${quote(name)} is new` : `${quote(name)} is another one`];
+    return [known === undefined ? `${quote(name)} is new` : `${quote(name)} is different`];
   });
   return [...gone, ...others];
 }
@@ -79,10 +79,10 @@ function compareMessages(asked: readonly Part[], recorded: readonly Part[]): Dif
   const differing = asked.slice(0, shorter).flatMap(([role, print], index) => {
     const [was, known] = recorded[index] ?? [];
     if (role === was && print === known) return [];
-    return [`message ${index} (${role}) is another one${role === was ? "" : `, which was of role ${quote(was ?? "")}`}`];
+    return [`message ${index} (${role}) is different${role === was ? "" : `; the recorded role is ${quote(was ?? "")}`}`];
   });
   const size = differing.length + Math.abs(asked.length - recorded.length);
-  const counted = asked.length === recorded.length ? [] : [`there are ${asked.length} messages, not ${recorded.length}`];
+  const counted = asked.length === recorded.length ? [] : [`there are ${asked.length} messages instead of ${recorded.length}`];
   return { size, words: [...differing.slice(0, 1), ...counted] };
 }
 

@@ -85,7 +85,10 @@ describe("approval of a call in a nested run", () => {
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });
     const [, , answer] = inner.requests[1]?.messages ?? [];
     expect(answer).toMatchObject({
-      results: [{ outcome: "denied", result: { reason: "Nobody can be asked inside this tool." } }, { outcome: "completed" }],
+      results: [
+        { outcome: "denied", result: { reason: "A call inside this tool cannot ask a person for a decision." } },
+        { outcome: "completed" },
+      ],
     });
     expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
   });

@@ -248,7 +248,7 @@ describe("requiresFollowUp", () => {
     [null, "null"],
   ])("%j is refused", ([value, received]) => {
     const make = (): Tool => tool("plain", act, { requiresFollowUp: value as boolean });
-    expect(make).toThrow(`Tool "plain" must have as "requiresFollowUp" true or false, but has ${received}.`);
+    expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it must be true or false, but is ${received}.`);
   });
 
   it("is obeyed in the definitions of a custom registry", async () => {

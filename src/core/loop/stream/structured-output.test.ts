@@ -89,11 +89,15 @@ describe("structuredOutput: prompt", () => {
   });
 
   it.for<[title: string, schema: StandardSchema, why: string]>([
-    ["has no conversion to JSON Schema", anything, "one that cannot become JSON Schema by itself, because test does not say how"],
+    [
+      "has no conversion to JSON Schema",
+      anything,
+      "one that cannot be converted to JSON Schema, because test does not offer a conversion",
+    ],
     [
       "cannot be expressed in JSON Schema",
       z.date(),
-      "one that cannot become JSON Schema: Date cannot be represented in JSON Schema",
+      "one that cannot be converted to JSON Schema: Date cannot be represented in JSON Schema",
     ],
   ])("is not created for a schema that %s", ([, schema, why]) => {
     let error: unknown;
