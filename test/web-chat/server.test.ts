@@ -35,8 +35,14 @@ const chunksOf = (body: string): readonly { readonly [field: string]: unknown }[
   [...body.matchAll(/^data: (\{.*)$/gm)].map(([, json = ""]) => JSON.parse(json) as { readonly [field: string]: unknown });
 const wordsOf = (body: string): string =>
   chunksOf(body)
-    .map(({ delta }) => delta ?? "")
+    .map(({ delta }) => (typeof delta === "string" ? delta : ""))
     .join("");
+
+/** A chat, as a page loads it. */
+interface Loaded {
+  readonly isOpen: boolean;
+  readonly messages: readonly { readonly parts: readonly { type: string; state?: string }[]; readonly metadata?: object }[];
+}
 
 /** Reads until a text has come, and leaves. */
 async function readUntil(response: Response, text: string): Promise<void> {
@@ -95,13 +101,13 @@ describe("the server of web-chat", () => {
   it("loads an ended chat with its calls, and has no stream for a chat without a run", async () => {
     const id = await askForOrder();
     await (await post({ id: "c1", messages: [decided({ id, approved: true })] })).text();
-    const { isOpen, messages } = await (await fetch(path("/c1"))).json();
-    expect([isOpen, messages.length, messages[1].metadata]).toEqual([
+    const { isOpen, messages } = (await (await fetch(path("/c1"))).json()) as Loaded;
+    expect([isOpen, messages.length, messages[1]?.metadata]).toEqual([
       false,
       2,
       { status: "completed", reason: { kind: "answered" } },
     ]);
-    const states = messages[1].parts.map(({ type, state }: { type: string; state?: string }) => `${type} ${state ?? ""}`.trim());
+    const states = messages[1]?.parts.map(({ type, state = "" }) => `${type} ${state}`.trim());
     const step = "step-start";
     expect(states).toEqual([
       ...[step, "text done", "tool-look_up_price output-available"],

@@ -293,6 +293,6 @@ function sendDecision(run: Run, { call, index }: BatchCall, { answer, live }: Pi
   const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name, index };
   if (answer.kind === "failed") run.events.send({ ...base, decision: "failed", error: answer.error });
   else if (answer.kind === "deny") run.events.send({ ...base, decision: "deny", reason: answer.reason });
-  else if (answer.kind === "approve") run.events.send({ ...base, decision: "approve", reason: undefined });
-  else if (answer.kind === "modify") run.events.send({ ...base, decision: "modify", reason: undefined, args: answer.args });
+  else if (answer.kind === "approve" || answer.kind === "modify")
+    run.events.send({ ...base, decision: answer.kind, reason: undefined, ...("args" in answer && { args: answer.args }) });
 }
