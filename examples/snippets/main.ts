@@ -1,6 +1,7 @@
 // Runs every snippet of the docs, one after the other. Each snippet asserts what its page says about it.
 
 const snippets = [
+  () => import("./ag-ui.ts"),
   () => import("./ai-sdk.ts"),
   () => import("./approvals.ts"),
   () => import("./budgets.ts"),

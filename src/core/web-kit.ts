@@ -7,4 +7,4 @@ export { readId, readUserMessage, requestChecks, type RequestLimits } from "./we
 export { isRequestError, RequestError, type UIResult } from "./web/request-error.ts";
 export { type NodeResponse, pipeLines, toByteStream, toLineResponse } from "./web/send-lines.ts";
 export { toPlain } from "./web/to-plain.ts";
-export { type LineWriter, sseChecks, SSELines, type SSEOptions } from "./web/sse-lines.ts";
+export { sseChecks, SSELines, type SSEOptions } from "./web/sse-lines.ts";

@@ -2,9 +2,11 @@
 
 export {
   type EventItem,
+  type EventMapper,
   isRequestError,
   type NodeRequest,
   type NodeResponse,
+  type OnError,
   RequestError,
   type RequestLimits,
   type SSEOptions,
