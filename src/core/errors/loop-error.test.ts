@@ -48,11 +48,11 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
-      'Call "c1" is not waiting for a decision in this run. Waiting calls: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.',
+      'Call "c1" is not waiting for a decision or a result in this run. Waiting calls: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.',
     ],
     [
       new LoopError("unknown-decision", { call: "c1" }),
-      'Call "c1" is not waiting for a decision in this run. Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.',
+      'Call "c1" is not waiting for a decision or a result in this run. Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.',
     ],
     [
       new LoopError("journal-locked", {
