@@ -185,7 +185,7 @@ export interface ModelSettings extends AiSdkModelOptions {
 }
 
 const checks: Checks<AiSdkModelOptions> = {
-  model: ['an AI SDK language model object (v2, v3 or v4), such as openai("gpt-5"); a model id is not enough', isLanguageModel],
+  model: ['an AI SDK language model object (v2, v3 or v4), such as openai("gpt-5") (not a model id)', isLanguageModel],
   id: is.name,
   family: is.name,
   providerOptions: ["an object of objects", isRecordOf(isRecord)],

@@ -84,7 +84,7 @@ const words: ReasonWords = {
 };
 
 function countWaiting({ length }: { readonly length: number }): string {
-  return length === 1 ? "a call waits" : `${length} calls wait`;
+  return length === 1 ? "1 call is waiting" : `${length} calls are waiting`;
 }
 
 /**

@@ -142,7 +142,7 @@ const messages: Messages = {
     return `Call ${quote(call)} is not waiting for a decision or a result in this run.${known} Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.`;
   },
   "invalid-decision": ({ call, waitsFor, problem }) =>
-    `The decision about call ${quote(call)}, which waits for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call still waits.`,
+    `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
       ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If process ${pid} is now an unrelated program, remove ${lockPath}.`

@@ -168,10 +168,7 @@ describe("assertTool", () => {
       { outputSchema: {} },
       'search: has an invalid "outputSchema": it must be a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one), but is an object',
     ],
-    [
-      { execute: undefined, eager: true },
-      'search: has "eager" without "execute". Add "execute", or remove "eager"',
-    ],
+    [{ execute: undefined, eager: true }, 'search: has "eager" without "execute". Add "execute", or remove "eager"'],
     [
       { execute: undefined, run: () => 1 },
       'search: has an invalid "execute": it must be a function, but is undefined. Rename "run" to "execute"',

@@ -52,10 +52,10 @@ export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, brand);
 }
 
-/** Shared by all copies of the package. */
+/** A global symbol, so that the value of `context.defer()` is recognized from every loaded copy of the package. */
 const deferral: unique symbol = Symbol.for("turnwright.Deferred");
 
-/** The value of `ctx.defer()`. */
+/** The value that `context.defer()` returns. */
 export const deferred: Deferred = /* @__PURE__ */ Object.freeze({ [deferral]: true, kind: "deferred" });
 
 /** True if a value is a content part that can be recorded and sent. */

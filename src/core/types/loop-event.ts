@@ -29,8 +29,8 @@ export interface CallEvent extends EventBase {
 /** One call of an iteration, and how it ended. */
 export interface CallSummary extends Pick<CallEvent, "callId" | "name" | "index"> {
   /**
-   * The outcome of its `tool-end`; "waiting" if it is "deferred". Without that event: "waiting" if the call can begin when the run
-   * is resumed, else "not-run".
+   * The outcome in the `tool-end` event of the call, or "waiting" if that outcome is "deferred". If the call has no `tool-end`:
+   * "waiting" if the call can begin when the run is resumed, otherwise "not-run".
    */
   readonly outcome: ToolOutcome["kind"] | "waiting";
 }
@@ -99,7 +99,7 @@ export interface LoopEvents {
   "tool-start": CallEvent & { readonly args: Json };
   /** A running tool called `context.progress(data)`. */
   "tool-progress": CallEvent & { readonly data: unknown };
-  /** A call has its outcome. After "deferred", its result comes with another `tool-start` and `tool-end`. */
+  /** A call has its outcome. If the outcome is "deferred", the result comes later, with another `tool-start` and `tool-end`. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
     /** The result as the model will read it, unless `policies.results` changes it. */

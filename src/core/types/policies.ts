@@ -234,7 +234,7 @@ export type ApprovalDecision =
   /** No decision is possible now. The run ends as `approval-required`, and continues when it is resumed with `decisions`. */
   | { readonly kind: "ask" };
 
-/** The result of a call that is waiting for a result: a value, or an error if the call failed. The model reads the value or the error. */
+/** The result of a call that is waiting for its result: a value, or an error if the call failed. The model reads either of them. */
 export type OutsideResult =
   | { readonly kind: "result"; readonly result: Json }
   | { readonly kind: "failed"; readonly error: string };

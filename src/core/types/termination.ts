@@ -66,7 +66,7 @@ export type EndReason =
   | { readonly kind: "interrupted"; readonly message: UserMessage }
   // suspended
   | { readonly kind: "drained" }
-  /** `approval-required` if one of the calls waits for a decision, else `result-required`. */
+  /** `approval-required` if at least one call is waiting for a decision, otherwise `result-required`. */
   | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };
 
 /** The status of a run, and the reason for the status. */

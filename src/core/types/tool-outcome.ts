@@ -55,10 +55,10 @@ export interface ToolCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
-/** A call that waits for a decision, or for its result. */
+/** A call that is waiting for a decision, or for its result. */
 export interface WaitingCall {
   /**
-   * The key of the call in `decisions`: the ids of the calls around it and its own id, joined by "/". If the call has waited
+   * The key of the call in `decisions`: the ids of the outer calls and the id of the call itself, joined by "/". If the call has waited
    * before, for a decision about an older version of its tool or for its approval, a number follows: `call_i0_0#2`.
    */
   readonly id: string;

@@ -92,7 +92,7 @@ export interface ToolBudget {
   readonly costUSD: number;
 }
 
-/** Returned by a tool whose result comes later, from outside. Made by `ctx.defer`. */
+/** The value that a tool returns if its result comes later, from outside. Made by `context.defer`. */
 export interface Deferred {
   readonly kind: "deferred";
 }

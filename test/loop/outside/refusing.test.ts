@@ -1,4 +1,4 @@
-// Results from outside that are refused: the run rejects, and the call still waits.
+// Results from outside that are refused: the run rejects, and the call is still waiting.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -29,8 +29,9 @@ async function refusalOf({ result }: Playing): Promise<readonly [code: string, m
   return isLoopError(error) ? [error.code, error.message] : ["none", String(error)];
 }
 
-const resultAdvice = 'Pass { kind: "result", result } or { kind: "failed", error }. The call still waits.';
-const approvalAdvice = 'Pass { kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }. The call still waits.';
+const resultAdvice = 'Pass { kind: "result", result } or { kind: "failed", error }. The call is still waiting.';
+const approvalAdvice =
+  'Pass { kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }. The call is still waiting.';
 
 describe("decisions: a call that waits for its result", () => {
   it.for<[what: string, decisions: Decisions, code: string, message: string]>([
@@ -38,31 +39,31 @@ describe("decisions: a call that waits for its result", () => {
       "an approval",
       { call_i0_0: { kind: "approve" } },
       "invalid-decision",
-      `The decision about call "call_i0_0", which waits for its result, is "approve". ${resultAdvice}`,
+      `The decision about call "call_i0_0", which is waiting for its result, is "approve". ${resultAdvice}`,
     ],
     [
       "a denial",
       { call_i0_2: { kind: "deny" } },
       "invalid-decision",
-      `The decision about call "call_i0_2", which waits for its result, is "deny". ${resultAdvice}`,
+      `The decision about call "call_i0_2", which is waiting for its result, is "deny". ${resultAdvice}`,
     ],
     [
       "a result that does not fit its outputSchema",
       { call_i0_2: { kind: "result", result: { answer: 7 } } },
       "invalid-decision",
-      `The decision about call "call_i0_2", which waits for its result, does not fit the "outputSchema" of its tool: answer: Invalid input: expected string, received number. ${resultAdvice}`,
+      `The decision about call "call_i0_2", which is waiting for its result, does not fit the "outputSchema" of its tool: answer: Invalid input: expected string, received number. ${resultAdvice}`,
     ],
     [
       "a result for a call that has one",
       { call_i0_1: { kind: "result", result: 1 } },
       "unknown-decision",
-      'No call "call_i0_1" of this run waits for a decision or a result. Calls that wait: "call_i0_0", "call_i0_2".',
+      'Call "call_i0_1" is not waiting for a decision or a result in this run. Waiting calls: "call_i0_0", "call_i0_2".',
     ],
     [
       "a result for an unknown call",
       { call_9: { kind: "result", result: 1 } },
       "unknown-decision",
-      'No call "call_9" of this run waits for a decision or a result.',
+      'Call "call_9" is not waiting for a decision or a result in this run.',
     ],
   ])("refuses %s, and takes the right ones afterwards", async ([, decisions, code, message]) => {
     for (const withHas of [false, true]) {
@@ -114,7 +115,7 @@ it("decisions: a call that waits for an approval refuses a result", async () => 
   const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), decisions });
   expect(await refusalOf(second)).toEqual([
     "invalid-decision",
-    `The decision about call "call_i0_0", which waits for an approval, is "result". ${approvalAdvice}`,
+    `The decision about call "call_i0_0", which is waiting for an approval, is "result". ${approvalAdvice}`,
   ]);
 });
 

@@ -44,7 +44,7 @@ export class Decisions {
     return this.#left.has(this.#prefix + id);
   }
 
-  /** True if an unused decision has this id, or that of another question about the same call of this run. */
+  /** True if an unused decision has this id, or the id of another question about the same call of this run. */
   isLeftFor(callId: string): boolean {
     const name = this.#prefix + callId;
     return [...this.#left.keys()].some((key) => !this.#said.has(key) && (key === name || key.startsWith(`${name}#`)));
@@ -62,7 +62,7 @@ export class Decisions {
   findResult(id: string): OutsideResult | undefined {
     const decision = this.#find(id);
     if (decision === undefined || decision.kind === "result" || decision.kind === "failed") return decision;
-    // A call with the decision "ask" goes on waiting.
+    // A call with the decision "ask" continues to wait.
     if (decision.kind !== "ask") throw this.refuse(id, "result", quote(decision.kind));
     this.drop(id);
     return undefined;
@@ -87,7 +87,7 @@ export class Decisions {
     return new LoopError("invalid-decision", { call, waitsFor, problem, issues: why });
   }
 
-  /** Records that a call still waits, so that an error can list it. */
+  /** Records that a call is still waiting, so that an error can list it. */
   noteWaiting(id: string): void {
     this.#waiting.add(this.#prefix + id);
   }
@@ -106,14 +106,14 @@ export class Decisions {
 
   /**
    * Throws LoopError "unknown-decision" for an unused decision. Called before the run does anything new. By then every waiting
-   * call has looked for its decision, so a remaining one names a call that does not wait. Decisions for calls inside
+   * call has looked for its decision, so a remaining decision names a call that is not waiting. Decisions for calls inside
    * `nestedCalls` may stay: "call_1/call_2" is not used until the run inside "call_1" reaches "call_2".
    */
   refuseLeft(nestedCalls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
-  /** Throws the same error for a decision about a call inside one of these. All calls that wait there have taken theirs. */
+  /** Throws the same error for a decision about a call inside one of these. All waiting calls there have taken their decisions. */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));
   }
