@@ -85,8 +85,8 @@ describe("contextRestart", () => {
   });
 
   it.for<[title: string, fields: object, problem: string]>([
-    ["another type", { type: "restart_x" }, '"contextRestart.type" must be "context_restart_" and a suffix'],
-    ["no type", {}, '"contextRestart.type" must be "context_restart_" and a suffix'],
+    ["another type", { type: "restart_x" }, '"contextRestart.type" must be "context_restart_" followed by a suffix'],
+    ["no type", {}, '"contextRestart.type" must be "context_restart_" followed by a suffix'],
     [
       "a string as its item",
       { enhanced_context_item: "x" },

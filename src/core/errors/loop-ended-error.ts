@@ -12,8 +12,7 @@ type CostReason = Extract<EndReason, { readonly kind: "max-cost" | "cost-unknown
 const because: { readonly [Why in CostUnknownWhy]: string } = {
   "no-usage": ", because the provider reported no usage",
   "no-price": ', because "pricing" returned undefined',
-  "pricing-failed":
-    ', because "pricing" threw an error or did not return a number of at least 0 (see the event "listener-error")',
+  "pricing-failed": ', because "pricing" threw, or did not return a number of at least 0 (see the event "listener-error")',
 };
 
 /** Describes a cost reason, as text to put after a colon. */
@@ -56,8 +55,7 @@ const words: ReasonWords = {
   "malformed-call": () => "the model called a tool without a name",
   "tool-error-cap": ({ count }) => `${count} consecutive tool calls ended with an error`,
   "restart-cap": ({ count }) => `tools restarted the context ${count} times`,
-  "loop-detected": ({ toolName, count }) =>
-    `the model repeated the same tool calls ${count} times, including a call of ${quote(toolName)}`,
+  "loop-detected": ({ toolName, count }) => `the model repeated its tool calls ${count} times, including ${quote(toolName)}`,
   "invalid-output": ({ attempts }) =>
     `the answer did not fit the output schema${attempts === 1 ? "" : ` ${attempts} times in a row`}`,
   "max-cost": describeCost,
@@ -75,12 +73,11 @@ const words: ReasonWords = {
   stopped: ({ requester, note }) =>
     `the run was stopped${requester === undefined ? "" : ` by ${tidy(requester)}`}${behind(note)}`,
   killed: () => "the run was killed",
-  aborted: ({ reason }) => `the signal of the run was aborted${behind(isRecord(reason) ? reason.message : reason)}`,
+  aborted: ({ reason }) => `the run's signal was aborted${behind(isRecord(reason) ? reason.message : reason)}`,
   "iteration-abort": ({ reason }) => `onIteration ended the run${behind(reason)}`,
   interrupted: () => "a message interrupted the run",
   drained: () => "the run was drained, and can be resumed",
-  "approval-required": ({ calls }) =>
-    calls.length === 1 ? "1 call is waiting for a decision" : `${calls.length} calls are waiting for a decision`,
+  "approval-required": ({ calls }) => `${calls.length === 1 ? "a call is" : `${calls.length} calls are`} waiting for a decision`,
 };
 
 /**

@@ -47,7 +47,7 @@ const rows: Rows = {
     "error",
     { kind: "loop-detected", toolName: "search", count: 3 },
     "LoopEndedError",
-    'the model repeated the same tool calls 3 times, including a call of "search"',
+    'the model repeated its tool calls 3 times, including "search"',
   ],
   "invalid-output": [
     "error",
@@ -72,7 +72,7 @@ const rows: Rows = {
     "stopped-by-user",
     { kind: "aborted", reason: { name: "TimeoutError", message: "The request took too long." } },
     "AbortedError",
-    "the signal of the run was aborted: The request took too long",
+    "the run's signal was aborted: The request took too long",
   ],
   "iteration-abort": [
     "stopped-by-user",
@@ -179,9 +179,9 @@ describe("unwrap", () => {
       { kind: "stopped", note: "key sk-abc123def456ghi789" },
       "the run was stopped: key [redacted].",
     ],
-    ["an abort with a string", { kind: "aborted", reason: "gone" }, "the signal of the run was aborted: gone."],
-    ["an abort with a number", { kind: "aborted", reason: 7 }, "the signal of the run was aborted."],
-    ["an abort with null", { kind: "aborted", reason: null }, "the signal of the run was aborted."],
+    ["an abort with a string", { kind: "aborted", reason: "gone" }, "the run's signal was aborted: gone."],
+    ["an abort with a number", { kind: "aborted", reason: 7 }, "the run's signal was aborted."],
+    ["an abort with null", { kind: "aborted", reason: null }, "the run's signal was aborted."],
     ["an abort of onIteration without a reason", { kind: "iteration-abort" }, "onIteration ended the run."],
   ])("explains in its message: %s", ([, reason, message]) => {
     expect(errorOf(endedAs("stopped-by-user", reason)).message).toBe(

@@ -64,8 +64,7 @@ const limited: Judge = ({ text, calls }) => {
 };
 
 /** Says how to fix the provider, because the provider causes this error. */
-const doneWithCalls =
-  'The stream has tool calls but ended with the finish reason "stop". Change the provider: use the finish reason "tool-calls" if there are calls.';
+const doneWithCalls = 'The stream has tool calls, but the finish reason "stop". The provider must use "tool-calls" instead.';
 
 /** The judgement for each finish reason. A new reason without a judgement does not compile. */
 const judges: { readonly [Reason in FinishReason]: Judge } = {
@@ -77,7 +76,7 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
     if (calls) return { status: "tool-calls" };
     return text
       ? completed("answered")
-      : failed("no-output", 'The stream ended with the finish reason "tool-calls", but it has neither calls nor text.');
+      : failed("no-output", 'The finish reason is "tool-calls", but there are no calls and no text.');
   },
   length: limited,
   "context-full": limited,
@@ -102,7 +101,7 @@ export function judgeFinish(finish: FinishReason | undefined, turn: MessageConte
 function describeUnknown(raw: string | undefined): string {
   if (raw === undefined) return "The model stopped for an unknown reason.";
   const word = quote(raw);
-  return `The model stopped with the unknown finish reason ${word}. Map it with the adapter's option "finishReasons", for example { ${word}: "stop" }.`;
+  return `The model stopped with the unknown finish reason ${word}. Map it with the adapter's option "finishReasons": { ${word}: "stop" }.`;
 }
 
 function inBrackets(raw: string | undefined): string {

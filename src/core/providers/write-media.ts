@@ -61,8 +61,8 @@ function findProblem(media: MediaSource, { takes }: Pick<MediaForms<unknown>, "t
 }
 
 function findRemedy({ kind }: MediaSource): string {
-  if (kind === "unreadable") return "Send the bytes of the part as base64.";
+  if (kind === "unreadable") return "Send the bytes as base64.";
   return kind === "url"
-    ? "Download the file, convert it to one of these types if needed, and send its bytes as base64."
+    ? "Download it, and send the bytes as base64 in one of these types."
     : "Convert it to one of these types.";
 }

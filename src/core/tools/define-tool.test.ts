@@ -161,7 +161,7 @@ describe("assertTool", () => {
       { idempotent: true, retry: 3 },
       'search: has an invalid "retry": it must be { maxAttempts: n }, where n is a whole number of at least 2, but is 3',
     ],
-    [{ retry: { maxAttempts: 2 } }, 'search: has "retry" without "idempotent: true". Add "idempotent: true", or remove "retry"'],
+    [{ retry: { maxAttempts: 2 } }, 'search: needs "idempotent: true" to have "retry"'],
     [{ replay: "always" }, 'search: has an invalid "replay": it must be "safe" or "never", but is "always"'],
     [{ timoutMs: 5 }, 'search: has an unknown field "timoutMs" (did you mean "timeoutMs"?)'],
     [

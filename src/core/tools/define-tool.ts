@@ -63,10 +63,10 @@ function problemOf(fields: UnknownRecord): string | undefined {
     return word === undefined ? problem : `${problem}. Rename ${quote(word)} to ${quote(field)}`;
   }
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
-    return 'has "retry" without "idempotent: true". Add "idempotent: true", or remove "retry"';
+    return 'needs "idempotent: true" to have "retry"';
   }
   const veto = fields["eager"] === true ? findVeto(fields) : undefined;
-  if (veto !== undefined) return `has both "eager" and "${veto}", which exclude each other. Remove one of them`;
+  if (veto !== undefined) return `has both "eager" and "${veto}": remove one of them`;
   const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
 }
