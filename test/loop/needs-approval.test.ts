@@ -147,17 +147,12 @@ describe("an approval that fails", () => {
       { policies: { approve: () => ({ kind: "approve" }) } },
       secret.message,
     ],
-    [
-      "needsApproval takes too long",
-      () => never,
-      { timeouts: { approvalMs: 50 } },
-      "No approval decision was made within 50 ms.",
-    ],
+    ["needsApproval takes too long", () => never, { timeouts: { approvalMs: 50 } }, "No decision was made within 50 ms."],
     [
       "policies.approve takes too long",
       undefined,
       { policies: { approve: () => never }, timeouts: { approvalMs: 50 } },
-      "No approval decision was made within 50 ms.",
+      "No decision was made within 50 ms.",
     ],
   ])("skips the call, reports the error to the caller only, and continues if %s", async ([, needs, more, message]) => {
     const { ran, start } = setUp(needs);

@@ -19,7 +19,7 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("duplicate-tool", { toolName: "search" }),
-      'There are two tools named "search": rename one of them, or prefix its registry with withPrefix from "turnwright".',
+      'There are two tools named "search": rename one, or prefix its registry with withPrefix from "turnwright".',
     ],
     [new LoopError("invalid-tool", { toolName: "search", problem: "has no description" }), 'Tool "search" has no description.'],
     [
@@ -32,27 +32,27 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("already-running", { what: "control" }),
-      "This control already belongs to a running loop. Wait until it ends, or use another control.",
+      "This control already belongs to a running loop. Use another control.",
     ],
     [
       new LoopError("already-running", { what: "runId", runId: "r1" }),
-      'Run "r1" is already running in this process. Wait until it ends, or use another runId.',
+      'Run "r1" is already running in this process. Use another runId.',
     ],
     [
       new LoopError("journal-mismatch", { field: "runId", expected: "r1", received: "r2" }),
-      "The journal was written by another run: its runId is r2, but this run has r1. Use the journal of this run, or a new one.",
+      "The journal was written by another run: its runId is r2, but this run has r1. Use the journal of this run.",
     ],
     [
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
-      'The journal was written by a run that began with other messages. Pass those messages, not the messages of its result: "initialMessages" of inspectJournal(...) has them. A new question needs a new journal and a new runId.',
+      "The journal was written by a run that began with other messages. Pass those messages, which inspectJournal(...).initialMessages has, not those of its result. A new question needs a new journal and a new runId.",
     ],
     [
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
-      'Call "c1" is not waiting for a decision in this run. Waiting calls: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
+      'Call "c1" is not waiting for a decision. Waiting: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
     ],
     [
       new LoopError("unknown-decision", { call: "c1" }),
-      'Call "c1" is not waiting for a decision in this run. Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
+      'Call "c1" is not waiting for a decision. Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
     ],
     [
       new LoopError("journal-locked", {
@@ -62,7 +62,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: true,
       }),
-      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If process 7 is now an unrelated program, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If it is now an unrelated program, remove /runs/a.jsonl.lock.',
     ],
     [
       new LoopError("journal-locked", {
@@ -72,7 +72,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: false,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine, and cannot be checked from here. If you are sure that it has ended, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine, and cannot be checked from here. If it has certainly ended, remove /runs/a.jsonl.lock.',
     ],
     [
       new LoopError("journal-refused", { path: "runs/a.jsonl", problem: "it is not a plain file" }),
@@ -88,7 +88,7 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("journal-incomplete", { key: "i0/model" }),
-      'Step "i0/model" is not recorded, and a replay runs no new steps. Replay a finished run, with its own options.',
+      'Step "i0/model" is not recorded, and a replay runs no new steps: use the journal of a finished run.',
     ],
     [
       new LoopError("tools-changed", {

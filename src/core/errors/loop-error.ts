@@ -105,29 +105,29 @@ const messages: Messages = {
       ...(instead === undefined ? [] : [`Write: ${instead}`]),
     ].join(" "),
   "duplicate-tool": ({ toolName }) =>
-    `There are two tools named ${quote(toolName)}: rename one of them, or prefix its registry with withPrefix from "turnwright".`,
+    `There are two tools named ${quote(toolName)}: rename one, or prefix its registry with withPrefix from "turnwright".`,
   "invalid-tool": ({ toolName, problem }) => `Tool ${quote(toolName)} ${problem}.`,
   "invalid-schema": ({ toolName, problem }) => `The input schema of tool ${quote(toolName)} ${problem}.`,
   "invalid-messages": ({ index, problem }) => `Message ${index} ${problem}.`,
   "already-running": ({ what, runId }) =>
-    `${what === "runId" ? `Run ${quote(runId ?? "")} is already running in this process` : `This ${what} already belongs to a running loop`}. Wait until it ends, or use another ${what}.`,
+    `${what === "runId" ? `Run ${quote(runId ?? "")} is already running in this process` : `This ${what} already belongs to a running loop`}. Use another ${what}.`,
   "depth-exceeded": ({ current, limit }) =>
-    `A run with ${current === 1 ? "1 outer run" : `${current} outer runs`} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
+    `A run with ${current} outer run${current === 1 ? "" : "s"} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
-      return 'The journal was written by a run that began with other messages. Pass those messages, not the messages of its result: "initialMessages" of inspectJournal(...) has them. A new question needs a new journal and a new runId.';
+      return "The journal was written by a run that began with other messages. Pass those messages, which inspectJournal(...).initialMessages has, not those of its result. A new question needs a new journal and a new runId.";
     if (field === "version")
-      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version that wrote the journal.`;
-    return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run, or a new one.`;
+      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version that wrote them.`;
+    return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
   },
   "unknown-decision": ({ call, waiting }) => {
-    const known = waiting === undefined ? "" : ` Waiting calls: ${waiting.map(quote).join(", ")}.`;
-    return `Call ${quote(call)} is not waiting for a decision in this run.${known} Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.`;
+    const known = waiting === undefined ? "" : ` Waiting: ${waiting.map(quote).join(", ")}.`;
+    return `Call ${quote(call)} is not waiting for a decision.${known} Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.`;
   },
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
-      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If process ${pid} is now an unrelated program, remove ${lockPath}.`
-      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine, and cannot be checked from here. If you are sure that it has ended, remove ${lockPath}.`,
+      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If it is now an unrelated program, remove ${lockPath}.`
+      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine, and cannot be checked from here. If it has certainly ended, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>
     key === undefined
@@ -135,7 +135,7 @@ const messages: Messages = {
       : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. A "redact" function must keep the shape of each record.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
   "journal-incomplete": ({ key }) =>
-    `Step ${quote(key)} is not recorded, and a replay runs no new steps. Replay a finished run, with its own options.`,
+    `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
     `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the storage of the journal, then repeat the same call.`,
   "tools-changed": ({ changes }) =>

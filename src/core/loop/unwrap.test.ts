@@ -87,12 +87,7 @@ const rows: Rows = {
     "the model failed with overloaded: All busy",
   ],
   "stream-idle": ["timeout", { kind: "stream-idle", limitMs: 5 }, "TimedOutError", "the model sent nothing for 5 ms"],
-  "first-chunk": [
-    "timeout",
-    { kind: "first-chunk", limitMs: 5 },
-    "TimedOutError",
-    "the model did not start its response within 5 ms",
-  ],
+  "first-chunk": ["timeout", { kind: "first-chunk", limitMs: 5 }, "TimedOutError", "the model sent nothing within 5 ms"],
   "wall-clock": ["timeout", { kind: "wall-clock", limitMs: 5 }, "TimedOutError", "the time limit of 5 ms is reached"],
   drained: ["suspended", { kind: "drained" }, "SuspendedError", "the run was drained, and can be resumed"],
   "approval-required": [
@@ -102,12 +97,7 @@ const rows: Rows = {
     "0 calls are waiting for a decision",
   ],
   "malformed-call": ["error", { kind: "malformed-call" }, "LoopEndedError", "the model called a tool without a name"],
-  "tool-error-cap": [
-    "error",
-    { kind: "tool-error-cap", count: 5 },
-    "LoopEndedError",
-    "5 consecutive tool calls ended with an error",
-  ],
+  "tool-error-cap": ["error", { kind: "tool-error-cap", count: 5 }, "LoopEndedError", "5 consecutive tool errors occurred"],
   "restart-cap": ["error", { kind: "restart-cap", count: 6 }, "LoopEndedError", "tools restarted the context 6 times"],
   "max-tokens": [
     "error",
@@ -134,7 +124,7 @@ const rows: Rows = {
     "LoopEndedError",
     'the tool "db" ended the run: no',
   ],
-  empty: ["empty-response", { kind: "empty" }, "LoopEndedError", "the response of the model was empty"],
+  empty: ["empty-response", { kind: "empty" }, "LoopEndedError", "the response was empty"],
   interrupted: [
     "follow-up-interrupt",
     { kind: "interrupted", message: { role: "user", content: "Wait." } },

@@ -17,7 +17,7 @@ const all: readonly FinishReason[] = [
 ];
 
 const unmapped = (word: string): string =>
-  `The model stopped with the unknown finish reason "${word}". Map it with the adapter's option "finishReasons": { "${word}": "stop" }.`;
+  `The model stopped for the unknown reason "${word}". Map it with the adapter's option "finishReasons": { "${word}": "stop" }.`;
 
 describe("judgeFinish", () => {
   it.for<[finish: FinishReason | undefined, raw: string | undefined, message: string]>([

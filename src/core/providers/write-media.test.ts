@@ -24,13 +24,13 @@ it.for<[part: MediaPart, what: string, why: string, remedy: string]>([
     image("image/bmp", "AAAA"),
     "an image of type image/bmp",
     "the service accepts images as PNG in base64",
-    "Convert it to one of these types.",
+    "Send it as one of these types.",
   ],
   [
     file("text/plain", "data:,secret"),
     "a file of type text/plain",
     "the service accepts images as PNG in base64",
-    "Convert it to one of these types.",
+    "Send it as one of these types.",
   ],
   [
     image("image/png", "https://me:secret@x.test/secret?sig=secret"),

@@ -62,7 +62,5 @@ function findProblem(media: MediaSource, { takes }: Pick<MediaForms<unknown>, "t
 
 function findRemedy({ kind }: MediaSource): string {
   if (kind === "unreadable") return "Send the bytes as base64.";
-  return kind === "url"
-    ? "Download it, and send the bytes as base64 in one of these types."
-    : "Convert it to one of these types.";
+  return kind === "url" ? "Download it, and send the bytes as base64 in one of these types." : "Send it as one of these types.";
 }

@@ -111,7 +111,7 @@ function isFlag(value: unknown): string | undefined {
 
 function isRetry(value: unknown): string | undefined {
   const fits = isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1;
-  return unless(fits, "{ maxAttempts: n }, where n is a whole number of at least 2");
+  return unless(fits, "{ maxAttempts } with a whole number of at least 2");
 }
 
 function isMasking(value: unknown): boolean {
