@@ -104,7 +104,7 @@ describe("createMessagesReader: chunks", () => {
         "text a",
         "start block-1 t1 f",
         'call-args {"n":',
-        "error stream-ended-early: The service started a second answer before the first answer was complete.",
+        "error stream-ended-early: The service began another answer before the first was complete.",
       ],
     ],
     [

@@ -49,10 +49,7 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", serverTools, "an array of 1 item")],
   [
     { client, model: "m", apiKey: "sk-x" },
-    [
-      "unknown-option",
-      { option: "apiKey", nearest: "client", instead: "client, an SDK client that you created with your API key" },
-    ],
+    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key" }],
   ],
   [{ client, model: "m", maxToken: 5 }, ["unknown-option", { option: "maxToken", nearest: "maxTokens" }]],
   [{ client, model: "m", servertools: [] }, ["unknown-option", { option: "servertools", nearest: "serverTools" }]],

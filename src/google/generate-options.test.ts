@@ -41,10 +41,7 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", serverTools: { googleSearch: {} } }, invalid("serverTools", tools, "an object")],
   [
     { client, model: "m", apiKey: "AIza" },
-    [
-      "unknown-option",
-      { option: "apiKey", nearest: "client", instead: "client, an SDK client that you created with your API key" },
-    ],
+    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client created with your key" }],
   ],
   [{ client, model: "m", thinkin: {} }, ["unknown-option", { option: "thinkin", nearest: "thinking" }]],
 ])("checkGenerateOptions: rejects %j", ([options, error]) => {

@@ -146,7 +146,7 @@ describe("generateWithTools", () => {
     const { provider, result } = generate([text("Hi.")], { abortSignal: AbortSignal.abort("too late") });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(AbortedError);
-    expect(error.message).toBe("The run ended as stopped-by-user (aborted): the signal of the run was aborted: too late.");
+    expect(error.message).toBe("The run ended as stopped-by-user (aborted): the run's signal was aborted: too late.");
     expect(provider.calls).toBe(0);
   });
 

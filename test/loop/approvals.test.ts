@@ -74,7 +74,7 @@ describe("policies.approve", () => {
     ].map((answer): [string, Approve, object] => [
       JSON.stringify(answer) ?? "undefined",
       () => answer as ApprovalDecision,
-      { status: "denied", reason: "The approval function returned no valid decision.", tool_name: "pay" },
+      { status: "denied", reason: "The approval returned no valid decision.", tool_name: "pay" },
     ]),
   ])("denies the call when it returns %s", async ([, approve, reads]) => {
     const result = await asking(approve).result;

@@ -24,7 +24,7 @@ it.for<Mistake>([
   ...Object.entries(adapters).map(([name, make]): Mistake => [
     `an API key for ${name}`,
     () => write(make, { apiKey: "sk-abc12345678", model: "m" }),
-    'Did you mean "client"? Write: client, an SDK client that you created with your API key',
+    'Did you mean "client"? Write: client, an SDK client created with your key',
   ]),
   ["maxRetries for withRetry", () => write(withRetry, createMockProvider([]), { maxRetries: 2 }), 'Did you mean "maxAttempts"?'],
   [

@@ -97,7 +97,7 @@ describe("needsApproval", () => {
 
   it("is rejected in combination with eager, or if it is a string", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
-    expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one of them.');
+    expect(make).toThrow('Tool "t" has both "eager" and "needsApproval": remove one of them.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
       'Tool "t" has an invalid "needsApproval": it must be true, false or a function, but is "yes".',
     );
@@ -147,17 +147,12 @@ describe("an approval that fails", () => {
       { policies: { approve: () => ({ kind: "approve" }) } },
       secret.message,
     ],
-    [
-      "needsApproval takes too long",
-      () => never,
-      { timeouts: { approvalMs: 50 } },
-      "No approval decision was made within 50 ms.",
-    ],
+    ["needsApproval takes too long", () => never, { timeouts: { approvalMs: 50 } }, "No decision was made within 50 ms."],
     [
       "policies.approve takes too long",
       undefined,
       { policies: { approve: () => never }, timeouts: { approvalMs: 50 } },
-      "No approval decision was made within 50 ms.",
+      "No decision was made within 50 ms.",
     ],
   ])("skips the call, reports the error to the caller only, and continues if %s", async ([, needs, more, message]) => {
     const { ran, start } = setUp(needs);

@@ -72,11 +72,11 @@ it("options of other libraries: tools given as an object by name point to import
 
 const bytes = new Uint8Array([1, 2, 3]);
 it.for<[what: string, messages: readonly object[], advice: string]>([
-  ["an image as bytes", [{ role: "user", content: [{ type: "image", image: bytes }] }], "Bytes must be converted to base64 text"],
+  ["an image as bytes", [{ role: "user", content: [{ type: "image", image: bytes }] }], "Bytes must be base64 text"],
   [
     "a file as bytes",
     [{ role: "user", content: [{ type: "file", mediaType: "a/b", data: bytes.buffer }] }],
-    "Bytes must be converted to base64 text",
+    "Bytes must be base64 text",
   ],
   [
     "an image_url part",
@@ -103,7 +103,7 @@ it("toolResult: a call that returns bytes fails and asks for base64 text", async
   const give = (): unknown =>
     Reflect.apply(toolResult, undefined, [{ content: [{ type: "image", mediaType: "image/png", data: bytes }] }]);
   const playing = play([toolCall("t"), text("Done.")], { tools: [tool("t", give)] });
-  expect(JSON.stringify(answersOf(await playing.result)[0])).toContain("Bytes must be converted to base64 text");
+  expect(JSON.stringify(answersOf(await playing.result)[0])).toContain("Bytes must be base64 text");
 });
 
 it.for([stepCountIs(5), aiHasToolCall("t")])(

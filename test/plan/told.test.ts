@@ -168,11 +168,7 @@ describe("withPlanner: wrapped provider", () => {
 
   it.for<[what: string, stream: () => unknown, message: string]>([
     ["a promise", () => Promise.reject(new Error("no key")), "The provider's stream() returned a promise"],
-    [
-      "nothing",
-      () => undefined,
-      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
-    ],
+    ["nothing", () => undefined, "The provider's stream() did not return an async iterable. Make it an async generator."],
   ])("ends the run with a clear error if stream() returns %s", async ([, stream, message]) => {
     const { result } = play([], { provider: withPlanner({ id: "p", model: "m", stream } as never), tools: [add] });
     expect((await result).error?.message).toContain(message);

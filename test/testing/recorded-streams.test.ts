@@ -40,10 +40,10 @@ describe("recordTo and replayFrom: a stream", () => {
     const broken: Provider = { id: "p", model: "m", stream: () => JSON.parse("{}") };
     const cassette = memoryCassette();
     expect(await complaintOf(recordTo(cassette, broken))).toBe(
-      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
+      "The provider's stream() did not return an async iterable. Make it an async generator.",
     );
     expect(await complaintOf(replayFrom(cassette))).toBe(
-      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
+      "The provider's stream() did not return an async iterable. Make it an async generator.",
     );
   });
 

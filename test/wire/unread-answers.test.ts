@@ -84,13 +84,13 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
       "a complete JSON answer",
       page(200, "application/json", '{"choices":[]}'),
       "server",
-      'The service sent no event stream, but: {"choices":[]}',
+      'The service sent no stream: {"choices":[]}',
     ],
     [
       "endless blanks",
       page(200, "application/json", ...Array.from({ length: 80 }, () => " \n".repeat(500))),
       "server",
-      "The service sent no event stream, but: only blank characters",
+      "The service sent no stream: only blank characters",
     ],
     [
       "an HTML page",

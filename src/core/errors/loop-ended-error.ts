@@ -12,8 +12,7 @@ type CostReason = Extract<EndReason, { readonly kind: "max-cost" | "cost-unknown
 const because: { readonly [Why in CostUnknownWhy]: string } = {
   "no-usage": ", because the provider reported no usage",
   "no-price": ', because "pricing" returned undefined',
-  "pricing-failed":
-    ', because "pricing" threw an error or did not return a number of at least 0 (see the event "listener-error")',
+  "pricing-failed": ', because "pricing" threw, or did not return a number of at least 0 (see the event "listener-error")',
 };
 
 /** Describes a cost reason, as text to put after a colon. */
@@ -54,10 +53,9 @@ type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: 
 const words: ReasonWords = {
   "provider-error": ({ error }) => `the model failed with ${error.code}: ${error.message}`,
   "malformed-call": () => "the model called a tool without a name",
-  "tool-error-cap": ({ count }) => `${count} consecutive tool calls ended with an error`,
+  "tool-error-cap": ({ count }) => `${count} consecutive tool errors occurred`,
   "restart-cap": ({ count }) => `tools restarted the context ${count} times`,
-  "loop-detected": ({ toolName, count }) =>
-    `the model repeated the same tool calls ${count} times, including a call of ${quote(toolName)}`,
+  "loop-detected": ({ toolName, count }) => `the model repeated its tool calls ${count} times, including ${quote(toolName)}`,
   "invalid-output": ({ attempts }) =>
     `the answer did not fit the output schema${attempts === 1 ? "" : ` ${attempts} times in a row`}`,
   "max-cost": describeCost,
@@ -69,13 +67,13 @@ const words: ReasonWords = {
   "fatal-tool-error": ({ toolName, error }) => `the tool ${quote(toolName)} ended the run: ${error.message}`,
   "max-iterations": ({ limit }) => `the limit of ${limit} iterations is reached`,
   "stream-idle": ({ limitMs }) => `the model sent nothing for ${limitMs} ms`,
-  "first-chunk": ({ limitMs }) => `the model did not start its response within ${limitMs} ms`,
+  "first-chunk": ({ limitMs }) => `the model sent nothing within ${limitMs} ms`,
   "wall-clock": ({ limitMs }) => `the time limit of ${limitMs} ms is reached`,
-  empty: () => "the response of the model was empty",
+  empty: () => "the response was empty",
   stopped: ({ requester, note }) =>
     `the run was stopped${requester === undefined ? "" : ` by ${tidy(requester)}`}${behind(note)}`,
   killed: () => "the run was killed",
-  aborted: ({ reason }) => `the signal of the run was aborted${behind(isRecord(reason) ? reason.message : reason)}`,
+  aborted: ({ reason }) => `the run's signal was aborted${behind(isRecord(reason) ? reason.message : reason)}`,
   "iteration-abort": ({ reason }) => `onIteration ended the run${behind(reason)}`,
   interrupted: () => "a message interrupted the run",
   drained: () => "the run was drained, and can be resumed",

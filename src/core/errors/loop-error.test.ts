@@ -19,7 +19,7 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("duplicate-tool", { toolName: "search" }),
-      'There are two tools named "search": rename one of them, or add a prefix to all names of its registry with withPrefix from "turnwright".',
+      'There are two tools named "search": rename one, or prefix its registry with withPrefix from "turnwright".',
     ],
     [new LoopError("invalid-tool", { toolName: "search", problem: "has no description" }), 'Tool "search" has no description.'],
     [
@@ -32,31 +32,31 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("already-running", { what: "control" }),
-      "This control already belongs to a running loop. Wait until that loop ends, or use another control.",
+      "This control already belongs to a running loop. Use another control.",
     ],
     [
       new LoopError("already-running", { what: "runId", runId: "r1" }),
-      'Run "r1" is already running in this process. Wait until it ends, or use another runId.',
+      'Run "r1" is already running in this process. Use another runId.',
     ],
     [
       new LoopError("journal-mismatch", { field: "runId", expected: "r1", received: "r2" }),
-      "The journal was written by another run: its runId is r2, but the runId of this run is r1. Use the journal of this run, or a new journal.",
+      "The journal was written by another run: its runId is r2, but this run has r1. Use the journal of this run.",
     ],
     [
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
-      'The journal was written by a run that began with other messages. Pass the messages with which that run began, not the messages of its result. "initialMessages" of inspectJournal(...) has them. For a new question, use a new journal and a new runId.',
+      "The journal was written by a run that began with other messages. Pass those messages, which inspectJournal(...).initialMessages has, not those of its result. A new question needs a new journal and a new runId.",
     ],
     [
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
-      'Call "c1" is not waiting for a decision or a result in this run. Waiting calls: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.',
+      'Call "c1" is not waiting for a decision or a result. Waiting: "c2", "c2/c3". Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
     ],
     [
       new LoopError("unknown-decision", { call: "c1" }),
-      'Call "c1" is not waiting for a decision or a result in this run. Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.',
+      'Call "c1" is not waiting for a decision or a result. Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.',
     ],
     [
       new LoopError("invalid-decision", { call: "c1", waitsFor: "result", problem: 'is "approve"' }),
-      'The decision about call "c1", which waits for its result, is "approve". Pass { kind: "result", result } or { kind: "failed", error }. The call still waits.',
+      'The decision about call "c1", which is waiting for its result, is "approve". Pass { kind: "result", result } or { kind: "failed", error }. The call is still waiting.',
     ],
     [
       new LoopError("journal-locked", {
@@ -66,7 +66,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: true,
       }),
-      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If process 7 is now an unrelated program, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If it is now an unrelated program, remove /runs/a.jsonl.lock.',
     ],
     [
       new LoopError("journal-locked", {
@@ -76,7 +76,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: false,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship". That process runs in another container or on another machine, and cannot be checked from here. If you are certain that it has ended, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine, and cannot be checked from here. If it has certainly ended, remove /runs/a.jsonl.lock.',
     ],
     [
       new LoopError("journal-refused", { path: "runs/a.jsonl", problem: "it is not a plain file" }),
@@ -84,7 +84,7 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("journal-damaged", { path: "runs/a.jsonl", line: 3, problem: "is not what was written" }),
-      "The journal runs/a.jsonl is damaged: line 3 is not what was written. Use a copy of the file that was not changed.",
+      "The journal runs/a.jsonl is damaged: line 3 is not what was written. Use an unchanged copy.",
     ],
     [
       new LoopError("journal-closed", { path: "runs/a.jsonl" }),
@@ -92,7 +92,7 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("journal-incomplete", { key: "i0/model" }),
-      'Step "i0/model" is not recorded, and a replay runs no new steps. Replay the journal of a finished run, with the same messages, tools and options.',
+      'Step "i0/model" is not recorded, and a replay runs no new steps: use the journal of a finished run.',
     ],
     [
       new LoopError("tools-changed", {

@@ -120,41 +120,39 @@ const messages: Messages = {
       ...(instead === undefined ? [] : [`Write: ${instead}`]),
     ].join(" "),
   "duplicate-tool": ({ toolName }) =>
-    `There are two tools named ${quote(toolName)}: rename one of them, or add a prefix to all names of its registry with withPrefix from "turnwright".`,
+    `There are two tools named ${quote(toolName)}: rename one, or prefix its registry with withPrefix from "turnwright".`,
   "invalid-tool": ({ toolName, problem }) => `Tool ${quote(toolName)} ${problem}.`,
   "invalid-schema": ({ toolName, problem }) => `The input schema of tool ${quote(toolName)} ${problem}.`,
   "invalid-messages": ({ index, problem }) => `Message ${index} ${problem}.`,
   "already-running": ({ what, runId }) =>
-    what === "runId"
-      ? `Run ${quote(runId ?? "")} is already running in this process. Wait until it ends, or use another runId.`
-      : `This ${what} already belongs to a running loop. Wait until that loop ends, or use another ${what}.`,
+    `${what === "runId" ? `Run ${quote(runId ?? "")} is already running in this process` : `This ${what} already belongs to a running loop`}. Use another ${what}.`,
   "depth-exceeded": ({ current, limit }) =>
-    `A run with ${current === 1 ? "1 outer run" : `${current} outer runs`} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
+    `A run with ${current} outer run${current === 1 ? "" : "s"} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
-      return 'The journal was written by a run that began with other messages. Pass the messages with which that run began, not the messages of its result. "initialMessages" of inspectJournal(...) has them. For a new question, use a new journal and a new runId.';
+      return "The journal was written by a run that began with other messages. Pass those messages, which inspectJournal(...).initialMessages has, not those of its result. A new question needs a new journal and a new runId.";
     if (field === "version")
-      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version of turnwright that wrote the journal.`;
-    return `The journal was written by another run: its ${field} is ${received}, but the ${field} of this run is ${expected}. Use the journal of this run, or a new journal.`;
+      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version that wrote them.`;
+    return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
   },
   "unknown-decision": ({ call, waiting }) => {
-    const known = waiting === undefined ? "" : ` Waiting calls: ${waiting.map(quote).join(", ")}.`;
-    return `Call ${quote(call)} is not waiting for a decision or a result in this run.${known} Use an "id" from "reason.calls" of the suspended result, or from the pending calls of inspectJournal. Pass the journal of the same run.`;
+    const known = waiting === undefined ? "" : ` Waiting: ${waiting.map(quote).join(", ")}.`;
+    return `Call ${quote(call)} is not waiting for a decision or a result.${known} Use an "id" from "reason.calls" of the suspended result or from inspectJournal, and the journal of that run.`;
   },
   "invalid-decision": ({ call, waitsFor, problem }) =>
     `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
-      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If process ${pid} is now an unrelated program, remove ${lockPath}.`
-      : `The journal ${path} is locked by process ${pid} on ${quote(host)}. That process runs in another container or on another machine, and cannot be checked from here. If you are certain that it has ended, remove ${lockPath}.`,
+      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If it is now an unrelated program, remove ${lockPath}.`
+      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine, and cannot be checked from here. If it has certainly ended, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>
     key === undefined
-      ? `The journal ${path} is damaged: line ${line} ${problem}. Use a copy of the file that was not changed.`
-      : `The journal is damaged: the record ${quote(key)} ${problem}. Use a copy of the journal that was not changed. If you use "redact", it must not change the shape of a record.`,
+      ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
+      : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. A "redact" function must keep the shape of each record.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
   "journal-incomplete": ({ key }) =>
-    `Step ${quote(key)} is not recorded, and a replay runs no new steps. Replay the journal of a finished run, with the same messages, tools and options.`,
+    `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
     `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` for ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. Check the storage of the journal, then repeat the same call.`,
   "store-unresponsive": ({ verb, ms }) =>

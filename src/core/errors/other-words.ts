@@ -53,7 +53,7 @@ const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name
 const trace: Replacement = { nearest: "events", instead: 'withTracing(options) from "turnwright/otel"' };
 
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
-const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client that you created with your API key" };
+const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client created with your key" };
 
 /** The replacements for each name from another library. The first replacement that exists in the same option group is used. */
 const replacements: { readonly [word: string]: readonly Replacement[] } = {
@@ -142,7 +142,7 @@ const partFields = ["image", "image_url", "input_image", "inline_data", "inlineD
  */
 export function partAdviceOf(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
-  if (hasBytes) return `Bytes must be converted to base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
+  if (hasBytes) return `Bytes must be base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
   if (Object.hasOwn(part, "toolCallId"))
     return 'Messages of the AI SDK have another format; write calls as { type: "tool-call", callId, name, args }, and their results as { role: "tool", results: [{ callId, name, outcome: "completed", result }] }';
   return partFields.some((field) => Object.hasOwn(part, field))

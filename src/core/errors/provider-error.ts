@@ -101,7 +101,7 @@ export function toProviderError(thrown: unknown): ProviderError {
     const { message, status, retryAfterMs, shouldRetry } = facts;
     return providerError(code, message, { status, retryAfterMs, retryable: shouldRetry ?? retryable, cause: causeOf(thrown) });
   } catch {
-    return providerError("server", "The error from the provider cannot be read.", { retryable: false });
+    return providerError("server", "The error cannot be read.", { retryable: false });
   }
 }
 

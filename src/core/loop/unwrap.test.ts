@@ -47,7 +47,7 @@ const rows: Rows = {
     "error",
     { kind: "loop-detected", toolName: "search", count: 3 },
     "LoopEndedError",
-    'the model repeated the same tool calls 3 times, including a call of "search"',
+    'the model repeated its tool calls 3 times, including "search"',
   ],
   "invalid-output": [
     "error",
@@ -72,7 +72,7 @@ const rows: Rows = {
     "stopped-by-user",
     { kind: "aborted", reason: { name: "TimeoutError", message: "The request took too long." } },
     "AbortedError",
-    "the signal of the run was aborted: The request took too long",
+    "the run's signal was aborted: The request took too long",
   ],
   "iteration-abort": [
     "stopped-by-user",
@@ -87,12 +87,7 @@ const rows: Rows = {
     "the model failed with overloaded: All busy",
   ],
   "stream-idle": ["timeout", { kind: "stream-idle", limitMs: 5 }, "TimedOutError", "the model sent nothing for 5 ms"],
-  "first-chunk": [
-    "timeout",
-    { kind: "first-chunk", limitMs: 5 },
-    "TimedOutError",
-    "the model did not start its response within 5 ms",
-  ],
+  "first-chunk": ["timeout", { kind: "first-chunk", limitMs: 5 }, "TimedOutError", "the model sent nothing within 5 ms"],
   "wall-clock": ["timeout", { kind: "wall-clock", limitMs: 5 }, "TimedOutError", "the time limit of 5 ms is reached"],
   drained: ["suspended", { kind: "drained" }, "SuspendedError", "the run was drained, and can be resumed"],
   "result-required": [
@@ -111,12 +106,7 @@ const rows: Rows = {
     "0 calls are waiting for a decision",
   ],
   "malformed-call": ["error", { kind: "malformed-call" }, "LoopEndedError", "the model called a tool without a name"],
-  "tool-error-cap": [
-    "error",
-    { kind: "tool-error-cap", count: 5 },
-    "LoopEndedError",
-    "5 consecutive tool calls ended with an error",
-  ],
+  "tool-error-cap": ["error", { kind: "tool-error-cap", count: 5 }, "LoopEndedError", "5 consecutive tool errors occurred"],
   "restart-cap": ["error", { kind: "restart-cap", count: 6 }, "LoopEndedError", "tools restarted the context 6 times"],
   "max-tokens": [
     "error",
@@ -143,7 +133,7 @@ const rows: Rows = {
     "LoopEndedError",
     'the tool "db" ended the run: no',
   ],
-  empty: ["empty-response", { kind: "empty" }, "LoopEndedError", "the response of the model was empty"],
+  empty: ["empty-response", { kind: "empty" }, "LoopEndedError", "the response was empty"],
   interrupted: [
     "follow-up-interrupt",
     { kind: "interrupted", message: { role: "user", content: "Wait." } },
@@ -188,9 +178,9 @@ describe("unwrap", () => {
       { kind: "stopped", note: "key sk-abc123def456ghi789" },
       "the run was stopped: key [redacted].",
     ],
-    ["an abort with a string", { kind: "aborted", reason: "gone" }, "the signal of the run was aborted: gone."],
-    ["an abort with a number", { kind: "aborted", reason: 7 }, "the signal of the run was aborted."],
-    ["an abort with null", { kind: "aborted", reason: null }, "the signal of the run was aborted."],
+    ["an abort with a string", { kind: "aborted", reason: "gone" }, "the run's signal was aborted: gone."],
+    ["an abort with a number", { kind: "aborted", reason: 7 }, "the run's signal was aborted."],
+    ["an abort with null", { kind: "aborted", reason: null }, "the run's signal was aborted."],
     ["an abort of onIteration without a reason", { kind: "iteration-abort" }, "onIteration ended the run."],
   ])("explains in its message: %s", ([, reason, message]) => {
     expect(errorOf(endedAs("stopped-by-user", reason)).message).toBe(

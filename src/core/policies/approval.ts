@@ -59,7 +59,7 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
       case "expired":
         return {
           kind: "failed",
-          error: { name: "TimeoutError", message: `No approval decision was made within ${raced.limitMs} ms.` },
+          error: { name: "TimeoutError", message: `No decision was made within ${raced.limitMs} ms.` },
         };
       case "cancelled":
         return { kind: "cancelled" };
@@ -109,5 +109,5 @@ export function toDecision(answer: unknown): ApprovalDecision {
   if (kind === "approve" || kind === "ask") return { kind };
   if (kind === "modify" && args !== undefined) return { kind: "modify", args: toJson(args) satisfies Json };
   if (kind === "deny") return { kind: "deny", reason: textOrNone(reason) };
-  return { kind: "deny", reason: "The approval function returned no valid decision." };
+  return { kind: "deny", reason: "The approval returned no valid decision." };
 }

@@ -133,6 +133,6 @@ async function readRest(
 function errorInBody(text: string): Error {
   const said = toProviderError({ message: text });
   const isUnread = said.message === text || /^\s*[[{]/.test(said.message);
-  const error = isUnread ? providerError(said.code, `The service sent no event stream, but: ${text}`, said) : said;
+  const error = isUnread ? providerError(said.code, `The service sent no stream: ${text}`, said) : said;
   return Object.assign(new Error(error.message), error);
 }

@@ -58,15 +58,10 @@ export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<
   const given: unknown = stream;
   if (isThenable(given)) {
     dropPromise(given);
-    throw new TypeError(
-      "The provider's stream() returned a promise. Make it an async generator, or return an async iterable directly.",
-    );
+    throw new TypeError("The provider's stream() returned a promise. Make it an async generator.");
   }
   const isIterable = typeof given === "object" && given !== null && Symbol.asyncIterator in given;
-  if (!isIterable)
-    throw new TypeError(
-      "The provider's stream() did not return an async iterable. Make it an async generator, or return an async iterable.",
-    );
+  if (!isIterable) throw new TypeError("The provider's stream() did not return an async iterable. Make it an async generator.");
   const iterator = stream[Symbol.asyncIterator]();
   if (isThenable(iterator)) dropPromise(iterator);
   return iterator;

@@ -17,7 +17,7 @@ const all: readonly FinishReason[] = [
 ];
 
 const unmapped = (word: string): string =>
-  `The model stopped with the unknown finish reason "${word}". Map it with the adapter's option "finishReasons", for example { "${word}": "stop" }.`;
+  `The model stopped for the unknown reason "${word}". Map it with the adapter's option "finishReasons": { "${word}": "stop" }.`;
 
 describe("judgeFinish", () => {
   it.for<[finish: FinishReason | undefined, raw: string | undefined, message: string]>([
@@ -39,7 +39,7 @@ describe("judgeFinish", () => {
     expect(judgeFinish("stop", { text: true, calls: true }).reason).toMatchObject({
       error: {
         code: "finish-unknown",
-        message: expect.stringContaining('use the finish reason "tool-calls" if there are calls'),
+        message: expect.stringContaining('The provider must use "tool-calls" instead'),
       },
     });
   });

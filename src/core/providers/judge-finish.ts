@@ -30,7 +30,7 @@ const names = Object.keys(known).map((name) => `"${name}"`);
 
 /** The check for the option `finishReasons`, for example `{ "FUNCTION_CALL": "tool-calls" }`. */
 export const finishReasonsCheck: Check = [
-  `an object such as { "FUNCTION_CALL": "tool-calls" }, whose values are among ${names.join(", ")}`,
+  `an object such as { "FUNCTION_CALL": "tool-calls" }, with values among ${names.join(", ")}`,
   (value) => isRecord(value) && !Array.isArray(value) && Object.values(value).every(isReason),
 ];
 
@@ -64,8 +64,7 @@ const limited: Judge = ({ text, calls }) => {
 };
 
 /** Says how to fix the provider, because the provider causes this error. */
-const doneWithCalls =
-  'The stream has tool calls but ended with the finish reason "stop". Change the provider: use the finish reason "tool-calls" if there are calls.';
+const doneWithCalls = 'The stream has tool calls, but the finish reason "stop". The provider must use "tool-calls" instead.';
 
 /** The judgement for each finish reason. A new reason without a judgement does not compile. */
 const judges: { readonly [Reason in FinishReason]: Judge } = {
@@ -75,9 +74,7 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   },
   "tool-calls": ({ text, calls }) => {
     if (calls) return { status: "tool-calls" };
-    return text
-      ? completed("answered")
-      : failed("no-output", 'The stream ended with the finish reason "tool-calls", but it has neither calls nor text.');
+    return text ? completed("answered") : failed("no-output", 'The finish reason "tool-calls" came without calls or text.');
   },
   length: limited,
   "context-full": limited,
@@ -102,7 +99,7 @@ export function judgeFinish(finish: FinishReason | undefined, turn: MessageConte
 function describeUnknown(raw: string | undefined): string {
   if (raw === undefined) return "The model stopped for an unknown reason.";
   const word = quote(raw);
-  return `The model stopped with the unknown finish reason ${word}. Map it with the adapter's option "finishReasons", for example { ${word}: "stop" }.`;
+  return `The model stopped for the unknown reason ${word}. Map it with the adapter's option "finishReasons": { ${word}: "stop" }.`;
 }
 
 function inBrackets(raw: string | undefined): string {

@@ -20,7 +20,7 @@ import {
 
 /** Returns the error chunk for a stream in which a second answer begins before the first is complete: `stream-ended-early`, retryable. */
 export function cutByAnother(): ModelChunk {
-  const message = "The service started a second answer before the first answer was complete.";
+  const message = "The service began another answer before the first was complete.";
   return { type: "error", error: providerError("stream-ended-early", message) };
 }
 

@@ -61,8 +61,6 @@ function findProblem(media: MediaSource, { takes }: Pick<MediaForms<unknown>, "t
 }
 
 function findRemedy({ kind }: MediaSource): string {
-  if (kind === "unreadable") return "Send the bytes of the part as base64.";
-  return kind === "url"
-    ? "Download the file, convert it to one of these types if needed, and send its bytes as base64."
-    : "Convert it to one of these types.";
+  if (kind === "unreadable") return "Send the bytes as base64.";
+  return kind === "url" ? "Download it, and send the bytes as base64 in one of these types." : "Send it as one of these types.";
 }

@@ -43,7 +43,7 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
   const { vendor, jsonSchema } = schema["~standard"];
   if (jsonSchema === undefined) {
     return {
-      problem: `cannot be converted to JSON Schema, because ${zodAdviceOf(schema) ?? `${vendor} does not offer a conversion`}`,
+      problem: `cannot be converted to JSON Schema, because ${zodAdviceOf(schema) ?? `${vendor} has no conversion`}`,
     };
   }
   try {
@@ -63,10 +63,9 @@ export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
 
 /** Returns advice for a zod schema that cannot be converted, and undefined for schemas from other libraries. */
 function zodAdviceOf(schema: object): string | undefined {
-  if ("_zod" in schema)
-    return 'zod/mini, and zod before 4.2, do not offer a conversion; use z.toJSONSchema(schema, { io: "input" })';
+  if ("_zod" in schema) return 'zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" })';
   return "_def" in schema && "safeParse" in schema
-    ? 'zod 3 does not offer a conversion; write the schema with "z" from "zod/v4", which zod has since 3.25'
+    ? 'zod 3 has no conversion; write the schema with "z" from "zod/v4", which zod has since 3.25'
     : undefined;
 }
 

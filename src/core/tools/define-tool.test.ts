@@ -151,17 +151,17 @@ describe("assertTool", () => {
     [{ idempotent: 1 }, 'search: has an invalid "idempotent": it must be true or false, but is 1'],
     [
       { idempotent: true, retry: { maxAttempts: 1 } },
-      'search: has an invalid "retry": it must be { maxAttempts: n }, where n is a whole number of at least 2, but is an object',
+      'search: has an invalid "retry": it must be { maxAttempts } with a whole number of at least 2, but is an object',
     ],
     [
       { idempotent: true, retry: { maxAttempts: 2, delayMs: 5 } },
-      'search: has an invalid "retry": it must be { maxAttempts: n }, where n is a whole number of at least 2, but is an object',
+      'search: has an invalid "retry": it must be { maxAttempts } with a whole number of at least 2, but is an object',
     ],
     [
       { idempotent: true, retry: 3 },
-      'search: has an invalid "retry": it must be { maxAttempts: n }, where n is a whole number of at least 2, but is 3',
+      'search: has an invalid "retry": it must be { maxAttempts } with a whole number of at least 2, but is 3',
     ],
-    [{ retry: { maxAttempts: 2 } }, 'search: has "retry" without "idempotent: true". Add "idempotent: true", or remove "retry"'],
+    [{ retry: { maxAttempts: 2 } }, 'search: needs "idempotent: true" to have "retry"'],
     [{ replay: "always" }, 'search: has an invalid "replay": it must be "safe" or "never", but is "always"'],
     [{ timoutMs: 5 }, 'search: has an unknown field "timoutMs" (did you mean "timeoutMs"?)'],
     [

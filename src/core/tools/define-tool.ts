@@ -63,7 +63,7 @@ function problemOf(fields: UnknownRecord): string | undefined {
     if (problem !== undefined) return problem;
   }
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
-    return 'has "retry" without "idempotent: true". Add "idempotent: true", or remove "retry"';
+    return 'needs "idempotent: true" to have "retry"';
   }
   const veto = fields["eager"] === true ? findVeto(fields) : undefined;
   if (veto !== undefined) return veto;
@@ -126,7 +126,7 @@ function isFlag(value: unknown): string | undefined {
 
 function isRetry(value: unknown): string | undefined {
   const fits = isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1;
-  return unless(fits, "{ maxAttempts: n }, where n is a whole number of at least 2");
+  return unless(fits, "{ maxAttempts } with a whole number of at least 2");
 }
 
 function isMasking(value: unknown): boolean {

@@ -83,7 +83,7 @@ describe("toJsonSchema", () => {
     [
       "a schema of zod/mini",
       mini.object({ a: mini.string() }),
-      `cannot be converted to JSON Schema, because zod/mini, and zod before 4.2, do not offer a conversion; use z.toJSONSchema(schema, { io: "input" }). ${remedy}`,
+      `cannot be converted to JSON Schema, because zod/mini and zod before 4.2 have no conversion; use z.toJSONSchema(schema, { io: "input" }). ${remedy}`,
     ],
     [
       "a date",

@@ -10,7 +10,7 @@ const longestName = 64;
 /** The reasons for denials that the loop itself makes. The model reads them. */
 export const denials = {
   changedSchema: "The arguments no longer fit the schema of the tool.",
-  insideTool: "A call inside this tool cannot ask a person for a decision.",
+  insideTool: "Calls inside this tool cannot request a decision.",
 } as const;
 
 type Kind = ToolOutcome["kind"];
@@ -41,11 +41,7 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
   "not-run": (outcome) => report(outcome, "not_run", "the run ended before this call started"),
   deferred: () => ({ status: "awaiting_result" }),
   limit: (outcome) =>
-    report(
-      outcome,
-      "limit",
-      "the limit of tool calls is reached, so the call was not run; answer with the results that you have",
-    ),
+    report(outcome, "limit", "the limit of tool calls is reached, so the call was not run; answer with the results you have"),
 };
 
 /**

@@ -59,7 +59,7 @@ describe("toolResult", () => {
     [{ content: [{ type: "image", data: "" }] }, 'Option "toolResult.content[0].mediaType" must be a string, but is undefined.'],
     [
       { content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(2) }] },
-      'Option "toolResult.content[0].data" must be base64 text or a URL (Bytes must be converted to base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }), but is an object.',
+      'Option "toolResult.content[0].data" must be base64 text or a URL (Bytes must be base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }), but is an object.',
     ],
   ])("rejects %j", ([fields, message]) => {
     expect(() => toolResult(fields as ToolResultFields)).toThrow(message);

@@ -128,7 +128,7 @@ export interface LoopControl {
   stop(request?: StopRequest): "accepted" | "finished";
   /** Ends the run as `killed`, immediately. */
   kill(): "accepted" | "finished";
-  /** True after `stop` or `kill` was called, or the signal of the run was aborted. */
+  /** True after `stop` or `kill` was called, or the run's signal was aborted. */
   hasStopRequest(): boolean;
   /** True from the first tool call of the run until the run ends. */
   isToolChainActive(): boolean;

@@ -86,7 +86,7 @@ describe("approval of a call in a nested run", () => {
     const [, , answer] = inner.requests[1]?.messages ?? [];
     expect(answer).toMatchObject({
       results: [
-        { outcome: "denied", result: { reason: "A call inside this tool cannot ask a person for a decision." } },
+        { outcome: "denied", result: { reason: "Calls inside this tool cannot request a decision." } },
         { outcome: "completed" },
       ],
     });

@@ -47,7 +47,7 @@ function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefin
 
 const refusal = (current: number, limit: number) => ({
   status: "tool_execution_failed",
-  reason: `A run with ${current === 1 ? "1 outer run" : `${current} outer runs`} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
+  reason: `A run with ${current} outer run${current === 1 ? "" : "s"} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
   tool_name: "down",
 });
 

@@ -89,11 +89,7 @@ describe("structuredOutput: prompt", () => {
   });
 
   it.for<[title: string, schema: StandardSchema, why: string]>([
-    [
-      "has no conversion to JSON Schema",
-      anything,
-      "one that cannot be converted to JSON Schema, because test does not offer a conversion",
-    ],
+    ["has no conversion to JSON Schema", anything, "one that cannot be converted to JSON Schema, because test has no conversion"],
     [
       "cannot be expressed in JSON Schema",
       z.date(),
