@@ -6,8 +6,13 @@ import { browserTests, findChromium, noChromium } from "./test/web-chat/find-chr
 const needsBrowser = findChromium() === undefined ? [browserTests] : [];
 if (needsBrowser.length > 0) console.warn(noChromium);
 
-/** Files with a vendor's mock that keeps async hooks on: each promise of their process becomes up to 20 times as slow. */
-const slowing = ["test/wire/aimock.test.ts", "test/wire/openai-chat-loop.test.ts", "test/plan/wire-rounds.test.ts"];
+/** Files that use a vendor's mock or browser driver that keeps async hooks on: each promise of their process becomes up to 20 times as slow. */
+const slowing = [
+  ...(needsBrowser.length > 0 ? [] : [browserTests]),
+  "test/wire/aimock.test.ts",
+  "test/wire/openai-chat-loop.test.ts",
+  "test/plan/wire-rounds.test.ts",
+];
 const setupFiles = ["test/fail-on-async-hooks.ts"];
 
 const config: ViteUserConfig = {
@@ -25,7 +30,7 @@ const config: ViteUserConfig = {
           setupFiles,
         },
       },
-      { extends: true, test: { name: "aimock", include: slowing, isolate: true } },
+      { extends: true, test: { name: "hooked", include: slowing, isolate: true } },
       // These read the clock: each file has a process to itself, after all others.
       { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 1 } } },
     ],

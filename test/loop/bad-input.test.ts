@@ -151,7 +151,7 @@ describe("the tools option", () => {
     ["two tools of the same name", [ok, ok], "duplicate-tool"],
     ["a tool without a name", [{ ...ok, name: "" }], "invalid-tool"],
     ["a space in a tool's name", [{ ...ok, name: "get weather" }], "invalid-tool"],
-    ["a tool without execute", [{ name: "a", description: "", inputSchema: {} }], "invalid-tool"],
+    ["a string as execute", [{ ...ok, execute: "run" }], "invalid-tool"],
     ["a number in place of a tool", [7], "invalid-tool"],
     ["a misspelled field", [{ ...ok, timeoutMS: 5 }], "invalid-tool"],
     ["a timeoutMs of 0", [{ ...ok, timeoutMs: 0 }], "invalid-tool"],

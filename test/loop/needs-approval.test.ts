@@ -97,7 +97,7 @@ describe("needsApproval", () => {
 
   it("is rejected in combination with eager, or if it is a string", () => {
     const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
-    expect(make).toThrow('Tool "t" has both "eager" and "needsApproval": remove one of them.');
+    expect(make).toThrow('Tool "t" has both "eager" and "needsApproval", which exclude each other. Remove one of them.');
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
       'Tool "t" has an invalid "needsApproval": it must be true, false or a function, but is "yes".',
     );

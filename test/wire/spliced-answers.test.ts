@@ -173,7 +173,7 @@ it.for([chat, google])("$name stream: ends with an error at a second id if no ch
   const [first, second] = [wire.answer("a", "Half"), wire.answer("b", "Whole.")];
   const events = [...first.text, ...first.text, ...second.text, ...second.call, ...second.end].map(withoutRole);
   const { result, ran } = await run(wire.connect(events));
-  expect([result.error?.message, result.text, ran]).toEqual([expect.stringContaining("started a second answer"), "HalfHalf", 0]);
+  expect([result.error?.message, result.text, ran]).toEqual([expect.stringContaining("began another answer"), "HalfHalf", 0]);
 });
 
 it("Google stream: gives one answer if each chunk has its own id", async () => {

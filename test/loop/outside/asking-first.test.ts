@@ -52,7 +52,7 @@ describe("a call that waits for an approval and then for its result", () => {
     await start().result;
     await start({ decisions: edit }).result;
     const decisions: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
-    await expect(start({ decisions }).result).rejects.toThrow('Waiting calls: "call_i0_0#2".');
+    await expect(start({ decisions }).result).rejects.toThrow('Waiting: "call_i0_0#2".');
   });
 
   it("needs policies.approve for neither, and one that decides at once leaves only the second", async () => {

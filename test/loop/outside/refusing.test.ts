@@ -57,13 +57,13 @@ describe("decisions: a call that waits for its result", () => {
       "a result for a call that has one",
       { call_i0_1: { kind: "result", result: 1 } },
       "unknown-decision",
-      'Call "call_i0_1" is not waiting for a decision or a result in this run. Waiting calls: "call_i0_0", "call_i0_2".',
+      'Call "call_i0_1" is not waiting for a decision or a result. Waiting: "call_i0_0", "call_i0_2".',
     ],
     [
       "a result for an unknown call",
       { call_9: { kind: "result", result: 1 } },
       "unknown-decision",
-      'Call "call_9" is not waiting for a decision or a result in this run.',
+      'Call "call_9" is not waiting for a decision or a result.',
     ],
   ])("refuses %s, and takes the right ones afterwards", async ([, decisions, code, message]) => {
     for (const withHas of [false, true]) {
