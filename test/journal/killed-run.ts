@@ -29,6 +29,8 @@ export interface Life {
   readonly death?: Death | undefined;
   /** True if payments and digging need approval. */
   readonly asks?: boolean | undefined;
+  /** True if payments and digging get their results from outside. */
+  readonly defers?: boolean | undefined;
   readonly decisions?: LoopOptions["decisions"];
 }
 
@@ -56,7 +58,7 @@ const inner: readonly MockMessage[] = [[toolCall("dig"), toolCall("look", { n: 6
 const inputSchema = { type: "object" } as const;
 
 /** Runs until the run ends or the process dies. */
-export function live({ folder, death, asks, decisions }: Life): Promise<LoopResult> {
+export function live({ folder, death, asks, defers, decisions }: Life): Promise<LoopResult> {
   const note = (line: string): void => appendFileSync(notesIn(folder), `${line}\n`);
   const approve: Approve = ({ callId, name, args }) => {
     note(`approved ${callId}`);
@@ -75,13 +77,13 @@ export function live({ folder, death, asks, decisions }: Life): Promise<LoopResu
       description: name,
       inputSchema,
       replay: safeTools.has(name) ? "safe" : "never",
-      async execute(args: unknown, { idempotencyKey }) {
+      async execute(args: unknown, { idempotencyKey, defer }) {
         const key = idempotencyKey.slice("killed/".length);
         note(`began ${key}`);
         await Promise.resolve();
         if (death?.when === "within tool" && death.key === key) die();
         note(`ended ${key}`);
-        return args;
+        return defers === true && (name === "pay" || name === "dig") ? defer() : args;
       },
     });
   const research = defineAgentTool({
