@@ -56,8 +56,8 @@ export interface Journal {
    */
   replays?(key: string): PromiseLike<boolean> | boolean;
   /**
-   * Returns true if a step is recorded. Does not run the step. If the outcome of a tool call is recorded, a nested run in that call
-   * does no new work, even if its own records are incomplete.
+   * Returns true if a step is recorded. Does not run the step. If the outcome of a tool call is recorded, a nested run in that
+   * call does no new work. This is true even if the records of the nested run are incomplete.
    */
   has?(key: string): PromiseLike<boolean> | boolean;
   /**

@@ -193,7 +193,7 @@ export interface EventSink {
 /** The reaction to a model that repeats its calls. */
 export type LoopAction = "warn" | "stop" | "inject-warning";
 
-/** The phrase because of which deliberate mode allows a tool. */
+/** The phrase that made deliberate mode allow a tool. */
 export interface TriggerMatch {
   readonly trigger: string;
   readonly match: string;

@@ -229,7 +229,7 @@ export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Resu
   readonly agent?: Agent | undefined;
 }
 
-/** A tool that runs in this process: one with `execute`. */
+/** A tool that runs in this process, because it has `execute`. */
 export interface ExecutableTool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends Tool<
   Args,
   Schema,
@@ -318,7 +318,7 @@ export interface ToolRegistry {
   validateResult?(name: string, result: unknown): Validation | Promise<Validation>;
   /**
    * Returns the agent of an agent tool, or undefined for other tools. Without this method, the loop calls `executeTool` for agent
-   * tools. Their nested runs then cannot be resumed after a part of their work.
+   * tools. If a nested run is then interrupted, it cannot be resumed in the middle.
    */
   agentOf?(name: string): Agent | undefined;
 }

@@ -54,7 +54,9 @@ export interface ExtractedResult {
 
 /** Stores large results outside of the transcript. */
 export interface ResultCacher {
-  /** Only results that have more estimated tokens than this number after the other stages are stored. Default 2,000. */
+  /**
+   * Results with more estimated tokens than this number are stored. The tokens are counted after the other stages. Default 2,000.
+   */
   readonly threshold?: number | undefined;
   /** The name of a tool that the returned texts tell the model to call. A run without this tool is rejected. Default: none. */
   readonly toolName?: string | undefined;

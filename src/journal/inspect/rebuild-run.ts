@@ -83,7 +83,7 @@ function findClose(records: Records, way: Way, state: LoopState): Close | undefi
 
 /**
  * True if this last look belongs to the next ending in the records. A request that arrived with the last look may have replaced
- * that ending by another ending, `ended`.
+ * that ending: `ended` is the ending that replaced it.
  */
 function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = way.get(state.retry);

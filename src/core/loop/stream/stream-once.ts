@@ -34,7 +34,7 @@ export interface StreamPorts extends GuardPorts {
 
 /**
  * Streams one response of the model and resolves to its result. Never rejects. If a provider throws an error, stalls, or ends its
- * stream without a finish, the result has the `status` "error" or "timeout", and the content so far.
+ * stream without a finish, the `status` is "error" or "timeout". The result then has the content so far.
  *
  * @example
  * const result = await streamOnce({ messages, tools: [], iteration: 0 }, { provider, clock, timeouts, scope, events, heldIds });

@@ -161,7 +161,7 @@ export class Batch {
 
   /** Adds the calls again after a decision or a result was requested for them. */
   takeDecided(calls: readonly BatchCall[]): void {
-    // `settleCall` has marked calls that were refused in this execution as live.
+    // `settleCall` has already set `isLive` on the calls that were refused in this execution.
     for (const one of calls) this.#add(one, false);
     this.#addTodo([]);
   }

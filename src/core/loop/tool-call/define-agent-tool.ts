@@ -39,7 +39,7 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
 
 /**
  * Defines a tool whose calls are nested runs, one level deeper than the outer run. A nested run has its own tools and limits, and
- * shares the rest of the outer run's token and tool-call limits. Its usage is added to the usage of the outer run. Listeners of
+ * shares what is left of the outer run's token and tool-call limits. Its usage is added to the usage of the outer run. Listeners of
  * the outer run receive the events of the nested run, with a `path`.
  *
  * `timeouts.toolMs` does not apply to these calls. To limit their time, set `limits.wallClockMs` of the nested run. The nested

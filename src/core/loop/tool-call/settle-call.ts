@@ -299,7 +299,9 @@ async function takeResult(run: Run, one: BatchCall, { question, id, waited }: Ta
   return open;
 }
 
-/** Applies a person's edit of the arguments. The validation of the edit is a separate step, because edits are rare. */
+/**
+ * Applies a person's edit of the arguments. The validation of the edit is recorded as a separate step, because edits are rare.
+ */
 async function edit(run: Run, one: BatchCall, args: Json): Promise<void> {
   const ready = readyOf(one);
   if (ready.unvalidated === true) one.ready = { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };

@@ -29,7 +29,7 @@ export class CallContext implements ToolContext {
   readonly #index: number;
 
   static {
-    // Lets a run find its outer run when it gets this object as its `context` option.
+    // Lets a nested run find its outer run if this object is passed as the `context` option.
     Object.defineProperty(this.prototype, levelKey, {
       get(this: CallContext): Level {
         return this.#run;
