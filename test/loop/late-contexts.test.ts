@@ -55,7 +55,10 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
   context: [undefined, undefined],
   depth: [0, 0],
   defer: ["deferred", "deferred"],
-  runToolLoop: ["The call is over: it can start no more runs.", "The call is over: it can start no more runs."],
+  runToolLoop: [
+    "The tool call has ended, so it cannot start a nested run.",
+    "The tool call has ended, so it cannot start a nested run.",
+  ],
 };
 
 it.for(Object.keys(verbs) as (keyof ToolContext)[])("context.%s is harmless after the end of a run", async (member) => {

@@ -15,7 +15,7 @@ import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
 import { textsOf } from "./transcript-lines.ts";
 
 describe("stopWhen: a condition that fails", () => {
-  const wrong = 'A stop condition must answer true, false, { kind: "continue" } or { kind: "stop" }, but answered ';
+  const wrong = 'A stop condition must return true, false, { kind: "continue" } or { kind: "stop" }, but returned ';
 
   it.for<[how: string, condition: StopCondition, message: string]>([
     [

@@ -47,7 +47,7 @@ describe("structuredOutput: a schema that fails", () => {
     ["a function", () => () => 8, "a function"],
   ])("ends the run if it outputs %s", async ([, made, why]) => {
     const result = await play([text("8")], wanting(structuredOutput(z.unknown().transform(made)))).result;
-    const message = `The schema made a value that is not plain data: ${why}.`;
+    const message = `The schema returned a value that is not plain data: ${why}.`;
     expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "output", error: { message } }, text: "8" });
   });
 });

@@ -41,7 +41,8 @@ interface ToolPorts {
 function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
-  // The run reports a missing tool that `policies.results` names, but only if the tools are an array. So the array must stay.
+  // The run reports an error if the tools lack the tool that `policies.results` names, but only if the tools are an array. The
+  // array is therefore kept.
   const needed = policies?.results?.toolName;
   if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
@@ -80,7 +81,7 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
       const observer = ports.observerOf(context);
       if (observer === undefined) return agent.prepare(args, context);
       return observer.runTool(context, () => {
-        // Called before anything is awaited, so that it runs in the async context of the call.
+        // Called before the first await, so that it runs in the async context of the tool call.
         const start = observer.nest(context);
         const prepared = agent.prepare(args, withNesting(context, observer, ports));
         return whenReady(prepared, (options) => ports.observeNested(options, start));
@@ -90,7 +91,10 @@ function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   };
 }
 
-/** Replaces `runToolLoop` of a context. Uses a proxy instead of a copy, because the getters only work on the context itself. */
+/**
+ * Replaces `runToolLoop` in a tool context. Uses a proxy instead of a copy, because the getters of the context only work on the
+ * original object.
+ */
 function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPorts): ToolContext {
   const runToolLoop: ToolContext["runToolLoop"] = (options) =>
     context.runToolLoop(ports.observeNested(options, observer.nest(context)));
@@ -127,7 +131,8 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   return {
     ...hooks,
     prepareIteration(view) {
-      // Read before the hook runs: while the hook is pending, another run with the same options may start an iteration.
+      // The observer is read before the hook runs: while the hook is pending, another run with the same options may start an
+      // iteration.
       const observer = current();
       return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
         if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
@@ -137,7 +142,7 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   };
 }
 
-/** Opens a stream and makes it observed. Returns a value that is not a stream unchanged, because the loop reports it. */
+/** Opens a stream that is observed. A value that is not a stream is returned unchanged, because the loop reports the error. */
 function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
   const stream = observer.run(open);
   if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;
@@ -167,8 +172,8 @@ function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamOb
   return {
     next() {
       const result = observer.run(pull);
-      // The loop gets the provider's own promise, without delay. Other thenables are not observed, because a second call of
-      // their `then` may request a second chunk.
+      // The loop gets the original promise of the provider, without delay. Other thenables are not observed, because a second
+      // call of their `then` may request a second chunk.
       if (looks && result instanceof Promise) result.then(look, () => {});
       return result;
     },
@@ -216,7 +221,7 @@ interface Source {
   readonly registry: ToolRegistry | undefined;
 }
 
-/** The live runs with one options object. Several runs may use the same options at the same time. */
+/** The live runs that share one options object. Several runs may use the same options at the same time. */
 class ObservedRuns implements Watch {
   readonly #observing: Observing;
   readonly #source: Source;
@@ -255,7 +260,10 @@ class ObservedRuns implements Watch {
     if (observer !== undefined) this.#live.set(runId, observer);
   }
 
-  /** Returns the observer for a call. If there are several runs, the idempotency key of the call begins with the id of its run. */
+  /**
+   * Returns the observer for a call. If there are several runs, finds the run by the idempotency key of the call, which begins
+   * with the run id.
+   */
   of(call: ToolContext): RunObserver | undefined {
     if (this.#live.size < 2) return this.#live.values().next().value;
     const { idempotencyKey } = call;

@@ -1,4 +1,4 @@
-// The parts for observing a run, for tracing and diagnostics.
+// Types and helpers for observing a run, for example for tracing.
 
 import type { EndReason, LoopStatus, StreamStatus } from "../types/termination.ts";
 import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
@@ -57,7 +57,7 @@ export interface Watch {
   close(run: ClosedRun): void;
 }
 
-/** Wraps the caller's emitter. The observer's listener is called before the caller's listeners. */
+/** Wraps the caller's emitter, so that the observer's listener is called before the caller's listeners. */
 export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher {
   readonly #inner: LoopEmitter;
   readonly #watch: Watch;
@@ -90,7 +90,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
       const listeners = this.#inner.listeners(type) as AnyListener[];
       return listeners.length === 0 ? listeners : listeners.map((listener) => this.#bind(listener));
     } catch (error) {
-      // Thrown by a listener, so that the loop reports the error like that of any listener.
+      // Returns a listener that throws the error, so that the loop reports it like the error of any other listener.
       return [
         () => {
           throw error;
@@ -181,7 +181,7 @@ export interface Observing {
   readonly start: StartObserving;
 }
 
-/** Observes one run. Errors from `runTool` are thrown into the run, so it must only throw errors from `execute`. */
+/** Observes one run. Errors that `runTool` throws reach the run, so `runTool` must only throw errors from `execute`. */
 export interface RunObserver {
   /** Called with each event of this run. Nested runs have their own observers. */
   onEvent(event: LoopEvent): void;

@@ -1,6 +1,6 @@
 import type { Json } from "./json.ts";
 
-/** The kind of a step, for engines that look up its body on another machine. */
+/** The kind of a step. Engines use it to find the body of a step on another machine. */
 export type StepKind =
   | "run"
   | "inbox"
@@ -19,18 +19,18 @@ export interface Step<T> {
   /** The position of the step, such as `i0/model`; unique in the run. */
   readonly key: string;
   readonly kind: StepKind;
-  /** The input of the step, for engines that show it or look up the body. */
+  /** The input of the step. Engines may show it, or use it to find the body. */
   readonly input: Json;
   /**
-   * Does the work and returns plain data, which includes expected failures. Pass a signal if the engine that runs the step can be
-   * cancelled.
+   * Does the work and returns plain data, which includes expected failures. Pass a signal if the engine that runs the step can
+   * cancel it.
    */
   run(call: { readonly signal?: AbortSignal | undefined }): PromiseLike<T> | T;
 }
 
 /**
- * Records the results of a run's steps. A recorded step returns its result immediately, and does not run again. So the run
- * continues if you call the loop again with the same journal.
+ * Records the results of the steps of a run. A recorded step returns its result immediately, and does not run again. If you call
+ * the loop again with the same journal, the run therefore continues.
  */
 export interface Journal {
   /** True if the records still exist after the process has ended. */
@@ -51,13 +51,13 @@ export interface Journal {
    */
   open?(how?: { readonly readOnly?: boolean | undefined }): PromiseLike<() => PromiseLike<void>>;
   /**
-   * Returns true if a step is recorded. Only for journals that never run a step, such as `replayJournal`. With such a journal, the
-   * run continues after a suspension or an ending only if the records continue there.
+   * Returns true if a step is recorded. Only for journals that never run a step, such as `replayJournal`. After a suspension or
+   * an ending, a run with such a journal continues only if there are more records.
    */
   replays?(key: string): PromiseLike<boolean> | boolean;
   /**
-   * Returns true if a step is recorded. Does not run the step. If the outcome of a tool call is recorded, a nested run in that call
-   * does no new work, even if its own records are incomplete.
+   * Returns true if a step is recorded. Does not run the step. If the outcome of a tool call is recorded, a nested run in that
+   * call does no new work. This is true even if the records of the nested run are incomplete.
    */
   has?(key: string): PromiseLike<boolean> | boolean;
   /**
@@ -65,6 +65,6 @@ export interface Journal {
    * it can be called while a run writes the journal. Needed by `inspectJournal`.
    */
   read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>;
-  /** Waits for a decision or a result that is sent under `key`, for engines that can wait for days. */
+  /** Waits for a decision or a result that is sent under `key`. For engines that can wait for days. */
   wait?(key: string): PromiseLike<Json>;
 }

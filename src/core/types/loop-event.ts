@@ -29,8 +29,8 @@ export interface CallEvent extends EventBase {
 /** One call of an iteration, and how it ended. */
 export interface CallSummary extends Pick<CallEvent, "callId" | "name" | "index"> {
   /**
-   * The outcome in the `tool-end` event of the call, or "waiting" if that outcome is "deferred". If the call has no `tool-end`:
-   * "waiting" if the call can begin when the run is resumed, otherwise "not-run".
+   * The outcome in the `tool-end` event of the call, or "waiting" if that outcome is "deferred". A call without a `tool-end` is
+   * "waiting" if it can begin when the run is resumed, and "not-run" otherwise.
    */
   readonly outcome: ToolOutcome["kind"] | "waiting";
 }
@@ -62,8 +62,9 @@ export interface LoopEvents {
     readonly durationMs: number;
   };
   /**
-   * A resumed run begins new work. Sent once, by the outermost run, before the first model request, tool call or hook that its
-   * journal does not have. If the journal has them all, it is sent before `run-end`. A run that recalls none of these sends none.
+   * A resumed run begins new work. Sent once, by the outermost run, before its first model request, tool call or hook that is not
+   * in the journal. If all of them are in the journal, the event is sent before `run-end`. A run that replays no model request,
+   * tool call or hook does not send it.
    */
   "replay-end": EventBase;
   /** A stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
@@ -78,8 +79,8 @@ export interface LoopEvents {
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
     /**
-     * All calls of the iteration, in the order in which the model made them. Empty if the service paused its message. The event for
-     * the last stream of the iteration then has all calls.
+     * All calls of the iteration, in the order in which the model made them. Empty if the service paused its message: then the
+     * event for the last stream of the iteration has all calls.
      */
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;
@@ -111,15 +112,18 @@ export interface LoopEvents {
   /** Something that a user interface may show to users. */
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
   /**
-   * The phrase because of which deliberate mode allowed a called tool. Only for a thought log, not for users. Sent for every
-   * outcome of the call. Secrets in `args` are redacted, and long texts are cut.
+   * A tool was called that deliberate mode allowed because of a phrase. Meant only for a thought log, not for users. Sent whether
+   * the call succeeds or fails. Secrets in `args` are redacted, and long texts are cut.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
   /** A tool result requested a context restart: the run continues with more context. */
   restart: CallEvent & {
     readonly suffix: string;
     readonly disableTools: readonly string[];
-    /** "found" if the stash has an item for the result's `pending_context_key`, "missing" if not. Absent if there is no such key. */
+    /**
+     * "found" if the stash has an item for the `pending_context_key` of the result, "missing" if not. Absent if the result has no
+     * such key.
+     */
     readonly pendingContext?: "found" | "missing" | undefined;
   };
   /** The approval policy is about to decide about a tool call. */
@@ -146,13 +150,16 @@ export interface LoopEvents {
   "result-extracted": ResultEvent;
   /** The cacher of `policies.results` stored a result and replaced it with a short text. */
   "result-cached": ResultEvent;
-  /** Old results are omitted from this request on. `calls` has the call ids, and the token numbers are sums for all these results. */
+  /**
+   * Old results are omitted from this request and all later requests. `calls` has the ids of their calls. The token numbers are
+   * sums for all these results.
+   */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
   /** A message from `control.steer` was added to the transcript. */
   steered: EventBase & { readonly message: UserMessage };
   /** A provider such as `withRetry` or `withFallback` discarded the output of an attempt. */
   "attempt-discarded": EventBase & { readonly attempt: number; readonly error: ProviderError };
-  /** A tool has ended after the loop had stopped waiting for it. Its result is dropped. */
+  /** A tool has ended after the loop had stopped waiting for it. The result is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
   /**
    * A listener, `gate.retain`, `pricing`, the stash or a stage of `policies.results` threw or rejected. Each listener is reported at
@@ -175,18 +182,18 @@ export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEv
 /** Receives the events of a run. */
 export interface EventSink {
   readonly runId: string;
-  /** Returns true if the event has a listener. If not, the payload of a frequent event is not built. */
+  /** Returns true if the event has a listener. If not, the caller need not build the payload of a frequent event. */
   wants(type: LoopEventType): boolean;
-  /** Sends an event. The payload includes `type`, so that listeners and readers can get the same object. */
+  /** Sends an event. The payload includes `type`, so that listeners and stream readers can get the same object. */
   send(event: LoopEvent): void;
-  /** Returns undefined if the reader of the events has room. Otherwise returns a promise that resolves when it has. */
+  /** Returns undefined if the reader can take more events. Otherwise returns a promise that resolves when the reader can. */
   room(): Promise<void> | undefined;
 }
 
 /** The reaction to a model that repeats its calls. */
 export type LoopAction = "warn" | "stop" | "inject-warning";
 
-/** The phrase because of which deliberate mode allows a tool. */
+/** The phrase that made deliberate mode allow a tool. */
 export interface TriggerMatch {
   readonly trigger: string;
   readonly match: string;

@@ -16,22 +16,25 @@ export interface LoopLimits {
   /** The maximum number of iterations. Default 100. */
   readonly maxIterations?: number | undefined;
   /**
-   * The iteration, counted from 0, before which a "still-working" notice is sent. From that iteration on,
-   * `ToolContext.showKillHint` is true. Default 20.
+   * A "still-working" notice is sent before this iteration, counted from 0. From this iteration on, `ToolContext.showKillHint` is
+   * true. Default 20.
    */
   readonly softWarnIteration?: number | undefined;
   /** The number of consecutive tool errors that ends the run. Default 5. */
   readonly maxConsecutiveToolErrors?: number | undefined;
   /** The maximum number of context restarts. Default 5. */
   readonly maxRestarts?: number | undefined;
-  /** How many consecutive runs one control may interrupt. After that, messages to `interrupt` are only queued. Default 3. */
+  /**
+   * The maximum number of consecutive runs that one control may interrupt. After that, messages to `interrupt` are only queued.
+   * Default 3.
+   */
   readonly maxInterrupts?: number | undefined;
   /**
    * The number of consecutive iterations with the same calls, arguments and successful results that ends the run as
    * `loop-detected`. At least 2. Default 10.
    */
   readonly maxIdenticalCalls?: number | undefined;
-  /** How often a paused iteration may be continued. Default 10. */
+  /** The maximum number of times that a paused iteration is continued. Default 10. */
   readonly maxPauses?: number | undefined;
   /** The maximum number of levels of runs, including the outermost run. With 1, a tool cannot start a nested run. Default 3. */
   readonly maxDepth?: number | undefined;
@@ -51,7 +54,7 @@ export interface LoopLimits {
    * only known costs. Default "end".
    */
   readonly onUnknownCost?: "continue" | "end" | undefined;
-  /** The longest active time of the run, in milliseconds. Default: no limit. */
+  /** The maximum active time of the run, in milliseconds. Default: no limit. */
   readonly wallClockMs?: number | undefined;
 }
 
@@ -80,7 +83,7 @@ export interface IterationView {
   readonly usage: Usage;
 }
 
-/** Changes of the request for this stream only. */
+/** Changes to the request, for this stream only. */
 export interface IterationPlan {
   readonly provider?: Provider | undefined;
   readonly modelSettings?: ModelSettings | undefined;
@@ -108,8 +111,8 @@ export interface IterationAnswer {
 }
 
 /**
- * Controls a running loop from outside. Made by `createLoopControl`. Methods that return "accepted" return "finished" instead if it
- * is already decided how the run ends.
+ * Controls a running loop from outside. Made by `createLoopControl`. A method returns "finished" instead of "accepted" if the
+ * ending of the run is already decided.
  */
 export interface LoopControl {
   /**
@@ -118,15 +121,15 @@ export interface LoopControl {
    */
   steer(message: string | UserMessage): "accepted" | "finished";
   /**
-   * Before the first tool call of the run has started, cuts the model off and ends the run as `interrupted`. Later, the run
-   * continues, and the message is returned in `undelivered`.
+   * If no tool call of the run has started, cuts the model off and ends the run as `interrupted`. Otherwise the run continues,
+   * and the message is returned in `undelivered`.
    */
   interrupt(message: string | UserMessage): "accepted" | "finished";
   /** Ends the run as `drained` after the current iteration and its calls. The run can be resumed. */
   drain(): "accepted" | "finished";
   /** Ends the run as `stopped`. The model is cut off, and running tools get `timeouts.settleMs` to finish. */
   stop(request?: StopRequest): "accepted" | "finished";
-  /** Ends the run as `killed`, immediately. */
+  /** Ends the run immediately, as `killed`. */
   kill(): "accepted" | "finished";
   /** True after `stop` or `kill` was called, or the run's signal was aborted. */
   hasStopRequest(): boolean;
@@ -158,7 +161,7 @@ export interface LoopOptions<Output = unknown> {
   readonly provider: Provider;
   /** An array of tools, or a tool registry. Default: no tools. */
   readonly tools?: readonly Tool[] | ToolRegistry | undefined;
-  /** The conversation so far. Each tool call in it must have exactly one result. */
+  /** The conversation so far. Each tool call in the messages must have exactly one result. */
   readonly messages: readonly Message[];
   /** The system prompt. It is not one of the messages. */
   readonly system?: string | undefined;
@@ -196,11 +199,11 @@ export interface LoopOptions<Output = unknown> {
    * request to the model. It has no effect if the journal has no records.
    */
   readonly resume?: "retry-last" | undefined;
-  /** Decisions about waiting calls, and the results of waiting calls, by the `id` of each call in `reason.calls`. */
+  /** The decisions about waiting calls, and the results of waiting calls. The keys are the values of `id` in `reason.calls`. */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
   /** The source of time. Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
-  /** Facts about the user, and how to answer. Tools and approvals can read it. */
+  /** Facts about the user, and preferences for the answer. Tools and approvals can read it. */
   readonly session?: Session | undefined;
   /** Any value. Tools can read it as `context.context`. */
   readonly context?: unknown;
@@ -218,13 +221,15 @@ export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Resu
    * Without `execute`, each call waits for a result from outside: the run is suspended until `decisions` has the result.
    */
   readonly execute?: ((args: Args, context: ToolContext) => Result) | undefined;
-  /** Checks each result that comes from outside. A result that does not fit is refused. Default: any plain data is accepted. */
+  /**
+   * Validates each result that comes from outside. A result that does not fit is refused. Default: any plain data is accepted.
+   */
   readonly outputSchema?: StandardSchema | undefined;
   /** Makes each call a nested run. Set by `defineAgentTool`. */
   readonly agent?: Agent | undefined;
 }
 
-/** A tool that runs in this process: one with `execute`. */
+/** A tool that runs in this process, because it has `execute`. */
 export interface ExecutableTool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends Tool<
   Args,
   Schema,
@@ -243,8 +248,9 @@ export interface Agent {
 }
 
 /**
- * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools,
- * policies, hooks and limits are not inherited, but the rest of the outer run's limits also applies to the nested run.
+ * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to the values of the outer run.
+ * Tools, policies, hooks and limits are not inherited. What is left of the limits of the outer run also applies to the nested
+ * run.
  */
 export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
   readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;
@@ -262,9 +268,9 @@ export interface ToolContext {
   heartbeat(): void;
   /** Sends `data` to listeners, in a `tool-progress` event. Also restarts `idleTimeoutMs`. */
   progress(data: unknown): void;
-  /** The transcript so far, as a frozen array. The array is built when it is read. */
+  /** The transcript so far, as a frozen array. The array is built when this property is accessed. */
   readonly messages: readonly Message[];
-  /** The context items so far, as a frozen array. The array is built when it is read. */
+  /** The context items so far, as a frozen array. The array is built when this property is accessed. */
   readonly contextItems: readonly Json[];
   /** The `messageIdMap` option of the run. */
   readonly messageIdMap: unknown;
@@ -273,7 +279,7 @@ export interface ToolContext {
   readonly showKillHint: boolean;
   /** True if users must not see progress notices. */
   readonly suppressProgressNotices: boolean;
-  /** The rest of each limit of the run. */
+  /** How much of each limit of the run is left. */
   readonly budget: ToolBudget;
   /** A key that is the same each time this call is executed, even after a crash. Pass it to services that deduplicate requests. */
   readonly idempotencyKey: string;
@@ -283,15 +289,16 @@ export interface ToolContext {
   /** The number of outer runs. */
   readonly depth: number;
   /**
-   * Return the value of this method from `execute` if the result comes later, for example from a webhook or a person. The call waits,
-   * and the run is suspended when nothing else can continue. If the tool has `eager`, or the call is made in the `runToolLoop` of
-   * another tool, the call fails.
+   * Return the value of this method from `execute` if the result comes later, for example from a webhook or a person. The call
+   * waits, and the run is suspended when nothing else can continue. The call fails if the tool has `eager`, or if another tool
+   * started the run with `context.runToolLoop`.
    */
   defer(): Deferred;
   /**
-   * Starts a nested run in this call. The nested run ends with the call, at the latest. It shares the rest of the outer run's token
-   * and call limits, and its usage is added to the usage of the outer run. Listeners of the outer run also get the events of the
-   * nested run, with a `path`. Rejects with LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
+   * Starts a nested run in this call. The nested run ends with the call, at the latest. It shares what is left of the token and
+   * call limits of the outer run. Its usage is added to the usage of the outer run. Listeners of the outer run also get the
+   * events of the nested run, with a `path`. Rejects with LoopError "depth-exceeded", and with the errors of the function
+   * `runToolLoop`.
    */
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
 }
@@ -299,19 +306,19 @@ export interface ToolContext {
 /** Finds and runs the tools of the loop. Made by `createToolRegistry`. You can also pass your own object with these methods. */
 export interface ToolRegistry {
   /**
-   * Returns the current tools. Called at the start and before each stream. Must return another array if the tools have changed, and
-   * should return the same array if not.
+   * Returns the current tools. Called at the start and before each stream. Must return a new array if the tools have changed, and
+   * should return the same array otherwise.
    */
   definitions(): readonly ToolDefinition[];
   /** Runs one tool. Returns a value or a promise. */
   executeTool(name: string, args: unknown, context: ToolContext): unknown;
   /** Validates arguments before the tool runs. Without this method, tools get the model's arguments unchanged. */
   validate?(name: string, args: unknown): Validation | Promise<Validation>;
-  /** Validates a result that comes from outside. Without it, any plain data is accepted. */
+  /** Validates a result that comes from outside. Without this method, any plain data is accepted. */
   validateResult?(name: string, result: unknown): Validation | Promise<Validation>;
   /**
    * Returns the agent of an agent tool, or undefined for other tools. Without this method, the loop calls `executeTool` for agent
-   * tools. Their nested runs then cannot be resumed after a part of their work.
+   * tools. If a nested run is then interrupted, it cannot be resumed in the middle.
    */
   agentOf?(name: string): Agent | undefined;
 }

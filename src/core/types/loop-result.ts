@@ -38,7 +38,7 @@ export interface LoopResult<Output = unknown> {
   readonly iterations: number;
   /** The number of calls that were started, including calls of nested runs. */
   readonly toolCallsExecuted: number;
-  /** The active time in milliseconds. If the run was resumed, the time in between is not counted. */
+  /** The active time in milliseconds. The time between the executions of a resumed run is not counted. */
   readonly durationMs: number;
   /**
    * The error of `reason`, if it has one. For `max-cost` the message states the cost so far, and for `cost-unknown` it states why
@@ -49,10 +49,10 @@ export interface LoopResult<Output = unknown> {
   readonly budgetExceeded: boolean;
   /** True if the text comes from the extra iteration of `policies.finalAnswer`. */
   readonly finalAnswer: boolean;
-  /** The answer as plain data, if `policies.output` validated the answer. It is the same when the run is replayed. */
+  /** The answer as plain data, if `policies.output` validated the answer. A replayed run has the same value. */
   readonly output?: Output | undefined;
   /**
-   * Calls of this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.
+   * The calls of this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.
    */
   readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "waitsFor">>)[];
   /**

@@ -15,7 +15,7 @@ export interface UserMessage {
 export interface AssistantMessage {
   readonly role: "assistant";
   readonly content: readonly AssistantPart[];
-  /** The message in the provider's own format, sent back verbatim to the same provider and model. */
+  /** The message in the format of the provider. Sent back verbatim to the same provider and model. */
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface ToolResultPart {
   readonly content?: readonly ContentPart[] | undefined;
 }
 
-/** One part of the provider metadata of an assistant message. Only the same provider and model may read it. */
+/** One part of the provider metadata of an assistant message. It may only be sent to the same provider and model. */
 export interface ProviderMetadataPart {
   readonly provider: string;
   readonly model: string;

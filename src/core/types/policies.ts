@@ -54,7 +54,9 @@ export interface ExtractedResult {
 
 /** Stores large results outside of the transcript. */
 export interface ResultCacher {
-  /** Only results that have more estimated tokens than this number after the other stages are stored. Default 2,000. */
+  /**
+   * Results with more estimated tokens than this number are stored. The tokens are counted after the other stages. Default 2,000.
+   */
   readonly threshold?: number | undefined;
   /** The name of a tool that the returned texts tell the model to call. A run without this tool is rejected. Default: none. */
   readonly toolName?: string | undefined;
@@ -64,7 +66,7 @@ export interface ResultCacher {
 
 /** Selects the tool results that are masked, which means that they are omitted from later requests. */
 export interface MaskingOptions {
-  /** Results of this many last iterations are not masked. `Infinity` masks no result because of its age. Default 2. */
+  /** The number of latest iterations whose results are not masked. `Infinity` masks no result because of its age. Default 2. */
   readonly keepIterations?: number | undefined;
   /** Results with fewer estimated tokens than this number are never masked. Default 500. */
   readonly minTokens?: number | undefined;
@@ -74,8 +76,8 @@ export interface MaskingOptions {
    */
   readonly force?: ReadonlySet<number> | undefined;
   /**
-   * Masks results by age only every this many iterations. Most requests then begin like the previous request, which a prompt
-   * cache can use. Default 1.
+   * The number of iterations from one masking by age to the next. With a higher number, most requests begin like the previous
+   * request, which a prompt cache can use. Default 1.
    */
   readonly batchOf?: number | undefined;
 }
@@ -98,7 +100,10 @@ export interface StoredResult {
   readonly bytes: number;
 }
 
-/** Keeps items for context restarts until the loop takes them. For context that is too large or too private for a tool result. */
+/**
+ * Keeps items for context restarts until the loop takes them. Use it for context that is too large or too private for a tool
+ * result.
+ */
 export interface ContextStash extends ContextSource {
   /** Stores plain data, and returns a key for `pending_context_key`. */
   put(item: unknown): string;
@@ -141,8 +146,8 @@ export interface LoopPolicies<Output = unknown> {
   /** Decides about each call that is ready to run. */
   readonly approve?: Approve | undefined;
   /**
-   * Called when a run is resumed, for each change because of which recorded calls no longer fit a tool. Return `true` to accept the
-   * change. Otherwise, and by default, the run rejects with LoopError "tools-changed".
+   * Called when a run is resumed, for each tool change that recorded calls do not fit. Return `true` to accept the change.
+   * Otherwise, and by default, the run rejects with LoopError "tools-changed".
    */
   readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
   /** Settings for context restarts: the tools to hide, and the source of stored context. */
@@ -151,7 +156,10 @@ export interface LoopPolicies<Output = unknown> {
   readonly preToolText?: PreToolTextPolicy | undefined;
   /** Grants one more iteration, without tools, if the iteration limit or the tool-call limit ends the run. Default false. */
   readonly finalAnswer?: boolean | undefined;
-  /** Ends the run as `stop-condition` before the calls of a response run. Of several conditions, the first that stops decides. */
+  /**
+   * Ends the run as `stop-condition` before the calls of a response run. If there are several conditions, they are called in
+   * order until one of them stops the run.
+   */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /** Detects a model that repeats its calls. Made by `detectLoops`. Default: none. */
   readonly loopDetection?: LoopDetection | undefined;
@@ -173,7 +181,9 @@ export interface LoopDetection {
 
 /** Settings for the detection of loops. */
 export interface LoopDetectionOptions {
-  /** The number of consecutive repetitions that is a loop. Each multiple of it is reported again. At least 2. Default 3. */
+  /**
+   * The number of consecutive repetitions that is a loop. Each multiple of this number is reported again. At least 2. Default 3.
+   */
   readonly threshold?: number | undefined;
   /**
    * The reaction to a loop. "warn" only emits an event. "stop" ends the run as `loop-detected`. "inject-warning" also emits the
@@ -201,7 +211,9 @@ export interface StructuredOutputOptions {
   readonly maxRetries?: number | undefined;
 }
 
-/** Allows only some tools to run. Without `allowedNames`, all tools are allowed. If `allowedNames` is empty, no tool is. */
+/**
+ * Allows only some tools to run. Without `allowedNames`, all tools are allowed. If `allowedNames` is empty, no tool is allowed.
+ */
 export interface DeliberateGate {
   readonly active: boolean;
   readonly allowedNames?: Iterable<string> | undefined;
@@ -234,7 +246,7 @@ export type ApprovalDecision =
   /** No decision is possible now. The run ends as `approval-required`, and continues when it is resumed with `decisions`. */
   | { readonly kind: "ask" };
 
-/** The result of a call that is waiting for its result: a value, or an error if the call failed. The model reads either of them. */
+/** The result of a waiting call: a value, or an error if the call failed. The model reads the value or the error. */
 export type OutsideResult =
   | { readonly kind: "result"; readonly result: Json }
   | { readonly kind: "failed"; readonly error: string };
@@ -263,8 +275,9 @@ export interface ContextSource {
 }
 
 /**
- * Ends the run as `pre-tool-text` after an iteration in which the model wrote text and every tool that it called succeeded. One of
- * two conditions must be met: the provider's family is listed, or each called tool is listed or has `requiresFollowUp: false`.
+ * Ends the run as `pre-tool-text` after an iteration in which the model wrote text and every tool that it called succeeded. One
+ * of two conditions must also be met: the family of the provider is listed, or each called tool is listed or has
+ * `requiresFollowUp: false`.
  */
 export interface PreToolTextPolicy {
   /** The families of providers whose models write the whole answer before their calls. Default: none. */

@@ -36,8 +36,8 @@ export type EndReason =
   /** `expectedUSD` is the expected cost of the next stream. */
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
   /**
-   * The provider and model of the first stream or attempt whose cost is unknown, and its iteration, counted from 0. Absent if the
-   * unknown cost does not come from a stream of this run itself.
+   * `provider`, `model` and `iteration` (counted from 0) name the first stream or attempt whose cost is unknown. They are absent
+   * if the unknown cost does not come from a stream of this run itself.
    */
   | {
       readonly kind: "cost-unknown";

@@ -9,14 +9,14 @@ export interface ToolChange {
   readonly kind: ToolChangeKind;
   /** The argument that differs, such as `to.street` or `tags[]`. Absent if the difference is not about one argument. */
   readonly field?: string | undefined;
-  /** The old value (`was`) and the new value (`now`), if they can be shown: a type, a limit or a text. */
+  /** The old value (`was`) and the new value (`now`), if they can be shown as text, such as a type or a limit. */
   readonly was?: string | undefined;
   readonly now?: string | undefined;
 }
 
 /**
  * The kind of difference. `description-changed`, `default-changed` and `trait-changed` may be important for a person who decides
- * about a call, but never reject a run. `trait-changed` means that `needsApproval` was added or `idempotent` was removed.
+ * about a call, but never cause an error. `trait-changed` means that `needsApproval` was added or `idempotent` was removed.
  */
 export type ToolChangeKind =
   | "removed"
@@ -36,7 +36,7 @@ export interface ShownTool {
   readonly description: string;
   readonly inputSchema: JsonSchema;
   readonly origin?: string;
-  /** True if every call needs a decision. "some" if a function says which calls need one. */
+  /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
 }
@@ -74,13 +74,13 @@ export interface WaitingCall {
 /** The outcome of one call, as plain data. */
 export type ToolOutcome = {
   readonly call: ToolCall;
-  /** The time from the start of the call to its end, in milliseconds. 0 if the call was not started. */
+  /** The time from the start to the end of the call, in milliseconds. 0 if the call was not started. */
   readonly durationMs: number;
   /** The arguments that an approval set instead of those of the model. */
   readonly approvedArgs?: Json | undefined;
   /** The spending of nested runs in the call. */
   readonly nested?: NestedSpending | undefined;
-  /** The contents of messages to the control of the nested run that reached neither its model nor `toResult`. */
+  /** The contents of messages to the control of the nested run that were neither sent to its model nor passed to `toResult`. */
   readonly undelivered?: readonly (string | readonly UserPart[])[] | undefined;
 } & (
   | {

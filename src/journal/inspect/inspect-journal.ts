@@ -18,7 +18,8 @@ import { type PendingCall, toRecords } from "./records.ts";
 import { rebuildRun } from "./rebuild-run.ts";
 
 /**
- * `not-started` before the first record; `running` until the run ends, even if its process died; then the status of the result.
+ * `not-started` before the first record. `running` until the run ends, even if its process died. After that, the status of the
+ * result.
  */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
 
@@ -27,7 +28,7 @@ export interface JournalInspection {
   /** Undefined if the caller set no id, or the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
-  /** Why the run ended, or what a suspended run waits for; undefined while the run is running. */
+  /** Why the run ended, or what a suspended run waits for. Undefined while the run is running. */
   readonly reason: EndReason | undefined;
   /**
    * The messages that the run was started with. Pass these messages to the call that resumes the run. Empty if the run has not
@@ -36,19 +37,19 @@ export interface JournalInspection {
   readonly initialMessages: readonly Message[];
   /** The transcript so far. It has no results for calls that are still running. */
   readonly messages: readonly Message[];
-  /** Calls without an outcome, in order, including those inside nested runs. Empty once the run has ended. */
+  /** The calls without an outcome, in order, including calls in nested runs. Empty after the run has ended. */
   readonly pendingCalls: readonly PendingCall[];
-  /** The model's last text that was not blank, trimmed; an empty string if there is none. */
+  /** The last text from the model that was not blank, trimmed. An empty string if there is none. */
   readonly text: string;
   /** The token usage of all finished streams and nested runs. */
   readonly usage: Usage;
-  /** The cost in USD; undefined if the cost of any stream is unknown. */
+  /** The cost in USD. Undefined if the cost of any stream is unknown. */
   readonly costUSD: number | undefined;
   /** The number of iterations so far, as counted for `maxIterations`. */
   readonly iterations: number;
   /** The number of executed tool calls, including calls in nested runs. */
   readonly toolCallsExecuted: number;
-  /** When the run last read its inbox, in milliseconds on the run's clock; undefined before its first iteration. */
+  /** The time when the run last read its inbox, in milliseconds of the clock of the run. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
 }
 
@@ -91,14 +92,14 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
   };
 }
 
-/** Without `durable`, a call that is running has no record yet, so the call may have run. */
+/** A journal that is not durable has no record of a running call, so the call may have run. */
 function toUnsure(call: PendingCall): PendingCall {
   return call.state === "not-begun" ? { ...call, state: "may-have-run" } : call;
 }
 
 interface Source {
   readonly answers: ReadonlyMap<string, unknown>;
-  /** True if the journal records the start of each call. False if only the end is recorded. */
+  /** True if the journal records the start of each call. False if it records only the end. */
   readonly durable: boolean;
 }
 
@@ -106,10 +107,10 @@ async function readSource(source: unknown): Promise<Source> {
   if (typeof source === "string" && source !== "") return { answers: (await readJournal(source)).answers, durable: true };
   const journal: Partial<Journal> = isRecord(source) ? source : {};
   if (typeof journal.read !== "function")
-    throw invalidOption("source", 'the path of a journal file, or a journal that has "read"', source);
+    throw invalidOption("source", 'the path of a journal file, or a journal with a "read" method', source);
   const answers: unknown = await journal.read();
   if (answers instanceof Map) return { answers, durable: journal.durable === true };
-  throw invalidOption("source.read()", "a Map of the answers of all steps by key", answers);
+  throw invalidOption("source.read()", "a Map from step keys to recorded results", answers);
 }
 
 /** Throws for records in another version of the format, and for a journal whose first record is not the start of a run. */

@@ -30,7 +30,7 @@ import type { PendingCall, Records } from "./records.ts";
 
 /** The progress of a batch: all calls of one assistant message. */
 interface BatchProgress {
-  /** The calls, if each of them is over or waits for a decision; undefined while some calls run. */
+  /** The calls, if each call has ended or waits for a decision. Undefined while some calls are running. */
   readonly settled: readonly SettledCall[] | undefined;
   readonly pending: readonly PendingCall[];
 }
@@ -40,14 +40,15 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
-  // A run that is repeated with a higher limit may return to an earlier batch, after it had continued from that batch.
+  // If a run is called again with a higher limit, it may return to an earlier batch after it had already continued from that
+  // batch.
   const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
   if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
   if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
   return { settled: addResults(reading, found.map(toLast)), pending: [] };
 }
 
-/** A call without a recorded outcome in a finished batch was stopped by a limit. */
+/** In a finished batch, a call without a recorded outcome was stopped by a limit. */
 function toLast({ stage, settled }: CallProgress): SettledCall {
   return stage === "over" ? settled : { outcome: { call: settled.outcome.call, durationMs: 0, kind: "limit" } };
 }
@@ -63,7 +64,7 @@ function addResults({ records, state }: CallReading, settled: readonly SettledCa
 
 /** The progress of a nested run. */
 export interface NestedProgress {
-  /** Undefined while it is running. */
+  /** Undefined while the nested run is running. */
   readonly ending: Ending | undefined;
   readonly pendingCalls: readonly PendingCall[];
   readonly spent: NestedSpending;
@@ -85,7 +86,7 @@ interface CallProgress {
    * but has no outcome yet. `held`: nothing is recorded.
    */
   readonly stage: "over" | "waits" | "begun" | "held";
-  /** The call with the outcome that the transcript shows. */
+  /** The call, with the outcome that the transcript shows. */
   readonly settled: SettledCall;
   readonly pending: readonly PendingCall[];
 }
@@ -119,7 +120,10 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
   );
 }
 
-/** Returns the progress of a call that waits for a decision, or that a decision stopped; undefined for a call that may run. */
+/**
+ * Returns the progress of a call that waits for a decision, or that was stopped by a decision. Returns undefined for a call that
+ * may run.
+ */
 function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
   const decision = findLast<RecordedDecision>(records, callKey(state, "approval", place), "ask");
   if (decision === undefined) return undefined;
@@ -137,7 +141,7 @@ function readDecision({ records, state }: CallReading, call: ToolCall, place: Ca
   return refused === undefined ? undefined : toOver(refused);
 }
 
-/** Returns the last answer to a question. An answer of the kind `open` left the question open. */
+/** Returns the last recorded answer to a question. If the `kind` of this answer is `open`, the question was left open. */
 function findLast<T extends { readonly kind: string }>(records: Records, key: string, open: T["kind"]): T | undefined {
   let answer = records.find<T>(key);
   for (let attempt = 1; answer?.kind === open; attempt += 1) {
@@ -158,7 +162,7 @@ function readResult({ records, state }: CallReading, place: CallPlace, deferred:
   return { stage: "waits", settled: { outcome: deferred, awaiting: id }, pending: [pending] };
 }
 
-/** Counts the decisions about a call that were left to a later execution. */
+/** Counts the questions about a call that were left open for a later execution. */
 function countQuestions({ records, state }: Pick<CallReading, "records" | "state">, place: CallPlace): number {
   let count = 0;
   for (let round = 0; round <= (place.round ?? 0); round += 1) {

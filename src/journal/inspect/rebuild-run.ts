@@ -39,8 +39,8 @@ import type { PendingCall, Records } from "./records.ts";
 import { type NestedProgress, readBatch } from "./read-call.ts";
 
 /**
- * By number of the retry: the key of the ending that comes before the next retry. The last value is the last ending, or the
- * last record of an unfinished run.
+ * Maps the number of each retry to the key of the ending before the next retry. The last value is the key of the last ending or,
+ * if the run is unfinished, of the last record.
  */
 type Way = ReadonlyMap<number, string>;
 
@@ -75,15 +75,15 @@ function findClose(records: Records, way: Way, state: LoopState): Close | undefi
     if (answer === undefined) return undefined;
     const { ending, before } = answer;
     if (ending === undefined || before !== endingKey(state, ending)) continue;
-    // The key is the same for an ending before the calls of the iteration and for an ending after them.
+    // An ending before the calls of the iteration has the same key as an ending after them.
     if ((answer.after === "model") !== (state.phase === "model")) continue;
     if (isGoal(way, state, answer) || isReopened(records, state, answer)) return { answer, ending, attempt };
   }
 }
 
 /**
- * True if this last look belongs to the next ending. A request that arrived with the last look may replace the ending
- * (`ended`).
+ * True if this last look belongs to the next ending in the records. A request that arrived with the last look may have replaced
+ * that ending: `ended` is the ending that replaced it.
  */
 function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = way.get(state.retry);
@@ -98,7 +98,7 @@ function isReopened(records: Records, state: LoopState, { ending, messages = [] 
 }
 
 /**
- * True if the first stream of the current iteration was the final answer that a limit granted. If the run was repeated with a
+ * True if the first stream of the current iteration was the final answer that a limit granted. If the run was called again with a
  * higher limit, both a normal request and a final answer may be recorded at this position.
  */
 function isLastWord(records: Records, way: Way, state: LoopState): boolean {
@@ -122,7 +122,7 @@ interface Reading {
   readonly way: Way;
 }
 
-/** The ending and the pending calls at the last record; undefined while there are more records. */
+/** The ending and the pending calls at the last record. Undefined while there are more records. */
 type Stop = Omit<Rebuilt, "state"> | undefined;
 
 const midway: Stop = { ending: undefined, pendingCalls: [] };
@@ -130,8 +130,8 @@ const midway: Stop = { ending: undefined, pendingCalls: [] };
 const none = Number.POSITIVE_INFINITY;
 
 /**
- * Without limits, because an ending by a limit is in the records. `finalAnswer` is true, because after a reached tool limit a
- * final answer is more likely than a missing record.
+ * Bounds without limits, because every ending that a limit caused is already in the records. `finalAnswer` is true, because after
+ * a reached tool limit a final answer is more likely than a missing record.
  */
 const openBounds: Bounds = {
   ...noLimits,
@@ -194,7 +194,7 @@ function closeAt({ records, state, way }: Reading, phase: LoopState["phase"]): C
   return findClose(records, way, phase === state.phase ? state : { ...state, phase });
 }
 
-/** Returns bounds with the policies and hooks that the run used: each of these left a record. */
+/** Returns the bounds with the policies and hooks that the run used. Each of them left a record. */
 function boundsOf(reading: Reading): Bounds {
   const { records, state } = reading;
   const isOutput = records.has(stepKey(state, "output"));
@@ -236,7 +236,7 @@ function readCalls(reading: Reading): Stop {
   return suspension === undefined ? undefined : { ending: suspension, pendingCalls: pending };
 }
 
-/** Returns the start of a nested run. A journal that is not durable has no record of that start. */
+/** Returns the start record of a nested run. A journal that is not durable has no such record. */
 function startOf(records: Records, { priced }: RunStart): RunStart {
   return records.find<RunStart>(runKey) ?? { messages: [], ...(priced === undefined ? {} : { priced }) };
 }

@@ -5,12 +5,13 @@ import { checkAnswer, isRecord, type Json, type ShownTool, type ToolChange } fro
 /** A call in the current iteration without an outcome. Plain data. */
 export type PendingCall = {
   /**
-   * The key of the call in the option `decisions`: the ids of the calls around it and its own id, joined by "/". If a decision
-   * was requested again because the tool changed, or the call has waited for its approval before, a number follows: `call_i0_0#2`.
+   * The key of the call in the option `decisions`: the ids of the outer calls and the id of the call itself, joined by "/". If a
+   * decision was requested again because the tool changed, or the call has waited for its approval before, a number follows:
+   * `call_i0_0#2`.
    */
   readonly id: string;
   readonly callId: string;
-  /** The 0-based position among the calls in the assistant message. */
+  /** The position among the calls of the assistant message, counted from 0. */
   readonly index: number;
   readonly name: string;
   /** The arguments as the model wrote them. */
@@ -18,7 +19,7 @@ export type PendingCall = {
 } & (
   | {
       /**
-       * The call waits for a decision. Call `runToolLoop` again with the same options, and the decision under `id` in
+       * The call waits for a decision. To resume, call `runToolLoop` with the same options, and with the decision under `id` in
        * `decisions`.
        */
       readonly state: "awaiting-approval";
@@ -31,13 +32,17 @@ export type PendingCall = {
       readonly toolChanges?: readonly ToolChange[] | undefined;
     }
   | {
-      /** The call has run, and its result comes from outside. Repeat the call of `runToolLoop` with a result under `id`. */
+      /**
+       * The call has run, and its result comes from outside. To resume, call `runToolLoop` with the same options, and with the
+       * result under `id` in `decisions`.
+       */
       readonly state: "awaiting-result";
     }
   | {
       /**
-       * `may-have-run`: the call began, and is running or was cut off when its process ended. `not-begun`: the call has no
-       * records. `nested-run`: the call is an unfinished nested run, whose pending calls follow in the list.
+       * `may-have-run`: the call began, and is still running or was cut off when its process ended. `not-begun`: the call has no
+       * records. `nested-run`: the call started a nested run that has not ended. The pending calls of the nested run follow in
+       * the list.
        */
       readonly state: "may-have-run" | "not-begun" | "nested-run";
     }
@@ -46,7 +51,7 @@ export type PendingCall = {
 /** The records of a journal. */
 export interface Records {
   /**
-   * Returns the recorded result of a step; undefined if the step is not recorded. The caller chooses the type that belongs to
+   * Returns the recorded result of a step, or undefined if the step is not recorded. The caller chooses the type that belongs to
    * the step. Throws LoopError "journal-damaged" if the result is impossible for such a step.
    */
   find<T>(key: string): T | undefined;
@@ -73,8 +78,8 @@ export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
 }
 
 /**
- * True for a record that shows no progress: a question about a call beyond the limit. Each execution of the run records this
- * question again, even after the run has ended.
+ * True for a record that shows no progress: a question about a call that exceeds the limit. Each execution of the run records
+ * this question again, even after the run has ended.
  */
 function isAside(answer: unknown): boolean {
   return isRecord(answer) && answer["isBeyond"] === true;

@@ -37,10 +37,14 @@ describe("defineAgentTool: prepare", () => {
     ["throws", broken("no"), "no"],
     ["rejects", () => Promise.reject(new Error("no")), "no"],
     ["rejects with a string", () => Promise.reject("no"), "no"],
-    ["returns undefined", () => undefined, "The agent's prepare() gave no options for its run."],
-    ["resolves to null", () => Promise.resolve(null), "The agent's prepare() gave no options for its run."],
-    ["returns a string", () => "options", "The agent's prepare() gave no options for its run."],
-    ["returns an array", () => [], "The agent's prepare() gave no options for its run."],
+    ["returns undefined", () => undefined, "prepare() of an agent tool must return the options of the nested run, as an object."],
+    [
+      "resolves to null",
+      () => Promise.resolve(null),
+      "prepare() of an agent tool must return the options of the nested run, as an object.",
+    ],
+    ["returns a string", () => "options", "prepare() of an agent tool must return the options of the nested run, as an object."],
+    ["returns an array", () => [], "prepare() of an agent tool must return the options of the nested run, as an object."],
     ["returns an empty object", () => ({}), 'Option "messages" must be an array of at least one message, but is undefined.'],
     [
       "returns an empty list of messages",

@@ -202,7 +202,9 @@ describe("nested runs when their call ends", () => {
       const playing = play([toolCall(name), text("Done.")], { tools: [keeps, slow], clock, timeouts: { toolMs: 10 } });
       await clock.runAll();
       expect((await playing.result).text).toBe("Done.");
-      await expect(context?.runToolLoop({ messages: question, provider })).rejects.toThrow("The call is over");
+      await expect(context?.runToolLoop({ messages: question, provider })).rejects.toThrow(
+        "The tool call has ended, so it cannot start a nested run.",
+      );
     }
     expect(provider.calls).toBe(0);
   });

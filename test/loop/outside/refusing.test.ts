@@ -175,7 +175,7 @@ describe("context.defer", () => {
     const { result } = play([toolCall("job"), text("Done.")], { tools: [failing({ eager: true })] });
     expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
       status: "tool_execution_failed",
-      reason: 'The tool "job" cannot defer its result: remove "eager" from it.',
+      reason: 'The tool "job" cannot defer its result, because it has "eager". Remove "eager" from the tool.',
     });
   });
 
@@ -189,6 +189,6 @@ describe("context.defer", () => {
     });
     const { result } = play([toolCall("outer"), text("Done.")], { tools: [outer] });
     expect((await result).reason.kind).toBe("answered");
-    expect(results).toEqual([expect.objectContaining({ reason: expect.stringContaining("start the run with defineAgentTool") })]);
+    expect(results).toEqual([expect.objectContaining({ reason: expect.stringContaining("Start the run with defineAgentTool") })]);
   });
 });

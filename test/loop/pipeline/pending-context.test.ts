@@ -112,7 +112,13 @@ it("pending_context_key: without a stash, finds nothing and emits listener-error
   expect((await playing.result).text).toBe("Hello Ada.");
   expect(lookupsOf(playing)).toEqual(["missing"]);
   expect(playing.recording.of("listener-error")).toMatchObject([
-    { event: "stash", error: { message: 'A result names context in a stash, but "policies.restarts.stash" is not set.' } },
+    {
+      event: "stash",
+      error: {
+        message:
+          'The tool result has a "pending_context_key", but "policies.restarts.stash" is not set. Set it to a stash from createContextStash.',
+      },
+    },
   ]);
 });
 

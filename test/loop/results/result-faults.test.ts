@@ -39,17 +39,21 @@ describe("processResults: a stage that fails", () => {
   });
 
   it.for<[what: string, results: ResultPipeline, message: string]>([
-    ["a number", { processor: () => 7 as never }, "results.processor: It gave no text."],
-    ["undefined", { cacher: { threshold: 0, store: () => undefined as never } }, "results.cacher: It gave no text."],
+    ["a number", { processor: () => 7 as never }, "results.processor: The stage must return a string."],
+    [
+      "undefined",
+      { cacher: { threshold: 0, store: () => undefined as never } },
+      "results.cacher: The stage must return a string.",
+    ],
     [
       "an object without a text",
       { extractor: { threshold: 0, extract: () => ({ said: "x" }) as never } },
-      "results.extractor: It gave neither a text nor { text, usage? }.",
+      "results.extractor: extract() must return a string or { text, usage?, model? }.",
     ],
     [
       "an invalid usage",
       { extractor: { threshold: 0, extract: () => ({ text: "x", usage: { inputTokens: Number.NaN } }) as never } },
-      "results.extractor: Its usage does not say inputTokens and outputTokens.",
+      "results.extractor: The usage from extract() must have the numbers inputTokens and outputTokens.",
     ],
   ])("is reported and skipped if it returns %s", async ([, results, message]) => {
     const playing = start("whole", results);

@@ -1,4 +1,4 @@
-// Calls the functions of the caller after a stream or a batch: stop conditions and `onIteration`.
+// Calls the caller's functions: stop conditions after a stream, and `onIteration` after a batch.
 
 import { assertNever, isRecord } from "../../utils/guards.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
@@ -17,7 +17,7 @@ import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
 import { joinMessage } from "../state/transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 
-/** Calls `onIteration` after a batch, as a step. */
+/** Calls `onIteration` after the calls of an iteration, as a journal step. */
 export function askIteration(run: Run): void | PromiseLike<void> {
   const { state, options } = run;
   const finished = state.iteration + 1;
@@ -41,7 +41,10 @@ function toIterationAnswer(answer: unknown): HookAnswer {
   return { kind: "abort", reason: textOrNone(answer.reason) };
 }
 
-/** Calls the conditions in order, until one says stop. Skips streams that failed, were cut off, or will be continued. */
+/**
+ * Calls the stop conditions in order, until one of them stops the run. Skips streams that failed, were cut off, or will be
+ * continued.
+ */
 export async function askStopConditions(run: Run, result: StreamResult): Promise<StreamResult> {
   const { status } = result;
   const isOver = status === "tool-calls" || (status === "completed" && !isUnfinished(result));
@@ -56,7 +59,7 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
       case "failed":
         return { ...result, status: "error", reason: { kind: "hook-failed", hook: "stopWhen", error: end.error } };
       case "cancelled":
-        // The calls were not judged by every condition, so they must not run when the run is resumed.
+        // Not every condition was called, so the tool calls must not run when the run is resumed.
         return status === "completed" ? result : { ...result, ...endingOfReason(end.cause) };
       default:
         return assertNever(end);
@@ -77,14 +80,20 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
   return Object.defineProperty(context, "steps", { get: refuseSteps });
 }
 
-/** Conditions of the AI SDK, such as `stepCountIs`, read `steps`. Without this, the error would only be about `undefined`. */
+/**
+ * Stop conditions from the AI SDK, such as `stepCountIs`, use `steps`. Without this getter, their error would only mention
+ * `undefined`.
+ */
 function refuseSteps(): never {
   throw new TypeError(
-    'The stop condition reads "steps", as those of the AI SDK do. Use iterationCountIs or hasToolCall of "turnwright", or your own function.',
+    'The stop condition uses "steps", which only the AI SDK has. Use iterationCountIs or hasToolCall from "turnwright", or your own function.',
   );
 }
 
-/** Throws on any other value. Taking it for "no" would hide that the condition never holds. */
+/**
+ * Throws for any other value. If such a value meant "continue", the caller would not notice that the condition never stops the
+ * run.
+ */
 function toStop(answer: unknown): StreamResult["stop"] {
   if (answer === true) return {};
   if (answer === false) return undefined;
@@ -92,5 +101,5 @@ function toStop(answer: unknown): StreamResult["stop"] {
   if (kind === "continue") return undefined;
   if (kind === "stop") return typeof reason === "string" ? { reason } : {};
   const expected = 'true, false, { kind: "continue" } or { kind: "stop" }';
-  throw new TypeError(`A stop condition must answer ${expected}, but answered ${describeValue(answer)}.`);
+  throw new TypeError(`A stop condition must return ${expected}, but returned ${describeValue(answer)}.`);
 }

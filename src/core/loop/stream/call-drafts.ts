@@ -1,4 +1,4 @@
-// Tool calls, assembled while their arguments arrive.
+// Assembles tool calls while their arguments arrive.
 
 import type { ModelChunk } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
@@ -9,23 +9,23 @@ import { parseToolArguments } from "../../utils/tool-arguments.ts";
 import type { Json } from "../../types/json.ts";
 import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
 
-/** Makes the id of a call from its position in the iteration, and the id from the provider if there is one. */
+/** Makes the id of a call from its position in the iteration and, if there is one, the id from the provider. */
 export type IdOf = (index: number, id: string | undefined) => string;
 
-/** The iteration of the calls, and the ids in use. */
+/** The iteration of the calls, and the call ids that are already in use. */
 interface CallPlace {
   readonly iteration: number;
-  /** Ids in the transcript. */
+  /** The call ids in the transcript. */
   readonly heldIds: ReadonlySet<string>;
-  /** The positions of calls by id. Each new call is added. */
+  /** The position of each call, by call id. Each new call is added. */
   readonly places: Map<string, number>;
 }
 
 /** Returns a function that gives each call a unique id. */
 export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
   return (index, id) => {
-    // Rejects an id with a slash, which looks like the path to a call inside another one. Also rejects an id that ends with "#2",
-    // which looks like a later question.
+    // Replaces an id with a slash, which looks like the path to a call in a nested run. Also replaces an id that ends with a
+    // number sign and a number, such as "#2", which looks like the id of a later question.
     let callId = id === undefined || /\/|#\d+$/.test(id) ? "" : id;
     for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1) {
       callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
@@ -38,11 +38,11 @@ export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
 /** A chunk about a tool call. */
 export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
 
-/** A tool call, as far as it has arrived. */
+/** A tool call that has not arrived completely. */
 export interface CallDraft {
-  /** Position among the calls of the iteration; -1 until the call has a name or is ready. */
+  /** The position among the calls of the iteration. -1 until the call has a name or is ready. */
   index: number;
-  /** The last id from the provider. */
+  /** The last id that the provider sent for this call. */
   id: string | undefined;
   /** Never changes once it is set, so that all events of the call have the same id. */
   callId: string | undefined;
@@ -55,30 +55,30 @@ export interface CallDraft {
   problem: ToolCall["problem"];
 }
 
-/** Assembles the calls of one stream. Providers may be untyped, so every field is checked. */
+/** Assembles the calls of one stream. Checks every field, because a provider may be untyped. */
 export class CallDrafts {
   readonly #firstIndex: number;
   readonly #idOf: IdOf;
-  /** In the order of their positions. */
+  /** The calls that have a position, in the order of their positions. */
   readonly #placed: CallDraft[] = [];
   readonly #byKey = new Map<string, CallDraft>();
-  /** How many of them `takeReady` has returned. */
+  /** The number of calls that `takeReady` has returned. */
   #taken = 0;
 
-  /** @param firstIndex how many calls earlier continuations of the turn had */
+  /** @param firstIndex the number of calls in earlier continuations of the message */
   constructor(firstIndex: number, idOf: IdOf) {
     this.#firstIndex = firstIndex;
     this.#idOf = idOf;
   }
 
-  /** Adds one chunk. Returns its call, or undefined if the call has no position yet, or was already complete. */
+  /** Adds one chunk. Returns the call, or undefined if the call has no position yet or was already complete. */
   take(chunk: CallChunk): CallDraft | undefined {
     const call = this.#callOf(textIn(chunk, "key"));
     if (call.ready) return undefined;
     switch (chunk.type) {
       case "call-start":
         call.id = idIn(chunk) ?? call.id;
-        // Keeps a name that was already emitted.
+        // Keeps the earlier name if this chunk has no name, because events may already contain the name.
         call.name = nameIn(chunk) || call.name;
         break;
       case "call-args-delta":
@@ -98,7 +98,7 @@ export class CallDrafts {
     return this.#place(call) ? call : undefined;
   }
 
-  /** Gives the call a position. A call that is cut off before it has a name must not take one. */
+  /** Gives the call a position. A call that is cut off before its name arrives must not get a position. */
   #place(call: CallDraft): boolean {
     if (call.index === -1) {
       if (!call.ready && call.name.trim() === "") return false;
@@ -109,13 +109,15 @@ export class CallDrafts {
     return true;
   }
 
-  /** Returns the id of a call. It is based on the first id from the provider, or made without one if an event needs it earlier. */
+  /**
+   * Returns the id of a call. The id is based on the first id from the provider, or generated if an event needs an id earlier.
+   */
   idOf(draft: CallDraft): string {
     draft.callId ??= this.#idOf(draft.index, draft.id);
     return draft.callId;
   }
 
-  /** Returns complete calls whose predecessors are all complete, each once. */
+  /** Returns the complete calls whose predecessors are all complete. Returns each call once. */
   takeReady(): readonly CallDraft[] {
     const first = this.#taken;
     while (this.#placed[this.#taken]?.ready === true) this.#taken += 1;
@@ -155,7 +157,9 @@ export class CallDrafts {
   }
 }
 
-/** Arguments that JSON cannot represent, or that are nested too deeply, count as malformed. */
+/**
+ * Stores the arguments of a complete call. Arguments that JSON cannot represent, or that are nested too deeply, are malformed.
+ */
 function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; readonly problem?: unknown }): void {
   if (problem !== undefined && problem !== null) {
     call.problem = problem === "truncated" ? "truncated" : "malformed";
@@ -170,8 +174,8 @@ function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; 
 }
 
 /**
- * A call that never became ready was cut off. A problem of the finish applies to all calls, and takes precedence over a problem
- * of one call.
+ * Converts a draft to a call. A draft that never became ready was cut off. A problem of the whole message applies to all complete
+ * calls, and takes precedence over a problem of one call.
  */
 function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
   const { id, name, args, argsText, ready, problem } = draft;
@@ -179,25 +183,25 @@ function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem
     callId,
     providerCallId: id,
     name,
-    // Frozen, because the transcript, events and callbacks share it.
+    // Frozen, because the transcript, events and callbacks share the arguments.
     args: freezeDeep(ready && problem !== "truncated" ? args : readWholeArgs(argsText)),
     argsText: argsText === "" ? undefined : argsText,
     problem: ready ? (turnProblem ?? problem) : "truncated",
   };
 }
 
-/** Returns arguments that were complete before the cut, so that the model sees its own request; else `{}`. */
+/** Returns the arguments if they were complete before the cut, so that the model sees its own request. Otherwise returns `{}`. */
 function readWholeArgs(argsText: string): Json {
   try {
     const parsed = parseToolArguments(argsText);
     return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args) : {};
   } catch {
-    // Nested too deeply.
+    // The arguments are nested too deeply.
     return {};
   }
 }
 
-/** A call without a name ends the run as malformed. */
+/** Returns "" if there is no name. A call without a name ends the run as `malformed-call`. */
 function nameIn({ name }: { readonly name: unknown }): string {
   return typeof name === "string" ? name : "";
 }
@@ -206,13 +210,13 @@ function idIn({ id }: { readonly id?: unknown }): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-/** The parts of a draft that are dropped when a wrapping provider discards an attempt. */
+/** The parts of a draft that are dropped when a provider such as `withRetry` discards an attempt. */
 export interface AttemptContent {
   text: string;
   reasoning: string;
   details: string;
   thoughtLog: Json | undefined;
-  /** Created with the first call, as `providerMetadata` is with the first part, because most messages have neither. */
+  /** Created with the first call, because most messages have no calls. `providerMetadata` is created with its first part. */
   calls: CallDrafts | undefined;
   providerMetadata: Json[] | undefined;
 }
@@ -227,10 +231,10 @@ export const emptyAttempt = (): AttemptContent => ({
   providerMetadata: undefined,
 });
 
-/** Errors with which a service rejects a request before the model has started. */
+/** The error codes with which a service rejects a request before the model has started. */
 const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
 
-/** True if the service rejected the attempt, so that it cost nothing even without a usage report. */
+/** True if the service rejected the attempt. Such an attempt cost nothing, even if there is no usage report. */
 export function wasRefused(
   { text, reasoning, calls, providerMetadata }: AttemptContent,
   { code, status }: ProviderError,

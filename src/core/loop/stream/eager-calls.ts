@@ -1,4 +1,4 @@
-// Calls that start during the stream.
+// Calls that start while the model is still streaming.
 
 import type { AttemptSpending, StreamResult } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
@@ -9,8 +9,8 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { stableJson } from "../../utils/json.ts";
 
 /**
- * Finds the limit of this run or of an outer one that one more request would exceed. The request is assumed to cost as much as
- * the last one. An attempt of unknown cost does not count here; it ends the run before its next stream.
+ * Returns the limit that one more request would exceed, in this run or in an outer run. Assumes that the request costs as much as
+ * the last request. Attempts with an unknown cost are ignored here: they end the run before its next stream.
  */
 export function findSpent({ options, state, meter, events }: Run, attempts: readonly AttemptSpending[]): EndReason | undefined {
   const { pricing } = options;
@@ -31,18 +31,21 @@ export function findSpent({ options, state, meter, events }: Run, attempts: read
   return meter.findSpent(lastCostUSD, { tokens, costUSD });
 }
 
-/** Starts calls early. */
+/** Starts calls while the model is still streaming. */
 export interface EagerPorts {
-  /** Starts a call. Returns or resolves to undefined if the call has to wait for its batch. */
+  /** Starts a call. Returns or resolves to undefined if the call must run with its batch instead. */
   start(call: ToolCall): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
   /**
    * Called when a call takes over the outcome of an equal call. For example, an attempt starts call A and is discarded. The next
-   * attempt requests the same as call B. B does not run, and gets the outcome of A under its own id and index.
+   * attempt requests call B, which is equal to A. B does not run, and gets the outcome of A under the id and index of B.
    */
   onAdopted(outcome: ToolOutcome): void;
 }
 
-/** Outcomes of the calls of one stream that were started early. */
+/**
+ * The outcomes of the calls that were started early in one stream. `eagerSpent` has the spending of calls whose outcome was not
+ * used.
+ */
 export type SettledEarly = Pick<StreamResult, "eagerOutcomes" | "eagerSpent">;
 
 interface StartedCall {
@@ -51,13 +54,13 @@ interface StartedCall {
   readonly outcome: Promise<ToolOutcome | undefined>;
 }
 
-/** The calls of one stream that were started early. */
+/** The calls that were started early in one stream. */
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
-  /** The calls of the current attempt, by id. */
+  /** The started calls that the current attempt uses, by call id. */
   readonly #claimed = new Map<string, StartedCall>();
-  /** Calls that discarded attempts started and that were not requested again, by signature. */
+  /** The calls that discarded attempts started and that were not requested again, by signature. */
   #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
   constructor(ports: EagerPorts) {
@@ -69,7 +72,7 @@ export class EagerCalls {
     return this.#started.length === 0;
   }
 
-  /** Starts a complete call, unless a discarded attempt has started an equal one. */
+  /** Starts a complete call, unless a discarded attempt has already started an equal call. */
   offer(call: ToolCall): void {
     if (call.problem !== undefined) return;
     const signature = signatureOf(call);
@@ -85,13 +88,13 @@ export class EagerCalls {
     return started;
   }
 
-  /** Drops the claims of a discarded attempt. */
+  /** Makes all started calls available to the next attempt, because the current attempt was discarded. */
   release(): void {
     this.#claimed.clear();
     this.#unclaimed = bySignature(this.#started);
   }
 
-  /** Waits for all started calls, and returns the outcome for each call of the message. Each outcome is used once. */
+  /** Waits for all started calls, and returns the outcomes of the calls in the message. Each outcome is used once. */
   async settle(calls: readonly ToolCall[]): Promise<SettledEarly> {
     const left = new Map<StartedCall, ToolOutcome>();
     await Promise.all(
@@ -114,8 +117,8 @@ export class EagerCalls {
   }
 
   /**
-   * Finds the started call for one that was never offered, because a call before it was incomplete. Unusable arguments cannot be
-   * compared.
+   * Finds the started call for a call that was never offered, because an earlier call was incomplete. A call with unusable
+   * arguments has no match, because its arguments cannot be compared.
    */
   #claimLate(call: ToolCall): StartedCall | undefined {
     return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;

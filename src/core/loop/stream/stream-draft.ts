@@ -1,4 +1,4 @@
-// One iteration during its stream: takes chunks, emits events, and holds the content so far.
+// The state of one stream: takes chunks, emits events, and collects the content so far.
 
 import type { EventSink } from "../../types/loop-event.ts";
 import type { Json } from "../../types/json.ts";
@@ -27,40 +27,40 @@ import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts
 import { addUsage, noUsage } from "../../utils/count-usage.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
 
-/** The part of a run that a draft uses. */
+/** The parts of a run that a draft uses. */
 export interface DraftPorts {
   readonly provider: Provider;
   readonly events: EventSink;
   readonly carried?: { readonly callCount: number } | undefined;
-  /** Call ids in use. Each new id is unique in the transcript. */
+  /** The call ids in the transcript. Each new id differs from all of them. */
   readonly heldIds: ReadonlySet<string>;
-  /** The positions of all calls that events have named, by id. No other call may have one of these ids. Default: none. */
+  /** The position of each call that an event has named, by call id. No other call may have one of these ids. Default: none. */
   readonly places?: Map<string, number> | undefined;
-  /** Starts calls early. Default: no call starts early. */
+  /** Starts calls while the model is still streaming. Default: no call starts early. */
   readonly eager?: EagerPorts | undefined;
-  /** Returns the limit that prevents another request after these attempts. Default: none. */
+  /** Returns the limit that prevents another request after these attempts, if there is one. Default: no limit. */
   readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;
 }
 
 const nothing: readonly never[] = [];
 
-/** Collects the chunks of one iteration. */
+/** Collects the chunks of one stream. */
 export class StreamDraft implements GuardedStream {
   readonly open: GuardedStream["open"];
-  /** Number of calls in earlier continuations, which come before those of this stream. */
+  /** The number of calls in earlier continuations. The calls of this stream come after them. */
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
-  /** The provider and model. A wrapping provider names them with each attempt. */
+  /** The provider and model of the current attempt. A provider such as `withFallback` names them at the start of each attempt. */
   provider: string;
   model: string;
   family: string | undefined;
   #attempt: AttemptContent = emptyAttempt();
   #attemptNumber: number | undefined;
   #usage: Usage | undefined;
-  /** The usage of earlier attempts, which a snapshot must not replace. Created with the first of them. */
+  /** The usage of earlier attempts, which a usage snapshot must not replace. Created when the first attempt ends. */
   #ended: AttemptSpending[] | undefined;
-  /** True after an attempt was discarded, until another one begins. */
+  /** True after an attempt was discarded, until the next attempt begins. */
   #isBetween = false;
   finish: FinishReason | undefined;
   finishRaw: string | undefined;
@@ -69,7 +69,7 @@ export class StreamDraft implements GuardedStream {
   readonly #eager: EagerCalls | undefined;
   readonly #idOf: IdOf;
   readonly mayAsk: ModelCall["mayAsk"];
-  /** The limit that prevented another request. */
+  /** The limit that prevented another request, if there was one. */
   spent: EndReason | undefined;
 
   constructor(request: ModelRequest, { provider, events, carried, heldIds, places = new Map(), eager, findSpent }: DraftPorts) {
@@ -83,7 +83,7 @@ export class StreamDraft implements GuardedStream {
     this.#idOf = createCallIds({ iteration: this.iteration, heldIds, places });
     this.open = provider.stream.bind(provider, request);
     this.#events = events;
-    // Converted to text, because they are part of the result, which must be serializable.
+    // Converted to text, because the result contains these values and must be serializable.
     this.provider = textOf(provider.id);
     this.model = textOf(provider.model);
     this.family = textOrNone(provider.family);
@@ -118,14 +118,14 @@ export class StreamDraft implements GuardedStream {
     return this.#attempt.providerMetadata ?? nothing;
   }
 
-  /** The sum over all attempts. */
+  /** The sum of the usage of all attempts. */
   get usage(): Usage | undefined {
     let sum: Usage | undefined;
     for (const { usage } of this.spendings) if (usage !== undefined) sum = sum === undefined ? usage : addUsage(sum, usage);
     return sum;
   }
 
-  /** The usage of each attempt, including the last one. Excludes rejected attempts. */
+  /** The usage of each attempt, including the current attempt. Excludes attempts that the service rejected. */
   get spendings(): readonly AttemptSpending[] {
     const ended = this.#ended ?? nothing;
     if (this.#isBetween && this.#usage === undefined) return ended;
@@ -133,7 +133,7 @@ export class StreamDraft implements GuardedStream {
     return [...ended, { provider, model, usage: this.#usage }];
   }
 
-  /** Adds one chunk. Throws on anything else: that is an error of the provider, and ends the iteration. */
+  /** Adds one chunk. Throws for any other value, which is an error of the provider and ends the iteration. */
   take(chunk: ModelChunk): void {
     const { type } = chunk;
     // Checked first, because nearly every chunk is text.
@@ -152,7 +152,7 @@ export class StreamDraft implements GuardedStream {
     }
   }
 
-  /** Ends the arguments of calls that were cut off, and returns all calls in order. Called when the stream is over. */
+  /** Emits `tool-args-end` for calls that were cut off, and returns all calls in order. Called when the stream has ended. */
   endCalls(): readonly ToolCall[] {
     const { calls } = this.#attempt;
     if (calls === undefined) return nothing;
@@ -160,7 +160,7 @@ export class StreamDraft implements GuardedStream {
     return calls.toCalls(problemOf(this.finish));
   }
 
-  /** Returns the outcomes of early calls, once all of them have ended; undefined if none was started. */
+  /** Returns the outcomes of early calls after all of these calls have ended. Returns undefined if no call was started early. */
   settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
     return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }
@@ -213,7 +213,7 @@ export class StreamDraft implements GuardedStream {
     const provider = textIn(chunk, "provider");
     const model = textIn(chunk, "model");
     const isAnother = provider !== this.provider || model !== this.model;
-    // The earlier attempt keeps its usage, at its own prices.
+    // The usage so far belongs to the earlier attempt, and keeps the prices of that attempt.
     if (isAnother && this.#usage !== undefined) this.#countAttempt();
     this.#isBetween = false;
     this.#attemptNumber = countOf(chunk.attempt);
@@ -222,7 +222,7 @@ export class StreamDraft implements GuardedStream {
     this.family = textOrNone(chunk.family);
   }
 
-  /** Closes the usage of the attempt. Usage from here on belongs to the next attempt. */
+  /** Stores the usage of the attempt. Later usage belongs to the next attempt. */
   #countAttempt(): void {
     this.#ended ??= [];
     this.#ended.push({ provider: this.provider, model: this.model, usage: this.#usage });
@@ -254,7 +254,7 @@ export class StreamDraft implements GuardedStream {
     events.send(attempt === undefined ? { type, runId, iteration, text } : { type, runId, iteration, text, attempt });
   }
 
-  /** Gives the call its id even without listeners, so that a listener does not change any id. */
+  /** Sets the call id even if there are no listeners, so that a listener does not change any id. */
   #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
     const events = this.#events;
     const callId = calls.idOf(draft);

@@ -1,4 +1,4 @@
-// Stage 1: one provider stream, from the request to a plain-data result. Errors of a provider become results.
+// Runs one provider stream, from the request to a plain-data result. Errors of a provider become results.
 
 import type { EventSink } from "../../types/loop-event.ts";
 import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
@@ -15,26 +15,26 @@ import type { EagerPorts } from "./eager-calls.ts";
 import { type GuardPorts, type StreamEnd, StreamGuard } from "../../providers/guard-stream.ts";
 import { type DraftPorts, StreamDraft } from "./stream-draft.ts";
 
-/** The part of a run that stage 1 uses. */
+/** The parts of a run that a stream uses. */
 export interface StreamPorts extends GuardPorts {
   readonly provider: Provider;
   readonly events: EventSink;
-  /** Call ids in use. Each new id is unique in the transcript. */
+  /** The call ids in the transcript. Each new id differs from all of them. */
   readonly heldIds: ReadonlySet<string>;
-  /** The positions of all calls that events have named, by id. Default: none. */
+  /** The position of each call that an event has named, by call id. Default: none. */
   readonly places?: Map<string, number> | undefined;
-  /** The parts from earlier continuations of the same message. Default none. */
+  /** The content of earlier continuations of the same message: if there is text, and the number of calls. Default: no content. */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
   /** Starts calls during the stream. Default: no call starts early. */
   readonly eager?: EagerPorts | undefined;
-  /** Returns the limit that prevents another request after these attempts. Default: none. */
+  /** Returns the limit that prevents another request after these attempts, if there is one. Default: no limit. */
   readonly findSpent?: DraftPorts["findSpent"];
 }
 
 /**
- * Streams one iteration and resolves to its result. Never rejects. A provider that throws, stalls, or ends without a finish gives
- * a result with `status` "error" or "timeout", and with the content so far.
+ * Streams one response of the model and resolves to its result. Never rejects. If a provider throws an error, stalls, or ends its
+ * stream without a finish, the `status` is "error" or "timeout". The result then has the content so far.
  *
  * @example
  * const result = await streamOnce({ messages, tools: [], iteration: 0 }, { provider, clock, timeouts, scope, events, heldIds });
@@ -68,10 +68,10 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   const turn = { text: text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
   const judged = judgeEnd(end, draft, turn);
   const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
-  // The stream failed because a limit prevented another attempt.
+  // If a limit prevented another attempt, the limit is the reason for the failure.
   const { status, reason } =
     error === undefined || draft.spent === undefined ? judged : { status: "error" as const, reason: draft.spent };
-  // Written out field by field: spread objects take many times the memory, and a long run keeps thousands of these.
+  // Written out field by field, because objects made by a spread use much more memory, and a long run keeps thousands of results.
   return {
     status,
     reason,
@@ -110,7 +110,10 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Jud
   }
 }
 
-/** Prices each attempt for its own provider and model. The sum is unknown if one is; `unpriced` is the first of them. */
+/**
+ * Computes the cost of each attempt for its own provider and model. The sum is undefined if any cost is unknown. `unpriced` is
+ * the first attempt with an unknown cost.
+ */
 function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPorts): Pick<StreamResult, "costUSD" | "unpriced"> {
   if (ports.pricing === undefined) return {};
   let costUSD: number | undefined = 0;
@@ -124,5 +127,5 @@ function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPort
   return { costUSD, unpriced };
 }
 
-/** One array of names per array of tools, so that a long run does not keep thousands of copies. */
+/** Memoized: each array of tools has one array of names, so that a long run does not keep thousands of copies. */
 const namesOf = /* @__PURE__ */ memoize((tools: ModelRequest["tools"]): readonly string[] => tools.map(({ name }) => name));

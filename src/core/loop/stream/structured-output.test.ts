@@ -103,7 +103,7 @@ describe("structuredOutput: prompt", () => {
       error = thrown;
     }
     const option =
-      'Option "policies.output.schema" must be a schema that can become JSON Schema, or have a "jsonSchema" beside it';
+      'Option "policies.output.schema" must be a schema that can be converted to JSON Schema, or have a "jsonSchema" option';
     expect(isLoopError(error, "invalid-option") && error.message).toBe(`${option}, but is ${why}.`);
   });
 });

@@ -1,5 +1,5 @@
-// Turns the answer of the model into a value: the instructions, the parser, and the message about an answer that does not fit.
-// Passed as `policies.output`.
+// Makes a value from the answer of the model: the instructions, the parser, and the message about an answer that does not fit.
+// Used as `policies.output`.
 
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
 import type { Issue, JsonSchema, StandardSchema, ToolSchema, Validation } from "../../types/common.ts";
@@ -20,7 +20,7 @@ import { askAfterStream } from "../run/ask-hook.ts";
 import type { OutputReader, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 
-/** Longest description of the issues for the model, in characters. */
+/** The maximum length of the issues in the message to the model, in characters. */
 const longestComplaint = 2_000;
 const longestParseError = 300;
 
@@ -30,12 +30,12 @@ const checks: Checks<StructuredOutputOptions> = {
 };
 
 /**
- * Asks the model for a final answer that fits `schema`, a Standard Schema such as one of zod. The answer is parsed and validated,
- * and requested again if it does not fit. The validated value is `result.output`. It must be plain data, or become plain data in
- * JSON.
+ * Requests a final answer that fits `schema`, a Standard Schema such as a zod schema. The answer is parsed and validated, and
+ * requested again if it does not fit. The validated value is `result.output`. This value must be plain data, or become plain data
+ * when it is converted to JSON.
  *
- * Throws LoopError "unknown-option" or "invalid-option", also if the schema cannot become JSON Schema and `jsonSchema` is not
- * given.
+ * Throws LoopError "unknown-option" or "invalid-option". "invalid-option" is also thrown if the schema cannot be converted to
+ * JSON Schema and `jsonSchema` is not set.
  *
  * @example
  * const { output } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(z.object({ city: z.string() })) } });
@@ -53,7 +53,7 @@ export function structuredOutput<Output>(
   return Object.freeze({ kind: "structured-output", schema, prompt, maxRetries, judge });
 }
 
-/** Schemas of some libraries are functions. */
+/** Accepts functions too, because the schemas of some libraries are functions. */
 function isSchema(value: unknown): boolean {
   return (isRecord(value) || typeof value === "function") && isStandardSchema(value as ToolSchema);
 }
@@ -61,7 +61,7 @@ function isSchema(value: unknown): boolean {
 function schemaOf(schema: StandardSchema): JsonSchema {
   const made = convertSchema(schema);
   if (!("problem" in made)) return made.json;
-  const expected = 'a schema that can become JSON Schema, or have a "jsonSchema" beside it';
+  const expected = 'a schema that can be converted to JSON Schema, or have a "jsonSchema" option';
   const details = { option: "policies.output.schema", expected, received: `one that ${made.problem}` };
   throw new LoopError("invalid-option", details, { cause: made.cause });
 }
@@ -71,7 +71,7 @@ interface Judging {
   readonly mayAskAgain: boolean;
 }
 
-/** Validates the answer, or replays the validation. */
+/** Validates the answer, or replays the recorded validation. */
 function judgeOutput(run: Run, { schema, mayAskAgain }: Judging): void | PromiseLike<void> {
   const { state } = run;
   const step = { key: stepKey(state, "output"), kind: "hook" as const, input: null, run: () => askSchema(run, schema) };
@@ -101,16 +101,16 @@ function toAnswer(answer: unknown): OutputAnswer {
   return { kind: "valid", value: toPlain(validation.value) };
 }
 
-/** Converts the value to the form that the journal keeps, so that a replayed run returns the same. */
+/** Converts the value to the form that the journal stores, so that a replayed run returns the same value. */
 function toPlain(value: unknown): Json {
   try {
     return toJson(value);
   } catch (error) {
-    throw new TypeError(`The schema made a value that is not plain data: ${toPlainError(error).message}.`, { cause: error });
+    throw new TypeError(`The schema returned a value that is not plain data: ${toPlainError(error).message}.`, { cause: error });
   }
 }
 
-/** Parses the answer and validates it. Returns a promise only if the schema does. */
+/** Parses the answer and validates it. Returns a promise only if the schema returns a promise. */
 export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
   let value: unknown;
   try {
@@ -122,13 +122,13 @@ export function validateOutput(text: string, schema: StandardSchema): Validation
   return validateArgs(schema, value);
 }
 
-/** Returns the message to the model about an answer that does not fit. */
+/** Returns the message that tells the model why its answer does not fit. */
 export function describeMisfit(issues: readonly Issue[]): string {
   const complaint = cutText(renderIssues(issues), longestComplaint);
   return `Your answer does not fit the schema: ${complaint}\nSend the whole answer again, as JSON and nothing else.`;
 }
 
-/** Removes a fenced block around the whole answer, which models like to add. Nothing else is repaired. */
+/** Removes a code fence around the whole answer, because models often add one. Repairs nothing else. */
 function unwrapFence(text: string): string {
   const start = text.indexOf("\n");
   const isFenced = text.startsWith("```") && text.endsWith("```") && start !== -1;

@@ -1,4 +1,4 @@
-// The messages and the visible tools of one request.
+// The messages and the visible tools of one model request.
 
 import type { Message } from "../../types/message.ts";
 import { frozenView, seal } from "../state/transcript.ts";
@@ -11,7 +11,7 @@ import { stableJson } from "../../utils/json.ts";
 import { findToolChanges, isBreaking, toShown } from "../../tools/compare-tools.ts";
 import { checkDefinitions } from "../../tools/registry.ts";
 
-/** Makes the views of the requests of a run. */
+/** Makes the views of the messages that the requests of a run contain. */
 export function createRequestViews(run: Run): RequestViews {
   const { state } = run;
   const sent = createSentView(run);
@@ -27,7 +27,10 @@ export function createRequestViews(run: Run): RequestViews {
   };
 }
 
-/** Returns the messages to send, with the context items at the end. If a paused message is continued, they come before it. */
+/**
+ * Returns a function that builds the messages to send. The context items are the last message. If a paused message is continued,
+ * the context items come before the paused message.
+ */
 function createSentView(run: Run): () => readonly Message[] {
   let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
   return () => {
@@ -41,7 +44,7 @@ function createSentView(run: Run): () => readonly Message[] {
   };
 }
 
-/** Returns the tools of the next iteration; rebuilt only if something has changed. */
+/** Returns the tools of the next iteration. Builds a new list only if something has changed. */
 export function expose(run: Run, names?: readonly string[]): VisibleTools {
   const { hiddenTools } = run.state;
   const source = run.registry.definitions();
@@ -50,7 +53,7 @@ export function expose(run: Run, names?: readonly string[]): VisibleTools {
   if (run.visibleTools.registered !== source) checkDefinitions(source);
   const shown = names === undefined ? undefined : new Set(names);
   const tools = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
-  // Tools that a hook has limited are for one iteration only.
+  // A list that a hook has limited is used for one iteration only.
   run.visibleTools = {
     ...toVisibleTools(tools, source),
     ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
@@ -59,8 +62,8 @@ export function expose(run: Run, names?: readonly string[]): VisibleTools {
 }
 
 /**
- * Returns the current definitions of the tools that a replayed iteration showed. A removed tool keeps its recorded definition.
- * Breaking changes are collected only for called tools, because the others do not affect the records.
+ * Returns the current definitions of the tools that a replayed iteration showed to the model. A removed tool keeps its recorded
+ * definition. Breaking changes are collected only for tools that were called, because other tools do not affect the records.
  */
 export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
   const { visibleTools, calls, basis } = result;
@@ -108,7 +111,7 @@ function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
   return shown !== first && (first === undefined || stableJson(shown) !== stableJson(first));
 }
 
-/** True if the record of the run may not describe the coming calls completely. */
+/** True if the record of the start of the run may not describe the coming calls completely. */
 export function needsBasis({ options, visibleTools, firstTools }: Run): boolean {
   return (
     firstTools !== undefined && (options.policies?.approve !== undefined || visibleTools.registered !== firstTools.registered)
@@ -116,8 +119,8 @@ export function needsBasis({ options, visibleTools, firstTools }: Run): boolean 
 }
 
 /**
- * Adds the facts about the calls that only this execution knows: if a policy decides about them, and tools that were added after
- * the run began. The first record of the run has the rest.
+ * Adds facts about the calls that the record of the start of the run does not have: if a policy decides about the calls, and the
+ * tools that were added or changed after the start.
  */
 export function withBasis(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));
@@ -130,7 +133,7 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
   return { ...result, basis };
 }
 
-/** The initial value, which no registry can match. */
+/** The initial value. It does not match any registry, so the first iteration builds a new list. */
 export const noVisibleTools: VisibleTools = {
   tools: [],
   byName: new Map(),

@@ -1,5 +1,5 @@
-// The second phase of a batch: requests decisions for all ready calls at once, before any of them runs. A call whose tool changed
-// before it could run comes back here.
+// Requests decisions for all ready calls of a batch together, before any of the calls runs. If a tool changes before its call can
+// run, another decision is requested here.
 
 import type { Step } from "../../types/journal.ts";
 import type { Approve } from "../../types/policies.ts";
@@ -21,8 +21,8 @@ import { runSteps } from "../run/run-step.ts";
 import { type Answered, settleCall, toRecorded } from "./settle-call.ts";
 
 /**
- * Requests a decision for every ready call that needs one. Denied calls get their outcome, edited calls are validated again, and
- * some calls have to wait.
+ * Requests a decision for every ready call that needs one. A denied call gets its outcome, an edited call is validated again, and
+ * a call without a decision waits.
  */
 export function approveCalls(run: Run, calls: readonly BatchCall[]): void | Promise<void> {
   for (const one of calls) markUnasked(run, one);
@@ -40,7 +40,7 @@ async function askAll(run: Run, calls: readonly BatchCall[], asked: readonly Bat
   }
 }
 
-/** Requests new decisions for calls that could not run as approved. They are about the current tools. */
+/** Requests new decisions for calls that could not run as approved. The new decisions are about the current tools. */
 export async function approveAgain(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {
   for (const one of calls) {
     one.isOpen = false;
@@ -61,12 +61,18 @@ function askEach(run: Run, asked: readonly BatchCall[]): Promise<ReadonlyMap<Bat
   return Promise.resolve(answers).then((all) => new Map(asked.map((one, position) => [one, all[position] as Answered])));
 }
 
-/** True if a call of this tool needs a decision. With `policies.approve` all calls do; without it only those whose tool requires one. */
+/**
+ * True if a call of this tool needs a decision. With `policies.approve`, every call does. Otherwise only calls of tools with
+ * `needsApproval` do.
+ */
 function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefinition): boolean {
   return options.policies?.approve !== undefined || needsApproval !== false;
 }
 
-/** True if the call has a question in the journal, or will have one. A call of a recorded iteration is treated as it was then. */
+/**
+ * True if a decision about the call is in the journal or will be requested. A recorded call is treated in the same way as when it
+ * was recorded.
+ */
 function isAsked(run: Run, { call, ready, outcome }: BatchCall): boolean {
   if (ready === undefined || outcome !== undefined) return false;
   const { recorded } = run.visibleTools;
@@ -75,14 +81,20 @@ function isAsked(run: Run, { call, ready, outcome }: BatchCall): boolean {
   return recorded.asks || shown?.needsApproval !== undefined;
 }
 
-/** Marks a recorded call that needed no decision then and needs one now. Its own step requests it, unless the call has run already. */
+/**
+ * Marks a recorded call that needed no decision when it was recorded, but needs one now. The step of the call requests the
+ * decision, unless the call has already run.
+ */
 function markUnasked(run: Run, one: BatchCall): void {
   const { ready, outcome } = one;
   if (ready === undefined || outcome !== undefined || isAsked(run, one)) return;
   if (wantsDecision(run, ready.definition)) one.mustAsk = "first";
 }
 
-/** Without `policies.approve`, a call that needed a decision once still needs one after its tool stopped requiring it. */
+/**
+ * Returns the function that decides. Without `policies.approve`, a call that needed a decision once still needs one, even if its
+ * tool no longer requires decisions.
+ */
 function approveOf({ options }: Run, { round, mustAsk }: BatchCall): Approve {
   return options.policies?.approve ?? (round > 0 && mustAsk === "again" ? waitAlways : waitWhereNeeded);
 }
@@ -94,8 +106,8 @@ function approvalStep(run: Run, one: BatchCall): Step<RecordedDecision> {
 }
 
 /**
- * Requests the first decision about a call. Rejects a call of a recorded iteration whose tool has changed, because it was made
- * for the old tool.
+ * Requests the first decision about a call. Throws LoopError "tools-changed" if the call is recorded and its tool has changed
+ * since, because the model made the call for the old tool.
  */
 async function askFirst(run: Run, one: BatchCall): Promise<RecordedDecision> {
   refuseChangedTools(run, [one]);
@@ -108,7 +120,7 @@ async function askFirst(run: Run, one: BatchCall): Promise<RecordedDecision> {
 
 async function askAnew(run: Run, one: BatchCall): Promise<RecordedDecision> {
   const { call } = one;
-  // Nothing more may begin, so no decision is requested.
+  // No further call may begin, so no decision is requested.
   if (one.isBarred) return { kind: "cancelled" };
   const definition = findTool(run.registry, call.name);
   if (definition === undefined) return { kind: "refused", outcome: refuseChanged(call, run) };

@@ -1,5 +1,5 @@
-// The calls of one batch: which may begin next, which wait, and how the others ended. Only this class knows which calls wait. The
-// same rules therefore apply before the first call, after each wave, and when a suspended batch is resumed.
+// The calls of one batch: calls that can begin, calls that wait, and calls that have ended. Only this class knows which calls
+// wait. The same rules therefore apply before the first call, after each wave, and when a suspended batch is resumed.
 
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { isFatal } from "../../tools/outcome-texts.ts";
@@ -9,9 +9,9 @@ import type { BatchCall, Run, RunnableAgent } from "../run/run.ts";
 
 export class Batch {
   readonly #run: Run;
-  /** Calls that have not begun, in reverse order: the next one is the last. */
+  /** The calls that can begin or continue, in reverse order. The last element is the next call. */
   #todo: BatchCall[] = [];
-  /** The calls that wait, and those among them that hold back all calls after them. */
+  /** The calls that wait. `#barriers` has the sequential calls among them, which hold back all later calls. */
   readonly #waiting = new Set<BatchCall>();
   readonly #barriers = new Set<BatchCall>();
   #isBarred = false;
@@ -23,37 +23,37 @@ export class Batch {
     this.#todo.reverse();
   }
 
-  /** True if nothing more may begin, because a call failed fatally or the run was ended. */
+  /** True if no further call may begin, because a call failed fatally or the run was ended. */
   get isBarred(): boolean {
     return this.#isBarred;
   }
 
-  /** True if every call is over. */
+  /** True if every call has ended. */
   get isDone(): boolean {
     return this.#todo.length === 0 && this.#waiting.size === 0;
   }
 
-  /** Calls that have not begun. */
+  /** The calls that can begin, or that have begun and can continue. */
   get todo(): readonly BatchCall[] {
     return this.#todo;
   }
 
-  /** True if some of these calls have begun and wait to go on. */
+  /** True if some calls in `todo` have already begun and can continue. */
   get hasBegun(): boolean {
     return this.#todo.some(({ hasBegun }) => hasBegun);
   }
 
-  /** True if a run inside one of the calls was told to drain. */
+  /** True if a nested run in one of the calls was drained. */
   get isDrained(): boolean {
     return [...this.#waiting].some(({ suspended }) => suspended?.reason.kind === "drained");
   }
 
-  /** The calls that wait for a decision or their result. */
+  /** The calls that wait for a decision or for their result. */
   get awaiting(): readonly BatchCall[] {
     return [...this.#waiting].filter(({ question }) => question !== undefined);
   }
 
-  /** The calls whose results were deferred and not asked for yet. */
+  /** The calls whose tools deferred the result, and whose result was not requested yet. */
   get deferred(): readonly BatchCall[] {
     return [...this.#waiting].filter(isDeferred);
   }
@@ -63,14 +63,15 @@ export class Batch {
     this.#isBarred = true;
   }
 
-  /** Ends the dispatch. Calls that have not begun emit no events. */
+  /** Ends the dispatch. Calls that have not begun get a preliminary outcome and emit no events. */
   finish(): void {
     for (const one of this.#todo) if (!one.hasBegun) hold(one);
   }
 
   /**
-   * Takes the calls that may begin now and run at the same time. Empty if all others wait. Calls may overtake waiting calls, but
-   * not a sequential one. A sequential call begins when all calls before it are over, and calls after it begin when it is over.
+   * Takes the calls that may begin now and run at the same time. Returns an empty array if all other calls have to wait. A call
+   * may overtake a waiting call, unless the waiting call is sequential. A sequential call begins when all earlier calls have
+   * ended, and later calls begin when the sequential call has ended.
    */
   takeWave(): readonly BatchCall[] {
     const wave: BatchCall[] = [];
@@ -82,7 +83,7 @@ export class Batch {
     }
   }
 
-  /** Takes the next call that may begin while `running` calls run; undefined if none may. */
+  /** Takes the next call that may begin while `running` other calls run. Returns undefined if no call may begin. */
   takeNext(running: number): BatchCall | undefined {
     if (running >= this.#run.bounds.toolConcurrency) return undefined;
     this.#dropBegun();
@@ -93,14 +94,17 @@ export class Batch {
     return one;
   }
 
-  /** Drops calls that have begun from a barred batch. They wait, and waiting calls are ended separately. */
+  /**
+   * Removes calls that have begun from `#todo` if the batch is barred. They stay in `#waiting`, and waiting calls are ended
+   * separately.
+   */
   #dropBegun(): void {
     if (!this.#isBarred || this.#hasDropped) return;
     this.#hasDropped = true;
     this.#todo = this.#todo.filter(({ hasBegun }) => !hasBegun);
   }
 
-  /** The first call that need not wait: the next one, or one that has begun. */
+  /** Returns the first call that does not have to wait: the next call, or a call that has already begun. */
   #findNext(): BatchCall | undefined {
     const next = this.#todo.at(-1);
     if (next === undefined || next.hasBegun || !this.#isHeld(next)) return next;
@@ -114,18 +118,21 @@ export class Batch {
     return false;
   }
 
-  /** True if nothing may run at the same time as a call. Includes runs inside calls if the journal orders its steps. */
+  /**
+   * True if no other call may run at the same time as this call. If the journal orders its steps, this is also true for a call
+   * with a nested run.
+   */
   isAlone(one: BatchCall): boolean {
     return isSequential(one) || (one.agent !== undefined && this.#run.journal.ordered === true);
   }
 
-  /** True if a call could begin at once with unlimited concurrency. */
+  /** True if the call could begin immediately if `toolConcurrency` were unlimited. */
   isFree(one: BatchCall): boolean {
     const isAfter = this.#todo.some((other) => isSequential(other) && other.index < one.index);
     return !isSequential(one) && !isAfter && !this.#isHeld(one);
   }
 
-  /** Takes calls that replay their records, even if they would have to wait. */
+  /** Takes the calls whose records are replayed, even if these calls would otherwise have to wait. */
   takeRecorded(recorded: ReadonlySet<BatchCall>): readonly BatchCall[] {
     const taken = this.#todo.filter((one) => recorded.has(one)).reverse();
     if (taken.length > 0) this.#todo = this.#todo.filter((one) => !recorded.has(one));
@@ -133,7 +140,7 @@ export class Batch {
     return taken;
   }
 
-  /** Takes back calls that have begun and still wait. They go on next. */
+  /** Puts back the calls that have begun and still wait. They continue next. */
   takeBack(begun: readonly BatchCall[]): void {
     const left = [...new Set(begun)].filter((one) => this.#waiting.has(one) && one.question === undefined);
     for (const one of left) one.hasBegun = true;
@@ -145,21 +152,21 @@ export class Batch {
     this.#todo = [...this.#todo, ...calls].sort((a, b) => b.index - a.index);
   }
 
-  /** Records the state of a call that began: it is over, it waits, or it needs a decision first. */
+  /** Updates the state of a call that has begun: the call has ended, waits, or needs a decision first. */
   note(one: BatchCall): void {
     if (one.suspended === undefined && !isDeferred(one)) this.#leave(one);
     else this.#wait(one);
     if (isOverFatally(one)) this.#isBarred = true;
   }
 
-  /** Takes calls after another decision, or a result, was requested. */
+  /** Adds the calls again after a decision or a result was requested for them. */
   takeDecided(calls: readonly BatchCall[]): void {
-    // `settleCall` has marked calls that were refused in this execution as live.
+    // `settleCall` has already set `isLive` on the calls that were refused in this execution.
     for (const one of calls) this.#add(one, false);
     this.#addTodo([]);
   }
 
-  /** Ends a waiting call: it never runs, or its result is no longer taken. */
+  /** Ends a waiting call: the call never runs, or its result is no longer accepted. */
   drop(one: BatchCall): void {
     this.#leave(one);
     one.question = undefined;
@@ -202,7 +209,7 @@ function isSequential({ ready }: BatchCall): boolean {
   return ready?.definition.sequential === true;
 }
 
-/** True if the tool of a call deferred its result, which was not asked for yet. */
+/** True if the tool deferred the result of the call, and the result was not requested yet. */
 function isDeferred({ deferred, question, outcome }: BatchCall): boolean {
   return deferred !== undefined && question === undefined && outcome === undefined;
 }
@@ -211,23 +218,23 @@ function isOverFatally({ outcome }: BatchCall): boolean {
   return outcome !== undefined && isFatal(outcome);
 }
 
-/** Returns the key of a step of a call. */
+/** Returns the journal key of one step of a call. */
 export function batchKey({ state }: Run, step: CallStep, { call, index, round }: BatchCall): string {
   return callKey(state, step, { index, name: call.name, round });
 }
 
-/** The outcome of a waiting call when its run is ended. */
+/** Returns the outcome of a waiting call whose run is ended. */
 export function cutOff({ call, deferred }: BatchCall): ToolOutcome {
   return deferred === undefined ? { call, durationMs: 0, kind: "not-run" } : { ...deferred, kind: "interrupted" };
 }
 
-/** Gives a call that has not begun, or waits for its result, its preliminary outcome. It emits no events until then. */
+/** Sets a preliminary outcome for a call that has not begun or that waits for its result. Emits no events. */
 export function hold(one: BatchCall): void {
   one.outcome = one.deferred ?? { call: one.call, durationMs: 0, kind: "not-run" };
   one.isLive = true;
 }
 
-/** Stores the end of a call whose events were emitted. `isLive` is true if it happened in this execution. */
+/** Stores the outcome of a call whose events were already emitted. `isLive` is true if the call ended in this execution. */
 export function end(one: BatchCall, outcome: ToolOutcome, isLive: boolean): void {
   one.outcome = outcome;
   one.isLive = isLive;
@@ -235,7 +242,7 @@ export function end(one: BatchCall, outcome: ToolOutcome, isLive: boolean): void
   one.suspended = undefined;
 }
 
-/** Marks a call that needs a decision first. */
+/** Marks a call that needs a decision before it can run. */
 export function leaveOpen(one: BatchCall, mustAsk: BatchCall["mustAsk"]): void {
   one.isOpen = true;
   one.mustAsk = mustAsk;
@@ -244,36 +251,36 @@ export function leaveOpen(one: BatchCall, mustAsk: BatchCall["mustAsk"]): void {
   one.suspended = undefined;
 }
 
-/** Admits the calls of one batch, in call order. */
+/** Counts the calls of one batch against `maxToolCalls`, in call order. */
 export interface Room {
-  /** Returns true if no further call fits, even if waiting calls before it are denied. */
+  /** Returns true if no further call fits, even if waiting calls are denied and free their places. */
   isFull(): boolean;
-  /** Counts a call. Returns false if it does not fit any more. */
+  /** Counts a call. Returns false if the call exceeds the limit. */
   admit(one: BatchCall): boolean;
 }
 
 /**
- * Counts the calls that `maxToolCalls` still allows, in call order. With 2 calls left, the third ready call of a batch does not
- * run. It only counts calls of this run, so that a replay gets the same count. A limit shared with sibling runs is checked when a
- * call is dispatched.
+ * Counts the calls that `maxToolCalls` still allows, in call order. For example, if 2 calls are left, the third ready call of a
+ * batch does not run. Counts only calls of this run, so that a replay gets the same count. A limit that is shared with sibling
+ * runs is checked when a call is dispatched.
  */
 export function createRoom({ state, bounds }: Run): Room {
   let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
-  // A waiting call may be denied, which frees its place.
+  // True if an earlier call waits for a decision. If that call is denied, its place becomes free.
   let isOpen = false;
   return {
     isFull: () => left <= 0 && !isOpen,
     admit: ({ outcome, question }) => {
       isOpen ||= question !== undefined;
-      // A call that waits for a decision counts as one that runs. Otherwise a call after it would run now, and the waiting call
-      // would not fit later. A call that waited until its run ended counts, too: it kept its place until then.
+      // A call that waits for a decision is counted like a running call. Otherwise a later call would run now, and the waiting
+      // call would no longer fit. A call that waited until its run ended is also counted, because it kept its place.
       if (outcome === undefined || outcome.kind === "not-run") left -= 1;
       return outcome !== undefined || left >= 0;
     },
   };
 }
 
-/** Ends the calls that do not fit into `maxToolCalls`. */
+/** Ends the calls that exceed `maxToolCalls`. */
 export function limitCalls(run: Run, calls: readonly BatchCall[]): void {
   const room = createRoom(run);
   for (const one of calls) {
@@ -283,7 +290,7 @@ export function limitCalls(run: Run, calls: readonly BatchCall[]): void {
   }
 }
 
-/** The outcome of a call that does not fit into `maxToolCalls`. */
+/** Returns the outcome of a call that exceeds `maxToolCalls`. */
 export function limitOf({ call }: BatchCall): ToolOutcome {
   return { call, durationMs: 0, kind: "limit" };
 }

@@ -1,4 +1,5 @@
-// The ports of a run's calls. All calls share one object, so that a call allocates no ports.
+// The functions and values that the tool calls of a run need. All calls share one object, so that no object is allocated for each
+// call.
 
 import type { Clock, Timeouts } from "../../types/common.ts";
 import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
@@ -14,16 +15,19 @@ import { findTool } from "../../tools/registry.ts";
 import { isSameTool } from "../../tools/compare-tools.ts";
 import { CallContext } from "./tool-context.ts";
 
-/** Most hints in one iteration. */
+/** The maximum number of hints about similar tool names in one iteration. */
 const mostHints = 16;
 
-/** Most names that the hints of one iteration compare. The first hint is always given. */
+/**
+ * The maximum number of names that the hints of one iteration compare. Checked before each hint, so that the first hint is always
+ * given.
+ */
 const mostNames = 20_000;
 
-/** Most names that the results of one iteration list. */
+/** The maximum number of tool names that the results of one iteration list. */
 const mostListedInAll = 200;
 
-/** Most malformed calls of one iteration whose results explain the error. */
+/** The maximum number of malformed calls in one iteration whose results explain the error. */
 const mostExplained = 16;
 
 interface Told {
@@ -34,16 +38,15 @@ interface Told {
   explained: number;
 }
 
-/** The ports of stage 2 in a run. */
 export class CallPorts implements RunCallPorts {
   readonly #run: Run;
-  /** Metadata of results by call, until `tool-end` is emitted. */
+  /** The metadata of results, by call id, until `tool-end` is emitted. */
   readonly #metadata = new Map<string, unknown>();
-  /** Runs inside calls by call, until the call is over. */
+  /** The nested runs of each call, by call id, until the call has ended. */
   readonly #nested = new Map<string, NestedRun[]>();
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
-  /** Totals of the hints, names and explanations in the results of this iteration. */
+  /** The number of hints, names and explanations in the results of the current iteration. */
   #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
@@ -77,7 +80,7 @@ export class CallPorts implements RunCallPorts {
   isCurrent(definition: ToolDefinition): boolean {
     const { registered, byName, recorded } = this.#run.visibleTools;
     const { name } = definition;
-    // Fast path: usually nothing has changed, and nothing needs to be compared.
+    // Fast path: usually no tool has changed, so that no comparison is needed.
     if (recorded === undefined && byName.get(name) === definition && this.#isUnchanged(registered)) return true;
     const now = findTool(this.registry, name);
     return now !== undefined && isSameTool(now, definition);
@@ -95,7 +98,10 @@ export class CallPorts implements RunCallPorts {
     return new CallContext(this.#run, call, deadline);
   }
 
-  /** Finds the nearest name. Limited, because each search compares all names and a model may invent hundreds. */
+  /**
+   * Finds the most similar tool name. Limited, because each search compares all names, and a model may call hundreds of unknown
+   * tools.
+   */
   hint(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined {
     const told = this.#toldNow();
     if (told.hints >= mostHints || told.names >= mostNames) return undefined;
@@ -104,7 +110,9 @@ export class CallPorts implements RunCallPorts {
     return nearestName(name, known.keys());
   }
 
-  /** True for the first few malformed calls. Removing credentials from the messages takes long. */
+  /**
+   * True for the first malformed calls of an iteration. Limited, because removing credentials from the error messages is slow.
+   */
   explain(): boolean {
     const told = this.#toldNow();
     told.explained += 1;

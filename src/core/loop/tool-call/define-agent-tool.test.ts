@@ -49,10 +49,13 @@ describe("defineAgentTool", () => {
   });
 
   it.for<[value: unknown, refusal: string]>([
-    [{ ...fields, prepare: undefined }, 'invalid-tool: Tool "agent" must have as "prepare" a function, but has undefined.'],
-    [{ ...fields, prepare: options }, 'invalid-tool: Tool "agent" must have as "prepare" a function, but has an object.'],
-    [{ ...fields, toResult: "text" }, 'invalid-tool: Tool "agent" must have as "toResult" a function, but has "text".'],
-    [{ ...fields, timeoutMs: 5 }, 'invalid-tool: Tool "agent" has "timeoutMs", which an agent tool may not have'],
+    [{ ...fields, prepare: undefined }, 'invalid-tool: Tool "agent" must have a function as "prepare", but has undefined.'],
+    [{ ...fields, prepare: options }, 'invalid-tool: Tool "agent" must have a function as "prepare", but has an object.'],
+    [{ ...fields, toResult: "text" }, 'invalid-tool: Tool "agent" must have a function as "toResult", but has "text".'],
+    [
+      { ...fields, timeoutMs: 5 },
+      'invalid-tool: Tool "agent" has "timeoutMs", which an agent tool cannot have. Remove it, and set the limits',
+    ],
     [{ ...fields, idempotent: true, retry: { maxAttempts: 2 } }, 'invalid-tool: Tool "agent" has "idempotent", which'],
     [{ ...fields, name: "no spaces" }, 'invalid-tool: Tool "no spaces" has an invalid "name"'],
     [{ ...fields, inputSchema: undefined }, 'invalid-tool: Tool "agent" has an invalid "inputSchema"'],

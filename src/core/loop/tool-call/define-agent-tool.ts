@@ -1,4 +1,4 @@
-// A tool whose calls are runs.
+// A tool whose calls are nested runs.
 
 import type { ExecutableTool, NestedLoopOptions, ToolContext } from "../../types/loop-options.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
@@ -12,10 +12,10 @@ import type { RunnableAgent } from "../run/run.ts";
 import { Parking } from "../run/parking.ts";
 import { runAgent } from "./run-agent.ts";
 
-/** Longest text that the model reads of an agent that failed, in characters. */
+/** The maximum length of the last text of a failed agent, as shown to the outer model, in characters. */
 const longestLastWords = 2_000;
 
-/** The fields of an agent tool as its author writes them. */
+/** The fields that the author of an agent tool writes. */
 export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
   ToolTraits<Args>,
   "sequential" | "requiresFollowUp" | "needsApproval"
@@ -25,24 +25,28 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
   readonly inputSchema: Schema;
   readonly jsonSchema?: JsonSchema | undefined;
   /**
-   * Returns the nested run's messages, system text, tools and limits. Called again when a run is resumed, and must then return
-   * the same for the same arguments. `journal`, `runId`, `decisions` and `resume` come from the outer run and are ignored here.
+   * Returns the options of the nested run, such as its messages, system prompt, tools and limits. Called again when a run is
+   * resumed, and must then return the same options for the same arguments. `journal`, `runId`, `decisions` and `resume` come from
+   * the outer run, so these options are ignored here.
    */
   readonly prepare: (args: Args, context: ToolContext) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /** Returns the call's result. Default: the text or the `output` of a completed run, and for any other ending a failure that names it. */
+  /**
+   * Returns the result of the call. Default: for a completed run, its `output`, or its text if there is no `output`. For any
+   * other ending, a failure with the status and the reason of the run.
+   */
   readonly toResult?: ((result: LoopResult) => unknown) | undefined;
 }
 
 /**
- * Defines a tool whose calls are runs, one level deeper than the outer run. Such a run has its own tools and limits, and shares
- * the rest of the outer run's tokens and tool calls. Its usage counts for the outer run, whose listeners receive its events with
- * a `path`.
+ * Defines a tool whose calls are nested runs, one level deeper than the outer run. A nested run has its own tools and limits, and
+ * shares what is left of the outer run's token and tool-call limits. Its usage is added to the usage of the outer run. Listeners of
+ * the outer run receive the events of the nested run, with a `path`.
  *
- * `timeouts.toolMs` does not apply to such a call; the nested run's `limits.wallClockMs` does. The nested run ends and is resumed
- * with the outer run. If it stops, fails or times out, the call fails, and the outer run goes on. Deeper than `limits.maxDepth`,
- * the model reads a failure instead of an answer.
+ * `timeouts.toolMs` does not apply to these calls. To limit their time, set `limits.wallClockMs` of the nested run. The nested
+ * run ends and is resumed together with the outer run. If the nested run stops, fails or times out, the call fails, and the outer
+ * run continues. A call that would exceed `limits.maxDepth` also fails.
  *
- * Throws LoopError "invalid-tool" if the shape of the tool is wrong. The only tool traits it may have are `sequential`,
+ * Throws LoopError "invalid-tool" if the fields are invalid. The only tool traits that an agent tool may have are `sequential`,
  * `requiresFollowUp` and `needsApproval`.
  *
  * @example
@@ -66,18 +70,18 @@ export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = J
     kind: "agent",
     run: runAgent,
     createParking: () => new Parking(),
-    // The schema of the tool produced the arguments, so they have this type.
+    // The schema of the tool has validated the arguments, so they have this type.
     prepare: (args, context) => fields.prepare(args as ArgsOf<Args, Schema>, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
-  // Used if the loop does not see the agent, for example in a registry that wraps another one. The call still becomes a nested
+  // Used if the loop cannot find the agent, for example if a custom registry wraps the registry. The call still becomes a nested
   // run.
   const execute = async (args: ArgsOf<Args, Schema>, context: ToolContext): Promise<unknown> =>
     agent.toResult(await context.runToolLoop(await agent.prepare(args, context)));
   return defineTool<Args, Schema>({ ...tool, execute, agent });
 }
 
-/** Traits that an agent tool cannot have: its run has limits of its own, and its steps are recorded. */
+/** Traits that an agent tool cannot have, because its nested run has its own limits and records its own steps. */
 const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "idempotent", "retry", "replay"];
 
 function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {
@@ -87,11 +91,14 @@ function checkAgent<Fields extends { readonly name: string }>(fields: Fields): F
   for (const field of ["prepare", "toResult"]) {
     const value = given[field];
     if (typeof value === "function" || (value === undefined && field === "toResult")) continue;
-    throw refuseTool(name, `must have as "${field}" a function, but has ${describeValue(value)}`);
+    throw refuseTool(name, `must have a function as "${field}", but has ${describeValue(value)}`);
   }
   const trait = refused.find((refusedName) => given[refusedName] !== undefined);
   if (trait !== undefined)
-    throw refuseTool(name, `has "${trait}", which an agent tool may not have: its run has limits of its own`);
+    throw refuseTool(
+      name,
+      `has "${trait}", which an agent tool cannot have. Remove it, and set the limits of the nested run in "prepare"`,
+    );
   return fields;
 }
 

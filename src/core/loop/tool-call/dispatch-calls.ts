@@ -14,10 +14,12 @@ import { refuseChangedTools, type ToolAnswer } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 import { askResults } from "./settle-call.ts";
 
-/** Decides about the waiting calls. Resolves to true if they are suspended, and to false if the batch goes on. */
+/**
+ * Decides what happens to the waiting calls. Resolves to true if the calls are suspended, and to false if the batch continues.
+ */
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
   const { parking } = run;
-  // A replay follows the recorded decisions.
+  // A journal that never runs a step follows the recorded decisions instead.
   if (run.journal.replays === undefined) {
     if (batch.isBarred || isCut(run)) return endWaiting(run, batch);
     if (parking?.mustGoOn === true) {
@@ -34,7 +36,7 @@ async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
 
 /**
  * Ends the waiting calls, so that they never run. Otherwise the run would end as suspended, and a call that is approved later
- * would still run. Each is recorded as "cancelled", so that a replay does the same.
+ * would still run. Records each waiting call as "cancelled", so that a replay does the same.
  */
 async function endWaiting(run: Run, batch: Batch): Promise<false> {
   batch.bar();
@@ -54,8 +56,8 @@ function toCancelStep({ call: { callId, name, args }, question, deferred }: Batc
 }
 
 /**
- * True if a batch may have recorded calls, and the journal can report them. A journal that orders its steps has no choice of
- * order, except that calls with a decision go first: they wait for their results.
+ * Returns true if some calls of the batch may be recorded and can be replayed first. A journal that orders its steps keeps the
+ * call order, except that calls with a decision come first: they wait for their results.
  */
 function mayHaveRecorded({ replayed, journal, decisions }: Run, { todo }: Batch): boolean {
   if (!replayed || journal.replays !== undefined) return false;
@@ -67,14 +69,18 @@ function keepsOrder({ ordered, wait }: Journal): boolean {
   return ordered === true || wait !== undefined;
 }
 
-/** Replays the recorded calls. Runs inside calls go on to the end of their records. Throws LoopError "unknown-decision". */
+/**
+ * Replays the recorded calls. Nested runs continue to the end of their records. Throws LoopError "unknown-decision" if a decision
+ * belongs to no waiting call.
+ */
 async function replayRecorded(run: Run, batch: Batch): Promise<void> {
   const begun: BatchCall[] = [];
   for (;;) {
     const wave = await takeRecorded(run, batch);
     if (wave.length === 0) break;
     begun.push(...wave);
-    // Tools first: a run inside a call may be about to end with a new step, which would refuse the results that are still unused.
+    // Ordinary tools come first. A nested run may end with a new step, and that step refuses all results that no call has used
+    // yet.
     for (const isRun of [false, true]) {
       const part = wave.filter(({ agent }) => (agent !== undefined) === isRun);
       if (part.length === 0) continue;
@@ -86,7 +92,7 @@ async function replayRecorded(run: Run, batch: Batch): Promise<void> {
   const isInside = run.park !== undefined || keepsOrder(run.journal);
   if (!isInside && run.scope.cause === undefined) run.decisions.refuseInside(run.state.current.calls);
   batch.takeBack(begun);
-  // Otherwise the runs inside it would go on before its turn.
+  // Waits, because nested runs in this batch must not continue before it is the turn of this run.
   if (batch.hasBegun) await waitForTurn(run);
 }
 
@@ -98,21 +104,21 @@ async function takeRecorded(run: Run, batch: Batch): Promise<readonly BatchCall[
 
 function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLike<boolean> {
   const { call, agent } = one;
-  // A call that waits for its result is recorded. Any other call refuses the decision before it begins.
+  // A call that waits for its result has a record. Any other call refuses the result before the call begins.
   if (run.decisions.isLeftFor(call.callId)) return true;
   if (keepsOrder(run.journal)) return false;
   if (run.journal.has !== undefined) return isRecorded(run, batchKey(run, agent === undefined ? "tool" : "agent", one));
-  // Without `has`, assume a record for every run that could have begun. A run that has not begun starts here, and waits for its
-  // turn.
+  // Without `journal.has`, assumes a record for every nested run that could have begun. A nested run without a record starts
+  // here, and waits for its turn.
   return agent !== undefined && (batch.isFree(one) || run.decisions.isLeftInside(call.callId));
 }
 
-/** The token of the execution that was about to run a call. */
+/** The token of the execution that is about to run a call. */
 interface Intent {
   readonly token: string;
 }
 
-/** Runs the calls that are not over, and decides about the waiting ones. Usually all calls of a batch are one wave. */
+/** Runs the calls that have not ended, and handles the calls that wait. Usually all calls of a batch run in one wave. */
 export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
   refuseChangedTools(run, calls);
   limitCalls(run, calls);
@@ -124,7 +130,9 @@ export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | Pro
   return whenReady(ended, () => (batch.isDone ? undefined : runOthers(run, batch)));
 }
 
-/** True if there are more calls than may run at a time. A journal that orders its steps gets them in waves instead. */
+/**
+ * True if there are more calls than may run at the same time. A journal that orders its steps gets the calls in waves instead.
+ */
 function mustSlide({ journal, bounds }: Run, { todo }: Batch): boolean {
   return journal.ordered !== true && todo.length > bounds.toolConcurrency;
 }
@@ -143,7 +151,9 @@ async function runOthers(run: Run, batch: Batch): Promise<void> {
   batch.finish();
 }
 
-/** Runs calls at the same time: when one ends, the next one begins. A call that needs another decision holds back those after it. */
+/**
+ * Runs calls at the same time. When one call ends, the next call begins. If a call needs another decision, no later call begins.
+ */
 async function runWindow(run: Run, batch: Batch): Promise<void> {
   const begun: BatchCall[] = [];
   const running = new Set<PromiseLike<void>>();
@@ -167,7 +177,7 @@ async function runWindow(run: Run, batch: Batch): Promise<void> {
   await decideOpen(run, begun, batch);
 }
 
-/** Runs calls at the same time: tools as steps that are created together, and nested runs beside them. */
+/** Runs calls at the same time. The steps of ordinary tools are created together, and nested runs start next to these steps. */
 function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
   const take = (answers: readonly ToolAnswer[], live: readonly boolean[]): void => {
@@ -188,14 +198,14 @@ function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | Pro
   return Promise.all([ended, ...agents]).then(() => undefined);
 }
 
-/** Requests decisions for the calls that could not run without one. */
+/** Requests decisions for the calls that could not run without a decision. */
 function decideOpen(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const open = wave.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return undefined;
   return approveAgain(run, open, batch.isBarred).then(() => batch.takeDecided(open));
 }
 
-/** Requests the results that tools have deferred. A journal that waits for them has nothing else to do by then. */
+/** Requests the results that tools have deferred. A journal that can wait for results has no other calls to run at this point. */
 async function requestResults(run: Run, batch: Batch): Promise<void> {
   const { deferred } = batch;
   if (deferred.length === 0) return;
@@ -203,7 +213,7 @@ async function requestResults(run: Run, batch: Batch): Promise<void> {
   batch.takeDecided(deferred);
 }
 
-/** Settles when the run inside a call is over, or waits. */
+/** Starts or continues the nested run of a call. Settles when the nested run has ended or waits. */
 function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | undefined {
   const { agent, index } = one;
   if (agent === undefined) return undefined;
@@ -223,8 +233,8 @@ function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | unde
 }
 
 /**
- * Records in a durable journal which execution is about to run the calls. On replay, the token of another execution means that a
- * call may have run.
+ * Records in a durable journal which execution is about to run the calls. If a replay finds the token of another execution, the
+ * call may already have run.
  */
 function noteIntents(run: Run, tools: readonly BatchCall[]): void | PromiseLike<void> {
   const steps = tools.map((one): Step<Intent> => {

@@ -1,4 +1,4 @@
-// Stage 2: executes one call, within its time limit and until the run is cancelled.
+// Executes one call, until its tool has returned, its time limit has expired, or the run is cancelled.
 
 import type { Prepared, ReadyCall, ToolCallPorts } from "../run/call.ts";
 import { type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
@@ -22,10 +22,16 @@ import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { endNested } from "./tool-context.ts";
 
-/** Most repeated decisions about a call. A registry that changes its tool each time would otherwise require decisions forever. */
+/**
+ * The maximum number of repeated decisions about one call. Otherwise a registry that changes its tool every time would require
+ * decisions forever.
+ */
 const mostRounds = 3;
 
-/** Returns which decision a call still needs. There was none yet, or its tool is not the approved one any more. */
+/**
+ * Returns the decision that a call still needs: "first" if there was no decision, or "again" if the approved tool has changed.
+ * Returns undefined if the call needs no decision.
+ */
 export function findQuestion(run: Run, one: BatchCall): BatchCall["mustAsk"] {
   const { mayHaveRun, isBarred, round, mustAsk, isApproved } = one;
   const { definition, unfit } = readyOf(one);
@@ -39,14 +45,14 @@ function mayRunAgain({ replay, eager }: ToolDefinition): boolean {
   return replay === "safe" || eager === true;
 }
 
-/** Runs one call and emits its events. The body of a step, so a replayed call is not performed. */
+/** Runs one call and emits its events. This function is the body of a journal step, so a replayed call does not run again. */
 export function performCall(run: Run, one: BatchCall): ToolAnswer | PromiseLike<ToolAnswer> {
   const { call } = one;
   const mustAsk = findQuestion(run, one);
   if (mustAsk !== undefined) return { call, durationMs: 0, kind: "not-run", mustAsk };
   sendToolStart(run, call, true);
   const admitted = admitCall(run, one);
-  // An engine may retry the step.
+  // If an engine retries this step, the call may already have run.
   one.mayHaveRun = true;
   const { ports } = run;
   const outcome = isThenable(admitted) ? admitted.then((fit) => executeToolCall(fit, ports)) : executeToolCall(admitted, ports);
@@ -59,9 +65,9 @@ export function performCall(run: Run, one: BatchCall): ToolAnswer | PromiseLike<
 }
 
 /**
- * The only check before a call begins, including one that is a run. Returns the call with valid arguments, or the outcome of a
- * call that may not run. Counts the call if it begins, or may have begun before. The rest of a limit shared with other runs is
- * only known now.
+ * The only check before a call begins, including a call that starts a nested run. Returns the call with valid arguments, or the
+ * outcome of a call that must not run. Counts a call that begins, or that may have begun before. Limits that are shared with
+ * other runs are checked here, because other runs may have used them in the meantime.
  */
 export function admitCall(run: Run, one: BatchCall): Prepared | PromiseLike<Prepared> {
   const { meter, ports } = run;
@@ -96,14 +102,15 @@ export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, 
       kind: "failed",
       error: { name: "ToolFailure", message: `The tool ${quote(call.name)} is not available.` },
     };
-  const message = "the tool changed after this call was made, so it was not run; read what it takes now before calling it again";
+  const message =
+    "the tool changed after this call was made, so the call was not run; check the current parameters of the tool before you call it again";
   return { call, durationMs: 0, kind: "invalid-input", issues: [{ message }] };
 }
 
 /**
- * Executes one call: prepares it if needed, then runs its tool within its time limit and until the run is cancelled. Never
- * rejects: any failure of the call is an outcome. A call that was refused keeps its outcome. A synchronous tool costs no timer.
- * `execute` replaces the tool of the registry.
+ * Executes one call: prepares the call if needed, then runs its tool within its time limit and until the run is cancelled. Never
+ * rejects: every failure is returned as an outcome. A call that was already refused keeps its outcome. A synchronous tool needs
+ * no timer. If `execute` is set, it is called instead of the tool in the registry.
  *
  * @example
  * const outcome = await executeToolCall({ callId: "1", name: "get_weather", args: { city: "Oslo" } }, ports);
@@ -122,7 +129,7 @@ export function executeToolCall(
   if (!("call" in made)) return prepareAndExecute(made, ports);
   if (made.kind !== "ready") return made;
   const { call, definition } = made;
-  // Checks the time before each call, because calls that block the thread let no timer fire.
+  // Checks the time before each call, because timers cannot fire while a tool blocks the thread.
   ports.scope.checkDeadline(ports.clock.now());
   if (ports.scope.cause !== undefined) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
@@ -149,7 +156,7 @@ async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<
   return executeToolCall(await prepareCall(call, ports), ports);
 }
 
-/** Returned instead of a tool's value if the tool is not the one that the model saw. */
+/** Returned instead of the tool's value if the tool is no longer the tool that the model saw. */
 const changed = Symbol("changed");
 
 interface Dispatch {
@@ -161,19 +168,19 @@ interface Dispatch {
 
 function attempt({ ready, deadline, ports, execute }: Dispatch): unknown {
   if (execute !== undefined) return execute();
-  // Nothing may come between this check and the call: the tool that runs must be the one that was approved or shown.
+  // Add no code between this check and the call: the tool that runs must be the tool that was approved or shown to the model.
   if (ports.isCurrent?.(ready.definition) === false) return changed;
   return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
 }
 
-/** Retries within the same deadline. The last failure is reported. */
+/** Calls the tool up to `maxAttempts` times within the same deadline. The last failure is reported. */
 async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<unknown> {
   const { deadline, ports } = dispatch;
   const isOver = (): boolean =>
     deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(dispatch.ready.definition) === false;
   for (let count = 1; ; count += 1) {
     try {
-      // Attempts that fail synchronously let no timer fire.
+      // Timers cannot fire between attempts that fail synchronously, so the time is checked here.
       ports.scope.checkDeadline(ports.clock.now());
       const output = await attempt(dispatch);
       if (output === changed || count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
@@ -194,16 +201,20 @@ function conclude(dispatch: Dispatch, end: Raced<unknown>): ToolOutcome {
   return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
 }
 
-/** Returns why a call cannot wait for a result from outside. */
+/** Returns why a call cannot wait for a result from outside, or undefined if the call can wait. */
 function findDeferralProblem({ ready: { definition }, ports, execute }: Dispatch): string | undefined {
   const { name } = definition;
-  if (execute !== undefined) return `The agent tool ${quote(name)} cannot defer its result: return one from "toResult".`;
-  if (definition.eager === true) return `The tool ${quote(name)} cannot defer its result: remove "eager" from it.`;
+  if (execute !== undefined) return `The agent tool ${quote(name)} cannot defer its result. Return a result from "toResult".`;
+  if (definition.eager === true)
+    return `The tool ${quote(name)} cannot defer its result, because it has "eager". Remove "eager" from the tool.`;
   if (ports.mayDefer !== false) return undefined;
-  return `The tool ${quote(name)} cannot defer its result, because its run is inside the call of an ordinary tool: start the run with defineAgentTool.`;
+  return `The tool ${quote(name)} cannot defer its result, because an ordinary tool started its run. Start the run with defineAgentTool.`;
 }
 
-/** Builds the outcome. A plain success is written out field by field, because a spread takes longer than the rest of a synchronous call. */
+/**
+ * Builds the outcome. Copies a plain success field by field, because an object spread takes longer than the rest of a synchronous
+ * call.
+ */
 function toOutcomeOf(call: ToolCall, ending: Conclusion, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
   if (ending.kind !== "completed" || ending.release !== undefined || ending.restart !== undefined)
     return { ...ending, call, ...facts };
@@ -211,7 +222,7 @@ function toOutcomeOf(call: ToolCall, ending: Conclusion, facts: Pick<ToolOutcome
   return { kind, call, durationMs: facts.durationMs, approvedArgs: facts.approvedArgs, data, content, endTurn };
 }
 
-/** Checks for a stop first: the result of a stopped call is dropped, even if it is an error. */
+/** Checks for a cancellation first: the result of a cancelled call is dropped, even if the result is an error. */
 function judgeEnd(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Dispatch, "deadline" | "ports">): Conclusion {
   if (ports.scope.cause !== undefined) return { kind: "interrupted" };
   if (end.kind === "expired") return { kind: "timed-out", limitMs: end.limitMs };
@@ -228,7 +239,7 @@ function judgeEnd(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick
   }
 }
 
-/** Reads the value of a tool. If its own getters throw, the call has failed. */
+/** Reads the value that a tool returned. If a getter of the value throws an error, the call has failed. */
 function readOutput(call: ToolCall, value: unknown, ports: ToolCallPorts): Conclusion {
   try {
     const { outcome, metadata } = toOutcome(value);
@@ -239,7 +250,10 @@ function readOutput(call: ToolCall, value: unknown, ports: ToolCallPorts): Concl
   }
 }
 
-/** Adds the spending of runs inside the call, and the context that its result names. Synchronous for most outcomes, which need neither. */
+/**
+ * Adds the spending of nested runs, and the stash item that the result names. Returns most outcomes synchronously, because they
+ * need neither.
+ */
 export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
   const nested = run.ports.takeNested(outcome.call.callId);
   const key = detectContextRestart(outcome, run.options.policies?.restarts)?.pendingContextKey;
@@ -251,14 +265,17 @@ async function addNested(outcome: ToolOutcome, nested: readonly NestedRun[] | un
   return nested === undefined ? outcome : { ...outcome, nested: await endNested(nested, outcome.nested) };
 }
 
-/** A stash that fails counts as empty: the run goes on, and listeners get an error. */
+/**
+ * Adds the stash item to the outcome. If the stash fails, the run continues without the item, and listeners get a
+ * `listener-error`.
+ */
 async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise<ToolOutcome> {
   const end = await askHook(() => stashOf(run).take(key), toItem, run);
   switch (end.kind) {
     case "value":
       return end.value === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: end.value };
     case "cancelled": {
-      // Without its context the call has not had its effect.
+      // Without the stash item, the call has not had its effect.
       const { call, durationMs, approvedArgs, nested } = outcome;
       return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
     }
@@ -273,7 +290,10 @@ async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise
 
 function stashOf({ options }: Run): ContextSource {
   const stash = options.policies?.restarts?.stash;
-  if (stash === undefined) throw new Error('A result names context in a stash, but "policies.restarts.stash" is not set.');
+  if (stash === undefined)
+    throw new Error(
+      'The tool result has a "pending_context_key", but "policies.restarts.stash" is not set. Set it to a stash from createContextStash.',
+    );
   return stash;
 }
 

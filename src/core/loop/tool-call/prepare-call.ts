@@ -1,4 +1,4 @@
-// Stage 2, first half: finds the tool of a call and validates the arguments.
+// Finds the tool of each call and validates the arguments.
 
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -18,12 +18,15 @@ import { toJson } from "../../utils/json.ts";
 
 type Calls = Map<string, Prepared | Promise<Prepared>>;
 
-/** Prepares the calls of a complete message. Adds to the result which calls are refused or still being validated. */
+/**
+ * Prepares the calls of a complete message. Adds two fields to the result: `refusals` for refused calls, and `lateChecks` for the
+ * ids of calls that are still being validated.
+ */
 export function prepareCalls(run: Run, result: StreamResult): StreamResult {
   if (result.status !== "tool-calls" || result.stop !== undefined) return result;
   const calls = findCalls(run, result);
   if (calls.length === 0) return result;
-  // An interrupt comes too late now: it would cut a validation off, and the call would still run.
+  // From here on, `interrupt` comes too late: it would cut off a validation, but the call would still run.
   run.scope.withdrawInterrupt();
   const prepared: Calls = new Map(calls.map((call) => [call.callId, prepareCall(call, run.ports)]));
   run.prepared = prepared;
@@ -37,7 +40,7 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
   };
 }
 
-/** The calls of the whole message, except those that were started during the stream. */
+/** Returns the calls of the whole message, except the calls that were started during the stream. */
 function findCalls({ state: { continuation, current } }: Run, result: StreamResult): readonly ToolCall[] {
   const early = new Map([...earlyOutcomesOf(continuation === 0 ? {} : current), ...earlyOutcomesOf(result)]);
   const { calls } = continuation === 0 ? result : joinMessage(current, result);
@@ -48,10 +51,13 @@ function findRefusals(prepared: Calls): readonly ToolOutcome[] {
   return [...prepared.values()].flatMap((entry) => (isThenable(entry) || entry.kind === "ready" ? [] : [entry]));
 }
 
-/** Most names in the result of one call. */
+/** The maximum number of tool names in the result of one call. */
 export const mostListed = 50;
 
-/** Prepares a call. Checks, in this order: complete arguments, the deliberate gate, the existence of the tool, `toolChoice`, its schema. */
+/**
+ * Prepares a call. Checks, in this order: complete arguments, the deliberate gate, the existence of the tool, `toolChoice`, the
+ * schema of the tool.
+ */
 export function prepareCall(call: ToolCall, ports: ToolCallPorts): Prepared | Promise<Prepared> {
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
@@ -73,7 +79,7 @@ export function prepareCall(call: ToolCall, ports: ToolCallPorts): Prepared | Pr
   return ports.changed?.has(name) === true ? { ...ready, unvalidated: true } : validateCall(ready, ports);
 }
 
-/** Limits the names in a result. Otherwise each of a thousand calls could list each of a thousand tools. */
+/** Limits the number of tool names in a result. Otherwise each of 1,000 calls could list each of 1,000 tools. */
 function listNames(
   names: ReadonlySet<string> | ToolCallPorts["exposed"],
   ports: ToolCallPorts,
@@ -91,13 +97,13 @@ function namesOf(choice: NonNullable<ToolCallPorts["choice"]>): readonly string[
   return choice === "none" ? [] : [choice.name];
 }
 
-/** Applies an edit of a ready call's arguments. Input of a person is validated like that of a model. */
+/** Replaces the arguments of a ready call with edited arguments. Edits by a person are validated like arguments from a model. */
 export function editCall(ready: ReadyCall, args: Json, ports: ToolCallPorts): Prepared | Promise<Prepared> {
   const approvedArgs = toJson(args);
   return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
 }
 
-/** Marks a call that was ready before and is refused now. It stays a call that may have run. */
+/** Marks a call that was ready before and is refused now. The call is still treated as a call that may have run. */
 export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): Prepared {
   const { call, approvedArgs } = refused;
   const definition = exposed.get(call.name);
@@ -126,7 +132,7 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
       return refuseInput(ready, [{ message: toPlainError(raced.error).message }]);
     case "expired":
       return refuseInput(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
-    // The step of the call sees that the run is ending, and reports it.
+    // The step of the call detects the cancellation and reports it.
     case "cancelled":
       return ready;
     default:
@@ -134,7 +140,7 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
   }
 }
 
-/** Checks the validation result, because a registry of the caller may return anything. */
+/** Checks the validation result, because a custom registry may return any value. */
 function judgeInput(ready: ReadyCall, validation: unknown): Prepared {
   try {
     return readValidation(ready, validation);
@@ -144,12 +150,12 @@ function judgeInput(ready: ReadyCall, validation: unknown): Prepared {
 }
 
 function readValidation(ready: ReadyCall, validation: unknown): Prepared {
-  if (!isRecord(validation)) return refuseInput(ready, [{ message: "The validation gave no answer." }]);
+  if (!isRecord(validation)) return refuseInput(ready, [{ message: "The validation returned no result." }]);
   const { issues } = validation;
   if (Array.isArray(issues)) return refuseInput(ready, issues.map(toIssue));
   return "value" in validation
     ? { ...ready, args: validation.value }
-    : refuseInput(ready, [{ message: "The validation gave no value." }]);
+    : refuseInput(ready, [{ message: "The validation returned neither issues nor a value." }]);
 }
 
 function readIssues(validation: unknown): readonly Issue[] | undefined {
@@ -163,7 +169,7 @@ function toIssue(issue: unknown): Issue {
   return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
 }
 
-/** Returns the issues of a result from outside that does not fit the schema of its tool. */
+/** Returns the issues if a result from outside does not fit the schema of its tool. Otherwise returns undefined. */
 export async function findMisfit(
   { name }: ToolCall,
   given: OutsideResult,
@@ -180,7 +186,7 @@ function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]
   return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
 }
 
-/** Returns why the arguments cannot be used: the error of the JSON parser, or the limit that they break. */
+/** Returns why the arguments cannot be used: the error from the JSON parser, or the limit that the arguments exceed. */
 function parseErrorOf({ argsText = "" }: ToolCall, ports: ToolCallPorts): string | undefined {
   if (ports.explain?.() === false) return undefined;
   try {

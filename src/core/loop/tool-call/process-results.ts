@@ -1,4 +1,4 @@
-// Processes the results of an iteration before the model reads them. Passed as `policies.results`.
+// Processes the results of an iteration before the model sees them. Used as `policies.results`.
 
 import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline, ResultProcessing } from "../../types/policies.ts";
 import {
@@ -27,7 +27,7 @@ import { eventBase, type Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { stepKey } from "../state/step-key.ts";
 
-/** Results with more estimated tokens than this enter the stage. */
+/** The default thresholds, in estimated tokens. A stage only processes results that exceed its threshold. */
 const thresholds = { extractor: 15_000, cacher: 2_000 };
 
 const count = /* @__PURE__ */ numberWithin({ min: 0 });
@@ -62,7 +62,7 @@ export function processResults(given: ResultPipeline): ResultProcessing {
   return Object.freeze({ kind: "result-processing", toolName: pipeline.cacher?.toolName, process });
 }
 
-/** Returns a checked copy, so that later changes by the caller do not change a run. */
+/** Returns a checked copy, so that later changes to the caller's object do not affect a run. */
 function copyPipeline(given: ResultPipeline): ResultPipeline {
   checkFields("policies.results", given, pipelineChecks);
   const { processor, extractor, cacher } = given;
@@ -75,7 +75,7 @@ function copyPipeline(given: ResultPipeline): ResultPipeline {
   };
 }
 
-/** Checks one stage. Instances of classes may have more fields; a literal may not. */
+/** Checks one stage. An instance of a class may have additional fields, but an object literal may not. */
 function checkStage(
   option: string,
   stage: object,
@@ -91,18 +91,18 @@ function checkStage(
   if (!isFunction(method)) throw invalidOption(`${option}.${does}`, "a function", method);
 }
 
-/** Reads the result of an extractor. Throws a TypeError if it is neither a text nor `{ text, usage?, model? }`. */
+/** Reads the value that an extractor returned. Throws a TypeError if it is neither a string nor `{ text, usage?, model? }`. */
 function readExtract(answer: unknown): ExtractedResult {
   if (typeof answer === "string") return { text: answer };
   if (!isRecord(answer) || typeof answer["text"] !== "string")
-    throw new TypeError("It gave neither a text nor { text, usage? }.");
+    throw new TypeError("extract() must return a string or { text, usage?, model? }.");
   const { text, usage, model } = answer;
   return usage === undefined ? { text } : { text, usage: toUsage(usage), model: toModel(model) };
 }
 
 function toUsage(given: unknown): Usage {
   const isSaid = isRecord(given) && countOf(given.inputTokens) !== undefined && countOf(given.outputTokens) !== undefined;
-  if (!isSaid) throw new TypeError("Its usage does not say inputTokens and outputTokens.");
+  if (!isSaid) throw new TypeError("The usage from extract() must have the numbers inputTokens and outputTokens.");
   return readUsage(given);
 }
 
@@ -112,7 +112,7 @@ function toModel(given: unknown): ExtractedResult["model"] {
   return typeof provider === "string" && typeof model === "string" ? { provider, model } : undefined;
 }
 
-/** The stages, with the event that each emits when it changes a result. */
+/** Maps each stage to the event that the stage emits when it changes a result. */
 const eventOf = { processor: "result-processed", extractor: "result-extracted", cacher: "result-cached" } as const;
 
 type Stage = keyof typeof eventOf;
@@ -122,14 +122,14 @@ interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
   readonly stage: Stage;
 }
 
-/** The record of each call whose result changed or cost something. Plain data. */
+/** The record for each call whose result was changed, or whose extraction used tokens. Plain data. */
 interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
-  /** Index of the call in the batch. */
+  /** The position of the call in the batch. */
   readonly index: number;
   readonly changes: readonly Change[];
 }
 
-/** Runs the pipeline over a batch, or replays its records, and emits an event for each change. */
+/** Runs the pipeline on a batch, or replays the records of the pipeline. Emits an event for each change. */
 function processBatchOf(
   run: Run,
   settled: readonly SettledCall[],
@@ -141,14 +141,14 @@ function processBatchOf(
   return runStep(step, run, (processed, live) => mergeProcessed(run, settled, { processed, live }));
 }
 
-/** True if the batch can be processed. A suspended batch is processed once all of its results are there. */
+/** True if the batch can be processed. A suspended batch is processed after all of its results have arrived. */
 function isDue(settled: readonly SettledCall[]): boolean {
   return (
     settled.some(isEligible) && settled.every(({ suspended, awaiting }) => suspended === undefined && awaiting === undefined)
   );
 }
 
-/** Excludes errors, which the model reads unchanged, and restarts, which have no result. */
+/** Excludes errors, which the model gets unchanged, and context restarts, which have no result. */
 function isEligible({ outcome, restart }: SettledCall): boolean {
   return outcome.kind === "completed" && restart === undefined;
 }
@@ -163,7 +163,10 @@ async function processBatch(run: Run, settled: readonly SettledCall[], pipeline:
   return processed;
 }
 
-/** Runs one result through the stages. A stage that fails, or is cut off by the end of the run, leaves it unchanged. */
+/**
+ * Passes one result through the stages. If a stage fails, or is interrupted by the end of the run, the result stays as it was
+ * before that stage.
+ */
 async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPipeline): Promise<Omit<Processed, "index">> {
   const toolName = outcome.call.name;
   const { extractor, cacher } = pipeline;
@@ -201,7 +204,7 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
   return { textForModel: changes.length === 0 ? undefined : text, changes, extraction };
 }
 
-/** Everything that the model would read of a result: its data and the text parts of its content. */
+/** Returns everything that the model would read from a result: the data, and the text parts of the content. */
 function textOf(outcome: ToolOutcome): string {
   const result = renderOutcome(outcome);
   const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
@@ -222,7 +225,7 @@ function toTextOrNothing(answer: unknown): string | undefined {
 
 function toText(answer: unknown): string {
   if (typeof answer === "string") return answer;
-  throw new TypeError("It gave no text.");
+  throw new TypeError("The stage must return a string.");
 }
 
 interface Recorded {
@@ -230,7 +233,10 @@ interface Recorded {
   readonly live: boolean;
 }
 
-/** Emits the changes, and returns the batch with the processed results. The spending counts now, also for outer runs. */
+/**
+ * Emits the changes, and returns the batch with the processed results. The usage of the extractions is added to this run and its
+ * outer runs.
+ */
 function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, live }: Recorded): readonly SettledCall[] {
   const base = eventBase(run, live);
   const merged = [...settled];

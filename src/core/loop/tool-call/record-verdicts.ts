@@ -1,4 +1,4 @@
-// Recorded decisions and validations, and calls whose tool has changed since.
+// Recorded decisions and validations, and calls whose tools have changed since their message was recorded.
 
 import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -13,68 +13,71 @@ import { prepareCall, toUnfit } from "./prepare-call.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey, editKey } from "../state/step-key.ts";
 
-/** A question without a decision in the execution that asked it. */
+/** A question is a request for a decision. An open question had no decision in the execution that asked it. */
 export interface OpenQuestion {
   readonly kind: "ask";
   readonly token: string;
-  /** The tool that the question is about. A decision is valid only for it. */
+  /** The tool that the question is about. A decision is only valid for this version of the tool. */
   readonly tool: ShownTool;
-  /** Changes since the previous question. */
+  /** The changes of the tool since the previous question. */
   readonly changes?: readonly ToolChange[];
-  /** The number of earlier questions about the call; absent for none. */
+  /** The number of earlier questions about the same call. Absent if there were none. */
   readonly earlier?: number;
-  /** The decision that was not used because it was about the previous question. */
+  /** A decision that was passed but not used, because it was about the previous question. */
   readonly passed?: ApprovalDecision;
-  /** Set if the call does not fit into `maxToolCalls`, so that no decision is used. */
+  /** Set if the call exceeds `maxToolCalls`. A decision about the call is then not used. */
   readonly isBeyond?: true | undefined;
 }
 
 /**
- * Returns the id of a question in the option `decisions`. Each question has its own id, so that a decision is never used for
+ * Returns the key of a question in the option `decisions`. Each question has its own key, so that a decision is never used for
  * another question.
  */
 export function questionId(callId: string, earlier = 0): string {
   return earlier === 0 ? callId : `${callId}#${earlier + 1}`;
 }
 
-/** The record in the journal: a decision, why there is none, or an open question. */
+/** The record in the journal: a decision, the reason why there is no decision, or an open question. */
 export type RecordedDecision =
-  /** `tool` is set if the decision is about another version than the tool of the iteration. */
+  /** `tool` is set if the decision is about another version of the tool than the iteration shows. */
   | (Extract<ApprovalDecision, { kind: "approve" | "modify" }> & { readonly tool?: ShownTool })
   | Extract<ApprovalDecision, { kind: "deny" }>
   | Cancelled
   | FailedApproval
-  /** The call does not fit the current tool. */
+  /** The call does not fit the current version of the tool. */
   | { readonly kind: "refused"; readonly outcome: ToolOutcome }
   | OpenQuestion;
 
 /** A decision that settles a question. */
 export type FinalDecision = Exclude<RecordedDecision, OpenQuestion>;
 
-/** A deferred result that was not there yet in the execution that asked for it. */
+/** A deferred result that was not available in the execution that requested the result. */
 export interface OpenResult {
   readonly kind: "wait";
   readonly token: string;
-  /** The number of earlier questions about the call; absent for none. */
+  /** The number of earlier questions about the same call. Absent if there were none. */
   readonly earlier?: number;
 }
 
-/** The record of a deferred result: it is open, it came, or the run ended before. */
+/** The record of a deferred result: the result is still missing, was given, or was cancelled by the end of the run. */
 export type RecordedResult = OpenResult | { readonly kind: "given"; readonly decision: OutsideResult } | Cancelled;
 
-/** The validation of a call's arguments; "cut" if the run was ended meanwhile. */
+/** The result of the validation of a call's arguments. "cut" means that the run was ended during the validation. */
 export type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
-/** The start of a call that is a run: the run was started, the call is over without one, or it needs a decision first. */
+/**
+ * The record of the start of a nested run: the run has begun, the call ended without a nested run, or the call needs a decision
+ * first.
+ */
 export type BegunRecord =
   | { readonly kind: "begun" }
   | { readonly kind: "over"; readonly outcome: ToolOutcome }
   | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<BatchCall["mustAsk"]> };
 
-/** The result of a call's step: its outcome, or that it needs a decision before it can run. */
+/** The result of the step of a call: the outcome of the call. `mustAsk` is set if the call needs a decision before it can run. */
 export type ToolAnswer = ToolOutcome & { readonly mustAsk?: BatchCall["mustAsk"] };
 
-/** Returns the outcome of a call that a decision prevents; undefined if the call may run. */
+/** Returns the outcome of a call that a decision prevents, or undefined if the call may run. */
 export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome | undefined {
   switch (decision.kind) {
     case "approve":
@@ -93,13 +96,16 @@ export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome 
   }
 }
 
-/** Returns the last outcome of a call whose result was deferred. Its duration and its spending are those of the tool. */
+/** Returns the final outcome of a call whose result was deferred. The duration and the spending are copied from `deferred`. */
 export function answeredBy(record: Exclude<RecordedResult, OpenResult>, deferred: DeferredOutcome): ToolOutcome {
   const { kind: _, ...facts } = deferred;
   return { ...facts, ...(record.kind === "given" ? concludeOutside(record.decision) : { kind: "interrupted" }) };
 }
 
-/** Returns the outcome of a call that its arguments prevent. If the validation was cut off, the call never runs. */
+/**
+ * Returns the outcome of a call that cannot run because of its arguments, or undefined if the call may run. A call whose
+ * validation was cut off never runs.
+ */
 export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutcome | undefined {
   switch (verdict?.kind) {
     case "refused":
@@ -115,8 +121,9 @@ export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutco
 }
 
 /**
- * Throws LoopError "tools-changed" for calls of a recorded iteration, unless `policies.allowToolChange` allows each change. A
- * call with a decision policy gets a new question instead, unless its tool was removed.
+ * Throws LoopError "tools-changed" if the tools of recorded calls have changed, unless `policies.allowToolChange` allows each
+ * change. If a call was approved or waits for a decision, only the removal of its tool is an error. Other changes lead to a new
+ * question.
  */
 export function refuseChangedTools(run: Run, calls: readonly BatchCall[]): void {
   const { recorded } = run.visibleTools;
@@ -127,7 +134,7 @@ export function refuseChangedTools(run: Run, calls: readonly BatchCall[]): void 
   throw new LoopError("tools-changed", { changed: [...new Set(refused.map(({ toolName }) => toolName))], changes: refused });
 }
 
-/** Only `true` allows a change. A policy that fails, or returns a promise, allows nothing. */
+/** Only the value `true` allows a change. A policy that throws an error or returns a promise allows nothing. */
 function isAllowed({ options, events, state }: Run, change: ToolChange): boolean {
   let allowed: unknown;
   const ask = (): unknown => (allowed = options.policies?.allowToolChange?.(change));
@@ -145,9 +152,9 @@ function isRemoval({ kind }: ToolChange): boolean {
 }
 
 /**
- * Restores the judgement of a batch's calls at the end of their stream. The record takes precedence. A refused call stays
- * refused. A call that was ready keeps its outcome, or is refused if it has none. An asynchronous validation is a step of its
- * own.
+ * Restores which calls of a batch were ready and which were refused at the end of their stream. Recorded refusals take precedence
+ * over new checks. A refused call stays refused. A call that was ready keeps its outcome, or is refused if it has no outcome. An
+ * asynchronous validation is recorded as a separate step.
  */
 export function recallCalls(run: Run, calls: readonly BatchCall[]): void | Promise<void> {
   const { refusals = [], lateChecks = [] } = run.state.streamResults.at(-1) ?? {};
@@ -164,7 +171,7 @@ export function recallCalls(run: Run, calls: readonly BatchCall[]): void | Promi
   return slow.length === 0 && late.size === 0 ? undefined : validateLate(run, calls, { late, slow });
 }
 
-/** Prepares a call again. It was not refused then, so it may have run. */
+/** Prepares a recorded call again. The record does not list the call as refused, so the call may have run. */
 function recall(run: Run, { call }: BatchCall, isLate: boolean): Prepared | Promise<Prepared> {
   const found = prepareCall(call, run.ports);
   if (isLate) return found;
@@ -175,7 +182,7 @@ function keepFit({ ports }: Run, found: Prepared): Prepared {
   return found.kind === "ready" ? found : toUnfit(found, ports);
 }
 
-/** Stores a prepared or refused call. */
+/** Stores that a call is ready, or stores the outcome of a refused call. */
 export function take(one: BatchCall, found: Prepared): void {
   if (found.kind === "ready") one.ready = found;
   else one.outcome = found;
@@ -196,7 +203,7 @@ async function validateLate(run: Run, calls: readonly BatchCall[], { late, slow 
   for (const [position, one] of checked.entries()) applyVerdict(run, one, verdicts[position]);
 }
 
-/** Records the validation of edited arguments, or replays it. If it was cut off, the call never runs. */
+/** Records the validation of edited arguments, or replays the record. If the validation was cut off, the call never runs. */
 export function recordEdit(run: Run, one: BatchCall, edited: Prepared): void | PromiseLike<void> {
   const { call, index, round } = one;
   const key = editKey(run.state, { index, name: call.name, round });

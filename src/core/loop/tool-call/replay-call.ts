@@ -1,4 +1,4 @@
-// Emits the events of each call: one start and one end, also for calls that were refused or replayed.
+// Emits the events of each call: one start event and one end event, even for calls that were refused or replayed.
 
 import type { Json } from "../../types/json.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -10,17 +10,15 @@ import { eventBase, type Run } from "../run/run.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Spending } from "../run/meter.ts";
 
-/** Emits `tool-start`. */
 export function sendToolStart(run: Run, { callId, name, args }: ToolCall, live: boolean): void {
   const { events, ports, runId, state } = run;
   if (!events.wants("tool-start")) return;
   const { iteration } = state;
-  // Written out, because every call sends it and a spread takes longer.
+  // Written out field by field, because every call sends this event and an object spread takes longer.
   const replayed = live ? undefined : true;
   events.send({ type: "tool-start", runId, iteration, callId, name, index: ports.indexOf(callId), args, replayed });
 }
 
-/** Emits `tool-end`. */
 export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void {
   const { events, ports, options } = run;
   const { call, kind, durationMs } = outcome;
@@ -57,20 +55,20 @@ export function checkRecorded({ callId, name }: ToolCall, { call }: ToolOutcome)
   });
 }
 
-/** Emits the events of a replayed call, and counts it if it has run. */
+/** Emits the events of a replayed call, and counts the call if it has run. */
 export function replayCall(run: Run, outcome: ToolOutcome): void {
   sendBoth(run, outcome, false);
   if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
   if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
 }
 
-/** Emits the start and the end of a call. */
+/** Emits `tool-start` and `tool-end` of a call. */
 export function sendBoth(run: Run, outcome: ToolOutcome, live: boolean): void {
   sendToolStart(run, outcome.call, live);
   sendToolEnd(run, outcome, live);
 }
 
-/** Converts the spending of a call's nested runs for the meter. */
+/** Converts the spending of nested runs to the form that the meter adds up. */
 export function toSpending({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending): Spending {
   const known = costUSD ?? knownCostUSD;
   return { tokens: usage.totalTokens, toolCalls: toolCallsExecuted, costUSD: known, costUnknown: costUSD === undefined };

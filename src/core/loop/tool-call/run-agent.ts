@@ -1,5 +1,5 @@
-// Runs inside calls of another run. The journal records the start of such a run before any of its steps, so that a replay starts
-// only recorded runs.
+// Executes tool calls as nested runs. The journal records the start of a nested run before any of its steps, so that a replay
+// starts only recorded runs.
 
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -21,7 +21,7 @@ import { askAgain, askHook } from "../run/ask-hook.ts";
 import { prefixJournal, refuseBroken } from "../run/journal-call.ts";
 import type { BegunRecord } from "./record-verdicts.ts";
 
-/** The end of the run inside the call, or why it could not go on. */
+/** The result of the nested run, or the reason why the nested run could not continue. */
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 
 /** Runs one call as a nested run, or continues that run. */
@@ -50,8 +50,8 @@ export async function runAgent(run: Run, one: BatchCall): Promise<void> {
 }
 
 /**
- * Runs the nested run. An error of its journal also ends the outer run. If the outcome of the call is recorded, errors are
- * ignored: its records may be incomplete, or belong to another run by now.
+ * Runs the nested run. An error from the journal of the nested run also ends the outer run. If the outcome of the call is already
+ * recorded, each LoopError is ignored: the records of the nested run may be incomplete, or belong to another run.
  */
 async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): Promise<NestedEnd> {
   try {
@@ -62,14 +62,14 @@ async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): 
   }
 }
 
-/** Stores the end of a call, and emits it. */
+/** Stores the outcome of a call, and emits `tool-end`. */
 function tell(run: Run, one: BatchCall, { outcome, isLive }: { outcome: ToolOutcome; isLive: boolean }): void {
   checkRecorded(one.call, outcome);
   sendToolEnd(run, outcome, isLive);
   end(one, outcome, isLive);
 }
 
-/** Turns the result of the nested run into the outcome of the call, as if a tool had returned it. */
+/** Converts the result of the nested run to the outcome of the call, as if a tool had returned the result. */
 async function concludeAgent(run: Run, one: BatchCall, ended: NestedEnd): Promise<ToolOutcome> {
   if (ended.kind === "lost" && ended.refused !== undefined) return finishCall(run, ended.refused);
   let isRead = false;
@@ -82,7 +82,9 @@ async function concludeAgent(run: Run, one: BatchCall, ended: NestedEnd): Promis
   return finishCall(run, ended.kind === "ended" ? { ...settled, ...factsOf(ended, isRead) } : settled);
 }
 
-/** `isRead` is true if `toResult` was called with the result. */
+/**
+ * Returns the facts about the nested run for the outcome of its call. `isRead` is true if `toResult` was called with the result.
+ */
 function factsOf(
   { result, nested }: Extract<NestedEnd, { kind: "ended" }>,
   isRead: boolean,
@@ -92,32 +94,32 @@ function factsOf(
   return isRead || undelivered.length === 0 ? facts : { ...facts, undelivered };
 }
 
-/** Why a started run could not be started again: the error, or the refusal of the call. */
+/** Why a nested run could not start or continue: an error, or the refusal of the call. */
 interface Lost {
   readonly kind: "lost";
   readonly error?: unknown;
   readonly refused?: ToolOutcome | undefined;
 }
 
-/** The run inside a call, or why there is none. */
+/** The started nested run, or the reason why there is no nested run. */
 type Begun =
   | { readonly kind: "begun"; readonly started: StartedRun; readonly isOver: boolean }
   | Lost
   | { readonly kind: "over"; readonly outcome: ToolOutcome; readonly isLive: boolean }
   | Extract<BegunRecord, { kind: "must-ask" }>;
 
-/** Starts the run inside a call, or continues one that was started before. */
+/** Starts the nested run of a call, or continues a nested run that was started in an earlier execution. */
 async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   const { call } = one;
   let live: StartedRun | undefined;
   let isTold = false;
   const body = async (): Promise<BegunRecord> => {
-    // An engine that retries the step starts the run again.
+    // If an engine retries this step, the nested run starts again, so the earlier one is released.
     live?.run.release();
     live = undefined;
     if (one.awaitsTurn) await takeTurn(run, one);
     run.scope.checkDeadline(run.clock.now());
-    // The question comes before any event of the call.
+    // A decision must be requested before any event of the call is emitted.
     const mustAsk = findQuestion(run, one);
     if (mustAsk !== undefined) return { kind: "must-ask", mustAsk };
     if (!isTold) sendToolStart(run, call, true);
@@ -144,7 +146,7 @@ async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
   return goOn(run, one);
 }
 
-/** Waits for the call's turn. It was assumed to have begun and has not. */
+/** Waits until it is the call's turn. The call was assumed to have begun, but it has not begun. */
 async function takeTurn(run: Run, one: BatchCall): Promise<void> {
   const scope = new CancelScope();
   const parked = await one.park?.({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
@@ -153,14 +155,13 @@ async function takeTurn(run: Run, one: BatchCall): Promise<void> {
   one.isBarred ||= parked === "ended";
 }
 
-/** The input of a call's step. */
 function inputOf({ callId, name, args }: ToolCall): Pick<ToolCall, "callId" | "name" | "args"> {
   return { callId, name, args };
 }
 
 type Tried = Extract<BegunRecord, { kind: "over" }> | { readonly kind: "begun"; readonly started: StartedRun };
 
-/** Starts a new nested run. Invalid options become an error that the model reads. */
+/** Starts a new nested run. An error in its options becomes a failure that the model reads. */
 async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
   const ready = readyOf(one);
   const isCurrent = run.scope.cause !== undefined || one.isBarred || run.ports.isCurrent(ready.definition);
@@ -171,20 +172,22 @@ async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
   const outcome = await executeToolCall(ready, run.ports, () => {
     throw tried.error;
   });
-  // The call had begun, and `prepare` may have had effects.
+  // The outcome must not be "not-run", because `prepare` may have had effects.
   return {
     kind: "over",
     outcome: await finishCall(run, outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome),
   };
 }
 
-/** Makes sure that `prepare` only gets valid arguments. */
+/** Validates the arguments if needed, so that `prepare` never gets invalid arguments. */
 function checkFit(run: Run, ready: ReadyCall): Prepared | Promise<Prepared> {
   if (ready.unfit !== undefined) return ready.unfit;
   return ready.unvalidated === true ? validateCall(ready, run.ports) : ready;
 }
 
-/** Continues a run that was started before, with its records. If they include the call's outcome, nothing new is done. */
+/**
+ * Continues a nested run that was started before, with its records. If the outcome of the call is recorded, no new work is done.
+ */
 async function goOn(run: Run, one: BatchCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
   const ready = await checkFit(run, readyOf(one));
@@ -194,7 +197,7 @@ async function goOn(run: Run, one: BatchCall): Promise<Begun> {
   return tried.kind === "begun" ? { ...tried, isOver } : tried;
 }
 
-/** The key of the call's outcome, which is the prefix of the nested run's keys. */
+/** Returns the key of the call's outcome. The keys of the nested run begin with this key. */
 function outcomeKey(run: Run, one: BatchCall): string {
   return batchKey(run, "tool", one);
 }
@@ -233,6 +236,7 @@ async function tryStart(run: Run, one: BatchCall, { ready, ask, isOver }: Starti
 }
 
 function toOptions(value: unknown): NestedLoopOptions {
-  if (!isRecord(value)) throw new TypeError("The agent's prepare() gave no options for its run.");
+  if (!isRecord(value))
+    throw new TypeError("prepare() of an agent tool must return the options of the nested run, as an object.");
   return value as unknown as NestedLoopOptions;
 }

@@ -1,4 +1,4 @@
-// Runs the calls of one iteration in three phases: all are prepared, then approved, then dispatched in waves. Their outcomes
+// Runs the calls of one iteration in three phases: all calls are prepared, then approved, then dispatched in waves. The outcomes
 // enter the state in call order.
 
 import type { CallEvent, TriggerMatch } from "../../types/loop-event.ts";
@@ -22,12 +22,12 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const calls = collectCalls(run);
   if (calls.length > 0) run.control?.startToolChain();
   const approved = whenReady(recallCalls(run, calls), () => (mayAsk(run) ? approveCalls(run, calls) : undefined));
-  // Most batches need no promise, so their calls are dispatched from here.
+  // Most batches need no promise, so their calls are dispatched synchronously.
   const dispatched = isThenable(approved) ? approved.then(() => dispatchCalls(run, calls)) : dispatchCalls(run, calls);
   return whenReady(dispatched, () => settleBatch(run, calls));
 }
 
-/** Updates the state with the outcomes, after the stages of `policies.results` have changed them. */
+/** Updates the state with the outcomes, after `policies.results` has processed the results. */
 function settleBatch(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
   const loop = findToldLoop(run);
   const settled = calls.map((one) => toSettled(run, one));
@@ -37,7 +37,7 @@ function settleBatch(run: Run, calls: readonly BatchCall[]): void | PromiseLike<
   });
 }
 
-/** The calls of the current message. A call that was started during the stream is over already. */
+/** Returns the calls of the current message. A call that was started during the stream already has its outcome. */
 function collectCalls(run: Run): readonly BatchCall[] {
   const { current } = run.state;
   const early = earlyOutcomesOf(current);
@@ -63,12 +63,12 @@ function sendIdentical(run: Run): void {
   run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, cycle: 1, action: "stop" });
 }
 
-/** Returns a loop that the model has to be warned of. */
+/** Returns a loop that the model must be warned about, if there is one. */
 function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined {
   return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
 }
 
-/** Follows up on a call: the gate retains its tool, its trigger is emitted, and a restart is detected. */
+/** Completes a call: notifies the gate, emits the trigger of the call, and detects a context restart. */
 function toSettled(run: Run, one: BatchCall): SettledCall {
   const { call, outcome, isLive, suspended, question } = one;
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);
@@ -78,7 +78,7 @@ function toSettled(run: Run, one: BatchCall): SettledCall {
   return suspended === undefined ? { outcome } : { outcome, suspended };
 }
 
-/** A completed call may restart the context, or need no further iteration. */
+/** Settles a completed call. Such a call may restart the context, or need no further iteration. */
 function toCompleted(run: Run, outcome: ToolOutcome, isLive: boolean): SettledCall {
   const restart = detectContextRestart(outcome, run.options.policies?.restarts);
   if (restart === undefined) {
@@ -96,7 +96,10 @@ function sendRestart({ events }: Run, base: CallEvent, restart: ContextRestart):
   events.send({ type: "restart", ...base, suffix, disableTools, pendingContext });
 }
 
-/** Passes a success to an active gate. Errors of the gate do not affect the run. Skipped on replay. */
+/**
+ * If the gate is active, calls `gate.retain` for a successful call, and emits `hidden-notice`. Errors of the gate do not affect
+ * the run. `retain` is not called on replay.
+ */
 function tellGate(run: Run, outcome: ToolOutcome, live: boolean): void {
   const { kind, call } = outcome;
   const { options, events, state } = run;

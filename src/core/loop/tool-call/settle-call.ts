@@ -1,4 +1,5 @@
-// Settles a call after a decision was requested: it runs, it is refused, or it waits for a later execution.
+// Settles a call after a decision about it was requested: the call may run, is refused, or waits for a later execution of the
+// run.
 
 import type { Json } from "../../types/json.ts";
 import type { Step } from "../../types/journal.ts";
@@ -33,15 +34,18 @@ import {
 import { canWait, isCut, isReplayed, runStep, runSteps } from "../run/run-step.ts";
 import { decisionKey } from "../state/step-key.ts";
 
-/** A recorded decision, and true if it was made in this execution. */
+/** A recorded decision. `live` is true if the decision was made in this execution of the run, and was not replayed. */
 export interface Answered {
   readonly answer: RecordedDecision;
   readonly live: boolean;
-  /** The room that `maxToolCalls` leaves, if this is the first request for a decision. */
+  /** The calls that `maxToolCalls` still allows. Set only for the first request for a decision. */
   readonly room?: Room | undefined;
 }
 
-/** Turns a decision into its record. Inside an ordinary tool "ask" becomes a denial, because the tool's step cannot wait. */
+/**
+ * Converts a decision to the form that the journal records. In a run that an ordinary tool started, "ask" becomes a denial,
+ * because the step of that tool cannot wait.
+ */
 export function toRecorded(
   run: Run,
   decided: ApprovalDecision,
@@ -53,8 +57,9 @@ export function toRecorded(
 }
 
 /**
- * Settles a call. Without a decision, the execution that asked ends. A later execution takes the decision from its `decisions`,
- * or asks again. With a journal that can wait for days, the execution waits instead.
+ * Settles a call. If there is no decision, the execution that requested the decision ends. A later execution takes the decision
+ * from its option `decisions`, or requests the decision again. If the journal can wait for days, the execution waits instead of
+ * ending.
  */
 export async function settleCall(run: Run, one: BatchCall, first: Answered): Promise<void> {
   const { room } = first;
@@ -81,34 +86,34 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
     const body = (): RecordedDecision => decide(run, one, { question, waited, room });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
-    // Every decision is noted, because one that postponed the call may be passed again when the run is over.
+    // Notes every decision, because a decision that postponed the call may be passed again after the run has ended.
     const decided = answer.kind === "ask" ? { kind: "ask" } : answer;
     run.decisions.settle(id, isAnew(answer, question) ? answer.passed : decided);
   }
   sendDecision(run, one, { answer, live });
   await applyDecision(run, one, { answer, asked, live });
-  // A call that is refused now is reported as new, even if its iteration was replayed.
+  // The events of a call that is refused now are not marked as replayed, even if the iteration was replayed.
   if (one.outcome !== undefined && live) one.isLive = true;
 }
 
 interface Taking {
   readonly question: OpenQuestion;
-  /** The decision that the journal waited for. */
+  /** The decision that `journal.wait` returned, if the journal can wait. */
   readonly waited: ApprovalDecision | undefined;
   readonly room: Room | undefined;
 }
 
 /**
- * Takes the decision about an open question. A run that is being ended leaves the question open, so that the decision counts when
- * it is passed again. If the tool has changed since the question, the decision was about the old tool, and the question is asked
- * again.
+ * Takes the decision about an open question. If the run is being ended, the question stays open, so that the decision can be
+ * passed again. If the tool has changed since the question, the decision does not apply to the new tool, and a new question is
+ * asked.
  */
 function decide(run: Run, one: BatchCall, { question, waited, room }: Taking): RecordedDecision {
   const { callId, name, args } = one.call;
   const { tool, earlier = 0 } = question;
   if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, question);
   if (room?.isFull() === true) return { ...question, token: run.token, isBeyond: true };
-  // Taken even if the tool was removed, because the call did wait for the decision.
+  // Takes the decision even if the tool was removed, because the call was waiting for this decision.
   const decision = waited ?? run.decisions.takeApproval(questionId(callId, earlier));
   const now = findTool(run.registry, name);
   if (now === undefined) {
@@ -122,7 +127,7 @@ function decide(run: Run, one: BatchCall, { question, waited, room }: Taking): R
   return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since, earlier: earlier + 1, ...passed });
 }
 
-/** True if the answer is a new question, about a changed tool. */
+/** True if the answer is a new question, because the tool has changed. */
 function isAnew(answer: RecordedDecision, question: OpenQuestion): answer is OpenQuestion {
   return answer.kind === "ask" && answer.earlier !== question.earlier;
 }
@@ -132,7 +137,10 @@ function noteWaiting({ decisions }: Run, callId: string, { earlier = 0 }: OpenQu
   for (let number = 0; number < earlier; number += 1) decisions.noteEarlier(questionId(callId, number));
 }
 
-/** A decision, the open question that it answers if there was one, and true if it was made in this execution. */
+/**
+ * A decision, and the open question that the decision answers, if there was one. `live` is true if the decision was made in this
+ * execution.
+ */
 interface Decided {
   readonly answer: FinalDecision;
   readonly asked: OpenQuestion | undefined;
@@ -147,7 +155,10 @@ async function applyDecision(run: Run, one: BatchCall, decided: Decided): Promis
   if (answer.kind === "modify") await edit(run, one, answer.args);
 }
 
-/** Binds an approval to the tool that it was given for. If the registry has another one by now, the call needs another decision. */
+/**
+ * Binds an approval to the version of the tool that was approved. If the registry now has another version, the call needs another
+ * decision.
+ */
 function bind(run: Run, one: BatchCall, decided: Decided): void {
   const { asked } = decided;
   const ready = readyOf(one);
@@ -164,15 +175,16 @@ function bind(run: Run, one: BatchCall, decided: Decided): void {
   } else if (now !== ready.definition) one.ready = { ...ready, definition: now, unvalidated: true };
 }
 
-/** The tool that a decision is about; undefined for that of this iteration. */
+/** Returns the tool that a decision is about. Undefined means the tool as the current iteration shows it. */
 function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, live }: Decided): ShownTool | undefined {
   const decidedFor = asked?.tool ?? ("tool" in answer ? answer.tool : undefined);
   return decidedFor ?? (live ? undefined : visibleTools.recorded?.tools.get(call.name));
 }
 
 /**
- * True if the run goes on past a postponed call. The execution that asked has no decision, unless its journal waits for one.
- * Another execution looks into its `decisions`. A replay goes as far as its records.
+ * Returns true if the run can continue after a question that had no decision. The execution that asked the question has no
+ * decision, unless its journal can wait for one. A later execution looks for the decision in its `decisions`. A replay continues
+ * as far as its records.
  */
 function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
   const { journal, token, scope } = run;
@@ -180,7 +192,7 @@ function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLi
   return asked !== token || (journal.wait !== undefined && scope.cause === undefined);
 }
 
-/** Waits for the decision or the result if the journal can wait. Stops waiting when the run is ended. */
+/** Waits for the decision or the result if the journal can wait. Stops waiting when the run is being ended. */
 async function waitFor({ journal, scope, clock }: Run, key: string): Promise<{ readonly value: unknown } | undefined> {
   if (journal.wait === undefined || journal.replays !== undefined) return undefined;
   const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(
@@ -199,7 +211,10 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<{ r
   }
 }
 
-/** Asks for the deferred results of calls. Each comes in `decisions` of a later execution, or through a journal that can wait for days. */
+/**
+ * Requests the deferred results of calls. Each result is passed in the `decisions` of a later execution, or delivered by a
+ * journal that can wait for days.
+ */
 export async function askResults(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {
   const steps = calls.map((one): Step<RecordedResult> => {
     const earlier = one.questions === 0 ? {} : { earlier: one.questions };
@@ -223,7 +238,7 @@ interface AskedResult {
   readonly live: boolean;
 }
 
-/** Gives a call its deferred result. Without one, the call waits for a later execution. */
+/** Uses the deferred result as the outcome of the call. If there is no result yet, the call waits for a later execution. */
 async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undefined): Promise<void> {
   if (asked === undefined || one.deferred === undefined) return;
   const asking = resultStep(run, one);
@@ -246,7 +261,10 @@ async function settleResult(run: Run, one: BatchCall, asked: AskedResult | undef
   one.isLive = live;
 }
 
-/** True if this execution has the result of a call that it asked for itself. The one that ran the call did not record the question. */
+/**
+ * True if this execution has the result of the call, although the same execution recorded the request. This happens if the
+ * execution that ran the call ended before it recorded the request.
+ */
 function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
   return journal.replays === undefined && scope.cause === undefined && decisions.isLeft(id);
 }
@@ -254,14 +272,14 @@ function hasResult({ journal, scope, decisions }: Run, id: string): boolean {
 interface TakingResult {
   readonly question: OpenResult;
   readonly id: string;
-  /** The result that the journal waited for. */
+  /** The result that `journal.wait` returned, if the journal can wait. */
   readonly waited: { readonly value: unknown } | undefined;
 }
 
 /**
- * Takes a result that was passed for an open question. A run that is being ended leaves the question open. A result that does not
- * fit is refused: the run rejects and records nothing. If the journal waited for it, the question is asked again instead, because
- * an engine delivers each value once.
+ * Takes the result that was passed for an open question. If the run is being ended, the question stays open. If a passed result
+ * does not fit the schema of the tool, the run rejects and records nothing. If a result from `journal.wait` does not fit, the
+ * question stays open instead, because an engine delivers each value only once.
  */
 async function takeResult(run: Run, one: BatchCall, { question, id, waited }: TakingResult): Promise<RecordedResult> {
   const open: RecordedResult = { ...question, token: run.token };
@@ -269,7 +287,7 @@ async function takeResult(run: Run, one: BatchCall, { question, id, waited }: Ta
   const given: unknown = waited === undefined ? run.decisions.findResult(id) : waited.value;
   if (given === undefined) return open;
   const refused = isOutsideResult(given) ? await findMisfit(one.call, given, run) : describeValue(given);
-  // Also open if the run was ended during the validation.
+  // The question also stays open if the run was ended during the validation.
   if (run.scope.cause !== undefined) return open;
   if (refused === undefined) {
     run.decisions.drop(id);
@@ -281,7 +299,9 @@ async function takeResult(run: Run, one: BatchCall, { question, id, waited }: Ta
   return open;
 }
 
-/** Applies a person's edit of the arguments. Edits are rare, so their validation is a step of its own. */
+/**
+ * Applies a person's edit of the arguments. The validation of the edit is recorded as a separate step, because edits are rare.
+ */
 async function edit(run: Run, one: BatchCall, args: Json): Promise<void> {
   const ready = readyOf(one);
   if (ready.unvalidated === true) one.ready = { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };

@@ -1,4 +1,5 @@
-// The second argument of a tool. A class with getters, so that only what the tool reads is built.
+// The context object that a tool gets as its second argument. A class with getters, so that only the values that the tool uses
+// are built.
 
 import type { Json } from "../../types/json.ts";
 import type { Session } from "../../types/common.ts";
@@ -17,19 +18,18 @@ import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { deferred } from "../../tools/to-outcome.ts";
 import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
 
-/** The context of one call in a run. */
 export class CallContext implements ToolContext {
   readonly callId: string;
   readonly name: string;
   readonly iteration: number;
   readonly #run: Run;
   readonly #deadline: Deadline;
-  /** The position of the call. A tool that the loop no longer waits for may read it when the run has moved on. */
+  /** The position of the call. Stored here, because an abandoned tool may use the context after the run has continued. */
   readonly #retry: number;
   readonly #index: number;
 
   static {
-    // For runs that get this context as their `context`.
+    // Lets a nested run find its outer run if this object is passed as the `context` option.
     Object.defineProperty(this.prototype, levelKey, {
       get(this: CallContext): Level {
         return this.#run;
@@ -108,7 +108,7 @@ export class CallContext implements ToolContext {
     return this.#run.depth;
   }
 
-  // Getters that return functions, so that tools may destructure the context.
+  // These getters return functions, so that tools may destructure the context.
   get heartbeat(): () => void {
     return () => this.#deadline.heartbeat();
   }
@@ -124,7 +124,7 @@ export class CallContext implements ToolContext {
   get runToolLoop(): (options: NestedLoopOptions) => Promise<LoopResult> {
     return (options) => {
       const result = this.#nest(options);
-      // Avoids an unhandled rejection if the tool does not await it.
+      // Avoids an unhandled rejection if the tool does not await the result.
       result.catch(() => {});
       return result;
     };
@@ -132,7 +132,7 @@ export class CallContext implements ToolContext {
 
   async #nest(options: NestedLoopOptions): Promise<LoopResult> {
     const { callId } = this;
-    if (this.#deadline.isOver) throw new Error("The call is over: it can start no more runs.");
+    if (this.#deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
     const { ports } = this.#run;
     const made = `${this.idempotencyKey}/run${ports.countNested(callId)}`;
     const { run, drive } = startNested({ run: this.#run, callId }, { ...options, runId: runIdOf(options) ?? made });
@@ -142,7 +142,7 @@ export class CallContext implements ToolContext {
     return nested.result;
   }
 
-  /** Emits progress. After the call's end it is dropped. */
+  /** Emits `tool-progress`. Does nothing after the call has ended. */
   #tell(data: unknown): void {
     const { events } = this.#run;
     if (this.#deadline.isOver) return;
@@ -160,18 +160,18 @@ export class CallContext implements ToolContext {
   }
 }
 
-/** Untyped tools may pass nothing. */
+/** Untyped tools may call `runToolLoop` without options. */
 function runIdOf(options: NestedLoopOptions | undefined): string | undefined {
   return options?.runId;
 }
 
-/** Starts a run inside a call. Throws LoopError for misuse, for example "depth-exceeded". */
+/** Starts a nested run. Throws LoopError for misuse, for example "depth-exceeded". */
 export function startNested(nesting: Nesting, options: NestedLoopOptions): StartedRun {
   const { run: outer } = nesting;
   const { provider, pricing, session, context } = outer.options;
   const given = definedIn(options);
   const { timeouts = {} } = given;
-  // A stopped run waits for its nested runs no longer than for its own tools.
+  // A stopped run does not wait longer for its nested runs than for its own tools.
   const settleMs = Math.min(timeouts.settleMs ?? outer.timeouts.settleMs, outer.timeouts.settleMs);
   return outer.nest(
     {
@@ -187,7 +187,7 @@ export function startNested(nesting: Nesting, options: NestedLoopOptions): Start
   );
 }
 
-/** Drops options with the value undefined: they count as omitted. */
+/** Removes options with the value undefined, so that they are treated like omitted options. */
 function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<LoopOptions, "messages"> {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(given), messages: options.messages };
@@ -196,8 +196,9 @@ function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<Loop
 const nothingSpent: NestedSpending = { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 };
 
 /**
- * Ends the runs of a finished call that are still running, and adds their usage to `known`. Runs end at once when they are
- * cancelled. A run with the tool's own journal that never answers is not waited for.
+ * Ends the nested runs of a finished call that are still running, and adds their usage to `known`. Cancelled runs end
+ * immediately. If the tool gave a nested run its own journal and that journal never responds, the run is abandoned after
+ * `timeouts.settleMs`.
  */
 export async function endNested(runs: readonly NestedRun[], known: NestedSpending = nothingSpent): Promise<NestedSpending> {
   const ends = await Promise.all(runs.map(endRun));
@@ -207,14 +208,14 @@ export async function endNested(runs: readonly NestedRun[], known: NestedSpendin
   );
 }
 
-/** The spending of a nested run. */
+/** Returns the usage, the cost and the number of tool calls of a nested run. */
 export function spendingOf({ usage, costUSD, toolCallsExecuted }: LoopResult, run: Run | undefined): NestedSpending {
   const spent = { usage, costUSD, toolCallsExecuted };
   return costUSD === undefined && run !== undefined ? { ...spent, knownCostUSD: run.state.spentUSD } : spent;
 }
 
 function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
-  run.scope.cancel({ kind: "abort", reason: new DOMException("The call is over.", "AbortError") });
+  run.scope.cancel({ kind: "abort", reason: new DOMException("The tool call has ended.", "AbortError") });
   const limitMs = Math.max(1, run.timeouts.settleMs);
   return new Deadline({ limitMs }, { clock: run.clock, scope: new CancelScope() }).race(result);
 }

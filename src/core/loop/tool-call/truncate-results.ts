@@ -1,21 +1,21 @@
-// A ready-made processor that shortens long results and states how much is missing.
+// A ready-made processor that shortens long results and states how much text was removed.
 
 import type { ResultPipeline, ResultProcessing } from "../../types/policies.ts";
 import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../../errors/check-fields.ts";
 import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../../utils/texts.ts";
 import { processResults } from "./process-results.ts";
 
-/** The longest result, in one of two measures, and which part of it stays. */
+/** The maximum length of a result, in tokens or in bytes, and the part of the result to keep. */
 export interface TruncateResultsOptions {
-  /** Most estimated tokens, including the note; at least 50. */
+  /** The maximum number of estimated tokens, including the note about the cut. At least 50. */
   readonly maxTokens?: number | undefined;
-  /** Most bytes of UTF-8, including the note; at least 200. */
+  /** The maximum number of UTF-8 bytes, including the note about the cut. At least 200. */
   readonly maxBytes?: number | undefined;
-  /** The beginning alone, or the beginning and the end with half of the room each. Default "head-and-tail". */
+  /** The part to keep: only the beginning, or equal parts of the beginning and the end. Default "head-and-tail". */
   readonly keep?: "head" | "head-and-tail" | undefined;
 }
 
-/** Room for the note, and for a little text. */
+/** The minimum limits. They leave room for the note and for a little text. */
 const leastBytes = 200;
 const leastTokens = leastBytes / bytesPerToken;
 
@@ -29,11 +29,11 @@ const checks: Checks<TruncateResultsOptions> = {
 export type TruncatedResults = NonNullable<ResultPipeline["processor"]> & ResultProcessing;
 
 /**
- * Makes a value for `policies.results`, or for the `processor` of `processResults`. It cuts every result longer than `maxTokens`
- * or `maxBytes`, and inserts a note at the cut. Characters are never split. An object is cut as JSON text, and the cut text is no
- * longer valid JSON.
+ * Makes a function that cuts every result longer than `maxTokens` or `maxBytes`, and inserts a note at the cut. Use the function
+ * as `policies.results`, or as the `processor` of `processResults`. Characters are never split. An object is cut as JSON text, so
+ * the cut text is no longer valid JSON.
  *
- * Throws LoopError "unknown-option" or "invalid-option". Exactly one of the two measures is required.
+ * Throws LoopError "unknown-option" or "invalid-option". Exactly one of `maxTokens` and `maxBytes` is required.
  *
  * @example await runToolLoop({ provider, tools, messages, policies: { results: truncateResults({ maxTokens: 4_000 }) } });
  */
@@ -61,7 +61,7 @@ function describeGap(left: number, bytes: number): string {
   return `\n[... ${left} of ${bytes} bytes left out here, about ${tokens} tokens ...]\n`;
 }
 
-/** The longest beginning of at most `most` bytes. */
+/** Returns the longest beginning that has at most `most` bytes. */
 function takeHead(text: string, most: number): string {
   let end = 0;
   for (let bytes = 0; end < text.length;) {
@@ -72,7 +72,7 @@ function takeHead(text: string, most: number): string {
   return text.slice(0, end);
 }
 
-/** The longest end of at most `most` bytes. */
+/** Returns the longest end that has at most `most` bytes. */
 function takeTail(text: string, most: number): string {
   let start = text.length;
   for (let bytes = 0; start > 0;) {
