@@ -60,6 +60,13 @@ function checkPage(path: string, page: readonly string[]): Checked {
   for (let index = 0; index < page.length; index += 1) {
     const line = page[index] ?? "";
     lines.push(line);
+    if (source.test(line.trim()) && !opening.test(page[index + 1] ?? "")) {
+      const wanted = wantedBy(line);
+      problems.push(`${path}:${index + 1}: ${"problem" in wanted ? wanted.problem : "has no block; run `npm run docs:sync`"}`);
+      if ("problem" in wanted) continue;
+      lines.push("```ts", ...wanted.lines, "```");
+      snippets.push({ code: wanted.lines.join("\n"), example: wanted.example });
+    }
     if (!opening.test(line)) continue;
     const length = page.slice(index + 1).findIndex((later) => later.trim() === "```");
     const said = page.slice(index + 1, index + 1 + Math.max(length, 0));

@@ -4,7 +4,7 @@ import { checkFields, isLoopError, type LoopResult, type StopRequest } from "../
 import { type ConversationLimits, Conversations } from "./conversations.ts";
 import { type ExecutionEnd, type ExecutionPlan, executeRun } from "./execute-run.ts";
 import type { HostedStream, JoinOptions } from "./hosted-event.ts";
-import { BusyError, planResume, planStart, type RunPlan } from "./plan-run.ts";
+import { BusyError, planResume, planStart, readEnding, type RunPlan } from "./plan-run.ts";
 import type {
   HostedRun,
   HostedStatus,
@@ -82,9 +82,10 @@ export class Host implements RunHost {
     if (ending?.isEnding === true) await ending.settled.promise;
     const record = await this.#settings.store.read(id);
     if (record === undefined) return undefined;
-    const { runs, status, reason, messages } = record;
+    const { runs } = record;
     const current = this.#conversations.currentOf(id);
     const isLive = current?.isOpen === true && current.number === runs;
+    const { status, reason, messages } = isLive ? record : await readEnding(this.#settings.store, id, record);
     return { runId: `${id}/${runs}`, status, reason, isLive, queued: this.#conversations.waitingOf(id), messages };
   }
 

@@ -131,6 +131,18 @@ export async function planResume(
   return { loop, messages, journal, isResumed: true, isContinued, previous: record, claim, release: noRelease };
 }
 
+/** Returns the ending of a run. A process that died between the ending and its record has it in the journal only. */
+export async function readEnding(
+  store: RunStore,
+  id: string,
+  record: ConversationRecord,
+): Promise<Pick<ConversationRecord, "status" | "reason" | "messages">> {
+  const journal = record.status === "running" ? store.journal(id, record.runs) : undefined;
+  if (journal?.read === undefined) return record;
+  const { status, reason, messages } = await inspectJournal(journal);
+  return status === "running" || status === "not-started" ? record : { status, reason, messages };
+}
+
 /** Returns the steered messages that a run has not taken from its inbox. A run takes them in order, and records each look at the inbox. */
 async function readUnsent(journal: Journal, { steered = [] }: ConversationRecord): Promise<readonly UserMessage[]> {
   if (steered.length === 0 || journal.read === undefined) return steered;

@@ -8,6 +8,7 @@ import {
   type StandardSchema,
   type ToolContext,
   type ToolSchema,
+  type ToolTraits,
   toPlainError,
   type UnknownRecord,
   whenReady,
@@ -65,6 +66,9 @@ export interface ForeignTool {
   /** Converts the approval setting of the tool. `parse` returns the arguments in the form that the tool expects. */
   readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval<unknown>) | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Checks results from outside, of a tool that defers its calls. */
+  readonly outputSchema?: StandardSchema | undefined;
+  readonly replay?: ToolTraits["replay"];
   execute(args: unknown, context: ToolContext): unknown;
 }
 

@@ -81,20 +81,27 @@ function toModelResult(part: ToolResultPart): unknown {
 }
 
 /**
- * Converts a tool of the AI SDK.
+ * Converts a tool of the AI SDK. The calls of a tool without `execute` wait for results from outside, which its `outputSchema` checks.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/tool
  */
 export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
-  const { description, inputSchema, needsApproval, toModelOutput } = tool;
+  const { description, inputSchema, outputSchema, needsApproval, toModelOutput } = tool;
   if (isCallable(description)) throw refuseTool(name, 'has a function as its "description": replace the function with a string');
-  const execute = methodOf(tool, "execute");
-  return {
+  const facts = {
     name: tool["name"],
     description,
     schema: readAiSdkSchema(inputSchema, name),
     parses: false,
     needsApproval: () => readApproval(needsApproval),
+  };
+  if (tool["execute"] === undefined) {
+    const checked = toChecked(outputSchema);
+    return { ...facts, ...checked, replay: "safe", execute: (_, context) => context.defer() };
+  }
+  const execute = methodOf(tool, "execute");
+  return {
+    ...facts,
     execute(args, context) {
       const answer = execute(args, toExecutionOptions(context, context.callId));
       const output = isAsyncIterable(answer) ? readToEnd(answer, context) : answer;
@@ -105,6 +112,12 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
       );
     },
   };
+}
+
+/** Only a Standard Schema can check a result. The AI SDK also takes a JSON Schema. */
+function toChecked(schema: unknown): Pick<ForeignTool, "outputSchema"> {
+  const output = schema as ToolSchema;
+  return isStandardSchema(output) ? { outputSchema: output } : {};
 }
 
 /** The context from which the second argument of `execute` and `needsApproval` is made. */

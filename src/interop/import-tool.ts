@@ -76,7 +76,7 @@ const shapes: readonly Shape[] = [
     looksLike: (tool) => "inputSchema" in tool || isCallable(tool["execute"]),
     needs: [
       ["inputSchema", isSchema],
-      ["execute", isCallable],
+      ["execute", (execute) => execute === undefined || isCallable(execute)],
     ],
   },
 ];
@@ -139,7 +139,7 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
  * The tool's schema is shown to the model and validates the arguments. The tool gets the abort signal of the call. The results
  * and errors of the tool, including images and files, become the results and errors of the call. The tool's approval setting
  * becomes the trait `needsApproval`. `overrides` take precedence over the fields of the tool. Tools of the AI SDK have no name,
- * so pass a name in `overrides`.
+ * so pass a name in `overrides`. Calls of an AI SDK tool without `execute` wait for results from outside.
  *
  * Throws LoopError "invalid-tool" if the value is not a tool from one of these libraries, has no name, or is run by its
  * provider. Throws "invalid-schema" if the schema cannot be converted and `jsonSchema` is not set.
@@ -203,6 +203,8 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
     description: typeof foreign.description === "string" ? foreign.description : "",
     ...(own === undefined ? {} : { jsonSchema: own }),
     ...(foreign.timeoutMs === undefined ? {} : { timeoutMs: foreign.timeoutMs }),
+    ...(foreign.outputSchema === undefined ? {} : { outputSchema: foreign.outputSchema }),
+    ...(foreign.replay === undefined ? {} : { replay: foreign.replay }),
     ...approvalOf(foreign, parse),
     ...said,
     inputSchema: foreign.parses && isStandardSchema(inputSchema) ? keepArgs(inputSchema) : inputSchema,

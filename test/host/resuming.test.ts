@@ -216,6 +216,24 @@ describe("host.resume in another process", () => {
     }
   });
 
+  it("knows the ending of a run whose process died before it was stored, from the journal", async () => {
+    const store = sharedStore();
+    const clock = createTestClock();
+    const id = "ended and cut";
+    const dying = createRunHost({
+      store: { ...store, write: (key, record) => (record.status === "running" ? store.write(key, record) : undefined) },
+      clock,
+    });
+    await readStart(dying.start(id, { ...options(paying({ clock })), message: "Pay." }));
+    expect(store.records.get(id)?.status).toBe("running");
+    const next = createRunHost({ store, clock });
+    expect(await next.status(id)).toMatchObject({
+      status: "suspended",
+      reason: { kind: "approval-required", calls: [{ id: "call_i0_0" }, { id: "call_i0_1" }] },
+      isLive: false,
+    });
+  });
+
   it("starts the next run after a crash with what the run had come to", async () => {
     const store = sharedStore();
     const clock = createTestClock();

@@ -37,8 +37,8 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like a tool from the AI SDK, but has no "inputSchema"/],
   // halves of tools
   [
-    "an AI SDK tool that the client runs",
-    aiTool({ inputSchema }),
+    "an AI SDK tool whose execute is no function",
+    { inputSchema, execute: "run" },
     /looks like a tool from the AI SDK, but has no "execute": turnwright calls this function/,
   ],
   ["a definition for OpenAI's API", { type: "function", function: { name: "get" } }, /OpenAI Agents, but has no "parameters"/],
