@@ -70,8 +70,9 @@ export async function readAGUIRequest(
   if (!Array.isArray(messages)) throw new RequestError(400, 'The body has no array "messages".');
   const ids = { threadId: readNeeded(body.threadId, "threadId"), runId: readNeeded(body.runId, "runId") };
   const last: unknown = messages.at(-1);
-  const isFromUser = isRecord(last) && last.role === "user";
   const entries = readResume(body.resume);
+  // A page that answers interrupts sends its whole history, whose last message may be the one that began the run.
+  const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)
     throw new RequestError(400, "The request has neither a new message of the user nor answers to interrupts.");

@@ -28,6 +28,12 @@ describe("readAGUIRequest", () => {
     expect(await readAGUIRequest(user(content))).toEqual({ ...ids, message: { role: "user", content: expected }, ...none });
   });
 
+  it("takes no message from a page that answers interrupts, even if its history ends with the user's", async () => {
+    const resume = [{ interruptId: "t/1:a", status: "resolved", payload: { approved: true } }];
+    const request = await readAGUIRequest({ ...user("Pay."), resume });
+    expect([request.message, request.decisions]).toEqual([undefined, { a: { kind: "approve" } }]);
+  });
+
   it("reads answers to interrupts, with the run that they are about", async () => {
     const entry = (interruptId: string, payload: unknown, status = "resolved") => ({ interruptId, status, payload });
     const resume = [
