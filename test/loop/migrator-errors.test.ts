@@ -43,9 +43,9 @@ it.for<Mistake>([
   [
     "a promise for unwrap",
     () => write(unwrap, Promise.resolve()),
-    "which runToolLoop gives when it is awaited, but is a promise",
+    "the awaited result of runToolLoop, but is a promise",
   ],
-  ["undefined for unwrap", () => write(unwrap), "which runToolLoop gives when it is awaited, but is undefined"],
+  ["undefined for unwrap", () => write(unwrap), "the awaited result of runToolLoop, but is undefined"],
   ["a string for iterationCountIs", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
 ])("%s is rejected with advice", async ([, mistake, said]) => {
   const error: unknown = await new Promise((resolve) => resolve(mistake())).catch((thrown: unknown) => thrown);
