@@ -152,7 +152,7 @@ describe("a journal with invalid answers", () => {
     ],
     ["step() that returns undefined", { step: () => undefined as never }, 'kept for step "run", but gave undefined'],
     ["step() that resolves with a number", { step: () => Promise.resolve(7 as never) }, 'kept for step "run", but gave 7'],
-    ["all() that returns an object", { all: () => ({}) as never }, 'kept for "all" of 2 steps, but gave an object'],
+    ["all() that returns an object", { all: () => ({}) as never }, 'recorded result of "all" with 2 steps, but returned an object'],
     ["all() that returns null for each step", { all: (steps) => steps.map(() => null as never) }, "but gave null"],
   ])("%s rejects the run and releases everything", async ([, more, message]) => {
     const { clock, result, provider, control } = start({ ...hanging({ at: "nowhere" }), ...more });

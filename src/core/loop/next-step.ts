@@ -280,7 +280,7 @@ function isOutranked(ending: Ending): boolean {
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
 }
 
-/** A final answer is requested only after `maxIterations` or `maxToolCalls`, and only if the spending limits allow another stream. */
+/** A final answer is requested only after `maxIterations` or `maxToolCalls`, and only if the budget allows another stream. */
 function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
   if (reason.kind !== "max-iterations" && reason.kind !== "max-tool-calls") return false;
   return findSpendingEnding(state, bounds) === undefined;

@@ -70,7 +70,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
         if (isThenable(on) ? await on : on) continue;
         // Determine the ending before the journal is closed: a cancellation during the closing comes too late.
         const ending = toFinalEnding(run, next.ending);
-        // Close first. If closing fails, records are missing, so there is no result. Messages that arrive meanwhile are returned.
+        // Close first, because records are missing if closing fails. Messages that arrive meanwhile are returned too.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
@@ -188,7 +188,7 @@ function isFollowed(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal } = run;
-  // Calls still wait, or a nested run was suspended in this execution. Nested runs from earlier executions have already continued.
+  // Calls still wait, or a nested run was suspended in this execution.
   if (suspensionOf(state) !== undefined) return false;
   const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
   const resume = (): true => {

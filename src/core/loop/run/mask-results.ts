@@ -122,7 +122,7 @@ class View implements MaskedView {
     this.#stable = iterationStart;
   }
 
-  /** Registers a result for masking. Skips results without an iteration, which the caller passed in, and errors, which stay visible. */
+  /** Notes a result that can be masked later. Skips results that the caller passed in, and errors, which must stay visible. */
   #note(part: ToolResultPart, { iteration, ...place }: Pick<Entry, "at" | "index"> & { iteration: number | undefined }): void {
     if (iteration === undefined || part.outcome !== "completed") return;
     const tokens = estimateResult(part);
@@ -155,7 +155,7 @@ class View implements MaskedView {
     });
   }
 
-  /** Results become old in groups of `batchOf` iterations, so that the start of the request often stays the same (prompt cache). */
+  /** Results become old in groups of `batchOf` iterations, so that most requests begin like the previous request. */
   #findOld(iteration: number): readonly Entry[] {
     const { keepIterations, batchOf } = this.#rules;
     return this.#closeBefore(Math.floor((iteration - keepIterations) / batchOf) * batchOf);
