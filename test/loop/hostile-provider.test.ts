@@ -96,7 +96,7 @@ describe("synchronous functions", () => {
       { provider: { id: "p", model: "m", stream: (async () => Promise.reject(new Error("no"))) as never } },
       "async generator",
     ],
-    ["pricing", { pricing: (() => Promise.reject(new Error("no"))) as never }, "pricing must answer at once"],
+    ["pricing", { pricing: (() => Promise.reject(new Error("no"))) as never }, "pricing must return the cost synchronously"],
   ])("an async %s is reported and leaves no unhandled rejection", async ([, more, said]) => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);

@@ -203,8 +203,8 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
 }
 
 /**
- * Continues a run after a recorded ending, if this call or an earlier recorded call set `resume: "retry-last"`. A recorded retry is
- * always replayed. A new retry does not begin in a run that is being cancelled.
+ * Continues a run after a recorded ending, if this call or an earlier recorded call set `resume: "retry-last"`. A recorded retry
+ * is always replayed. A new retry does not begin in a run that is being cancelled.
  */
 async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;

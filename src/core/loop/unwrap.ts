@@ -48,8 +48,7 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
  * const { text } = unwrap(await runToolLoop(options));
  */
 export function unwrap<Result extends LoopResult>(result: Result): Result {
-  if (!isRecord(result) || !isRecord(result.reason))
-    throw invalidOption("result", "the awaited result of runToolLoop", result);
+  if (!isRecord(result) || !isRecord(result.reason)) throw invalidOption("result", "the awaited result of runToolLoop", result);
   if (!isUnsuccessful(result)) return result;
   throw toError(result, result.reason.kind);
 }

@@ -154,7 +154,7 @@ export function allowedBy(gate: LoopPolicies["gate"]): ReadonlySet<string> | und
     return new Set(listItems(gate.allowedNames));
   } catch (error) {
     const option = "policies.gate.allowedNames";
-    const details = { option, expected: "an array or a set of tool names", received: "one that throws" };
+    const details = { option, expected: "an array or a set of tool names", received: "a value that throws when it is read" };
     throw new LoopError("invalid-option", details, { cause: error });
   }
 }

@@ -92,7 +92,9 @@ export function runSteps<T, Next>(
     const given: unknown = answers;
     if (!Array.isArray(given)) throw badAnswer(given, `"all" with ${steps.length} steps`);
     if (answers.length !== steps.length)
-      throw new Error(`The journal returned ${answers.length} results for ${steps.length} steps. "all" must return one for each.`);
+      throw new Error(
+        `The journal returned ${answers.length} results for ${steps.length} steps. "all" must return one for each.`,
+      );
     asked.marks.forEach((mark, index) => {
       readAnswer(answers[index], mark);
       if (!mark.live) noteRecalled(run, steps[index]?.kind);

@@ -26,7 +26,7 @@ import {
 } from "./loop-state.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 
-const malformedNote = "Your last tool call was malformed. Send it again, complete.";
+const malformedNote = "Your last tool call was malformed. Send the complete call again.";
 
 /** Updates `state` with the result of a step. */
 export function applyStep(state: LoopState, step: StepResult): void {
@@ -245,7 +245,7 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   applyRepetition(state, results, loop);
 }
 
-/** Keeps undelivered messages to nested runs. They were for the models of these runs, so the model of this run does not get them. */
+/** Keeps undelivered messages to nested runs. They were meant for other models, so the model of this run does not get them. */
 function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
   for (const { outcome } of settled)
     for (const content of outcome.undelivered ?? []) unsent.push({ verb: "keep", message: { role: "user", content } });
