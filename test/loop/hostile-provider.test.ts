@@ -188,7 +188,7 @@ describe("repair: true", () => {
 
   it("rejects a history that is empty after the repair", async () => {
     const history = [{ role: "tool", results: [{ callId: "a", name: "t", outcome: "completed", result: 1 }] }] as never;
-    await expect(play([], { messages: history, repair: true }).result).rejects.toThrow("hold nothing that can be sent");
+    await expect(play([], { messages: history, repair: true }).result).rejects.toThrow("contain nothing that can be sent");
   });
 });
 

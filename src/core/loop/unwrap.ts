@@ -42,7 +42,7 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
  *
  * Throws LoopError "invalid-option" if the argument is not a result, for example a promise that was not awaited.
  *
- * An answer that was cut off (`length`), refused or filtered counts as completed. Check `reason.kind` to detect it.
+ * The status is also "completed" if the answer was cut off (`length`), refused or filtered. Check `reason.kind` to detect this.
  *
  * @example
  * const { text } = unwrap(await runToolLoop(options));

@@ -113,7 +113,7 @@ export class Decisions {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
-  /** Like `refuseLeft`, but for decisions inside `calls`. Called when all waiting calls in there have taken their decisions. */
+  /** Like `refuseLeft`, but for decisions inside `calls`. Called after their waiting nested calls have taken their decisions. */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));
   }

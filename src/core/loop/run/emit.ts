@@ -21,7 +21,7 @@ interface EventPlace {
   readonly iteration: number;
 }
 
-/** Sends the events of one run until it is closed. Later events are dropped. */
+/** Sends the events of one run until the sink is closed. Later events are dropped. */
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #emitter: LoopEmitter | undefined;

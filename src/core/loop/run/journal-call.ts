@@ -24,7 +24,7 @@ export function refuseBroken({ failure, outer }: Breakable): void {
 interface JournalPart {
   /** The prefix of each key. */
   readonly prefix: string;
-  /** True if the call is over, so that its steps must no longer run. Default false. */
+  /** True if the tool call is over, so that its steps must no longer run. Default false. */
   readonly isOver?: boolean | undefined;
 }
 
@@ -62,7 +62,7 @@ interface JournalPorts {
   readonly state: LoopState;
   readonly failure: { readonly error: unknown } | undefined;
   readonly traffic: JournalTraffic;
-  /** The outer run. If `isPart` is true, its journal has the steps of this run. */
+  /** The outer run. If `isPart` is true, the steps of this run are in the outer run's journal. */
   readonly outer: JournalPorts | undefined;
   readonly isPart: boolean;
 }

@@ -10,7 +10,7 @@ export interface Level {
   readonly maxDepth: number;
 }
 
-/** The level of a run, by the abort signal that each of its tool calls gets. */
+/** The levels of runs. The key is the abort signal of a tool call. */
 const levels = /* @__PURE__ */ sharedMap<AbortSignal, Level>("levels");
 
 /** The context of each tool call has the level of its run under this key. All copies of the package use the same key. */

@@ -36,7 +36,7 @@ export class Parking {
     return [...this.#waiting.values()].some(({ parked }) => parked.mustEnd());
   }
 
-  /** Begins a call. Settles when the call is over or waits. If the call waits, `onWait` is called before. */
+  /** Begins a call. Settles when the call is over or waits. Calls `onWait` before it settles for a waiting call. */
   begin(index: number, call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
     let stop: () => void = () => {};
     let fail: (error: unknown) => void = () => {};

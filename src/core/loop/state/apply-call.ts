@@ -166,7 +166,7 @@ export interface LoopRule {
   readonly action: LoopAction;
 }
 
-/** A loop that the last iteration has made complete. */
+/** A loop that ended with the last iteration: its cycle, how often the cycle occurred, and the tool. */
 export interface FoundLoop extends Repeats {
   /** The name of the tool in the first call of the iteration. */
   readonly toolName: string;
@@ -182,7 +182,7 @@ export function findIdenticalCalls(
   return { toolName: outcomes[0]?.call.name ?? "", count };
 }
 
-/** Returns the loop that the last calls of the model make complete. Undefined if the iteration ends the run for another reason. */
+/** Returns the loop that ends with the model's last calls. Undefined if the iteration ends the run for another reason. */
 export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoop | undefined {
   const { repetition, current, streamResults, finalAnswerTo } = state;
   const last = streamResults.at(-1);
