@@ -295,7 +295,7 @@ export interface FinishedIteration {
 
 /**
  * Returns true if an iteration ends the run. The iteration must have text, and all its calls must have succeeded without a context
- * restart. In addition, either `policy` lists the provider's family, or each tool needs no follow-up (by its definition or `policy`).
+ * restart. In addition, either `policy` lists the provider's family, or no tool needs a follow-up by its definition or `policy`.
  */
 export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;
