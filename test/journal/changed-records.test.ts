@@ -55,7 +55,7 @@ it.for([[null], [7], ["odd"], [[]], [{}]] as const)(
           () => undefined,
           (thrown: unknown) => thrown,
         );
-        const isClear = isLoopError(error) || String(error).includes("The journal must give back what was kept");
+        const isClear = isLoopError(error) || String(error).includes("The journal must return the recorded result");
         if (error !== undefined && !isClear)
           unclear.push(`${key} ${path.join(".")}: ${error instanceof Error ? error.message : ""}`);
         if (isLoopError(error)) codes.add(error.code);

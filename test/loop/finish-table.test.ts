@@ -56,8 +56,8 @@ describe("finish reason", () => {
     ["context-full", "", "tool"],
     [
       "malformed-call",
-      'user: "Your last tool call was malformed. Send it again, complete."',
-      'user: "Your last tool call was malformed. Send it again, complete."',
+      'user: "Your last tool call was malformed. Send the complete call again."',
+      'user: "Your last tool call was malformed. Send the complete call again."',
     ],
     ["paused", 'user: "Go."', "assistant"],
     ["continue", 'user: "Go."', 'user: "Go."'],

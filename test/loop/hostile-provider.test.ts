@@ -96,7 +96,7 @@ describe("synchronous functions", () => {
       { provider: { id: "p", model: "m", stream: (async () => Promise.reject(new Error("no"))) as never } },
       "async generator",
     ],
-    ["pricing", { pricing: (() => Promise.reject(new Error("no"))) as never }, "pricing must answer at once"],
+    ["pricing", { pricing: (() => Promise.reject(new Error("no"))) as never }, "pricing must return the cost synchronously"],
   ])("an async %s is reported and leaves no unhandled rejection", async ([, more, said]) => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
@@ -188,7 +188,7 @@ describe("repair: true", () => {
 
   it("rejects a history that is empty after the repair", async () => {
     const history = [{ role: "tool", results: [{ callId: "a", name: "t", outcome: "completed", result: 1 }] }] as never;
-    await expect(play([], { messages: history, repair: true }).result).rejects.toThrow("hold nothing that can be sent");
+    await expect(play([], { messages: history, repair: true }).result).rejects.toThrow("contain nothing that can be sent");
   });
 });
 

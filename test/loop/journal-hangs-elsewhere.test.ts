@@ -150,10 +150,22 @@ describe("a journal with invalid answers", () => {
       { open: () => Promise.resolve(undefined as never) },
       'Option "journal.open()" must be a promise of the function',
     ],
-    ["step() that returns undefined", { step: () => undefined as never }, 'kept for step "run", but gave undefined'],
-    ["step() that resolves with a number", { step: () => Promise.resolve(7 as never) }, 'kept for step "run", but gave 7'],
-    ["all() that returns an object", { all: () => ({}) as never }, 'kept for "all" of 2 steps, but gave an object'],
-    ["all() that returns null for each step", { all: (steps) => steps.map(() => null as never) }, "but gave null"],
+    [
+      "step() that returns undefined",
+      { step: () => undefined as never },
+      'recorded result of step "run", but returned undefined',
+    ],
+    [
+      "step() that resolves with a number",
+      { step: () => Promise.resolve(7 as never) },
+      'recorded result of step "run", but returned 7',
+    ],
+    [
+      "all() that returns an object",
+      { all: () => ({}) as never },
+      'recorded result of "all" with 2 steps, but returned an object',
+    ],
+    ["all() that returns null for each step", { all: (steps) => steps.map(() => null as never) }, "but returned null"],
   ])("%s rejects the run and releases everything", async ([, more, message]) => {
     const { clock, result, provider, control } = start({ ...hanging({ at: "nowhere" }), ...more });
     await expect(result).rejects.toThrow(message);

@@ -40,12 +40,8 @@ it.for<Mistake>([
   ["an unknown kind of decision", () => run({ decisions: { a: { kind: "approved" } } }), 'but is "approved"'],
   ["a URL for fileJournal", () => write(fileJournal, new URL("file:///runs/a.jsonl")), "fileURLToPath"],
   ["a file URL string for fileJournal", () => fileJournal("file:///runs/a.jsonl"), "fileURLToPath"],
-  [
-    "a promise for unwrap",
-    () => write(unwrap, Promise.resolve()),
-    "which runToolLoop gives when it is awaited, but is a promise",
-  ],
-  ["undefined for unwrap", () => write(unwrap), "which runToolLoop gives when it is awaited, but is undefined"],
+  ["a promise for unwrap", () => write(unwrap, Promise.resolve()), "the awaited result of runToolLoop, but is a promise"],
+  ["undefined for unwrap", () => write(unwrap), "the awaited result of runToolLoop, but is undefined"],
   ["a string for iterationCountIs", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
 ])("%s is rejected with advice", async ([, mistake, said]) => {
   const error: unknown = await new Promise((resolve) => resolve(mistake())).catch((thrown: unknown) => thrown);

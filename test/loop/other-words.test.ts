@@ -67,7 +67,7 @@ it.for<[fields: object, problem: string]>([
 
 it("options of other libraries: tools given as an object by name point to importTools", async () => {
   const { message } = await refusal({ tools: { t: tool("t", () => 1) } });
-  expect(message).toContain('of an object of tools by name: importTools(tools) of "turnwright/interop"');
+  expect(message).toContain('for tools in an object: importTools(tools) from "turnwright/interop"');
 });
 
 const bytes = new Uint8Array([1, 2, 3]);
@@ -83,16 +83,16 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
     [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://a.b" } }] }],
     'Write: { type: "image", mediaType: "image/png", data }',
   ],
-  ["a system message", [{ role: "system", content: "Be brief." }], 'system text goes into the option "system"'],
+  ["a system message", [{ role: "system", content: "Be brief." }], 'Pass system text in the option "system"'],
   [
     "a call without a result",
     [{ role: "assistant", content: [{ type: "tool-call", callId: "a", name: "t", args: {} }] }],
-    'set the option "repair" to true: then open calls are answered as not run',
+    'set the option "repair" to true, which adds "not-run" results',
   ],
   [
     "a result without a call",
     [{ role: "tool", results: [{ callId: "a", name: "t", result: 1 }] }],
-    'set the option "repair" to true, which does so',
+    'set the option "repair" to true, which removes them',
   ],
 ])("messages: the error for %s says what to write", async ([, messages, advice]) => {
   const { code, message } = await refusal({ messages });

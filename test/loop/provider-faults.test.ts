@@ -240,7 +240,7 @@ describe("result.usage and result.costUSD", () => {
     expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
     expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
     expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);
-    const told = "pricing: pricing must give USD, a number of 0 or more, or undefined, but gave NaN.";
+    const told = "pricing: pricing must return the cost in USD (0 or more) or undefined, but returned NaN.";
     expect(await costOf(() => Number.NaN)).toEqual([undefined, [undefined, undefined], [told, told]]);
     expect(await costOf(undefined)).toEqual([undefined, [undefined, undefined], []]);
     const broken = (): never => {

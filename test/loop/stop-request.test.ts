@@ -12,7 +12,7 @@ it.for<[given: unknown, received: string]>([
   [{ requester: "user 7", reason: "x" }, 'an object with "reason"'],
   [7, "7"],
 ])("control.stop(): refuses %j", ([given, received]) => {
-  const message = `Option "stop" must be nothing, or { requester, note }, but is ${received}.`;
+  const message = `Option "stop" must be undefined or { requester, note }, but is ${received}.`;
   expect(() => createLoopControl().stop(given as StopRequest)).toThrow(message);
 });
 

@@ -1,4 +1,4 @@
-// The loop as one function that returns an answer or throws: it takes a model, an executor of tools and a question.
+// `generateWithTools` runs the loop with one function for all tools. It returns the result of a completed run, or throws.
 
 import type { LoopHooks, LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -12,37 +12,43 @@ import { driveRun, nest } from "./run-tool-loop.ts";
 import { startRun } from "./start/start-run.ts";
 import { unwrap } from "./unwrap.ts";
 
-/** The request: a conversation, or one question. */
+/** The request to the model: either a conversation in `messages`, or one question in `prompt`. */
 export type GenerateRequest = Pick<LoopOptions, "system" | "modelSettings" | "toolChoice"> &
   (
     | { /** The conversation so far. */ readonly messages: readonly Message[]; readonly prompt?: undefined }
-    | { /** One question of a user. */ readonly prompt: string; readonly messages?: undefined }
+    | { /** One question from a user. */ readonly prompt: string; readonly messages?: undefined }
   );
 
-/** Describes the tools, and runs all of them in one function. */
+/** Describes the tools, and runs all of them with one function. */
 export interface ToolExecutor {
   /** The descriptions of the tools for the model. */
   readonly definitions: readonly ToolDefinition[];
-  /** Runs one call; returns a value or a promise of one. If it throws, the model reads a failed result. The arguments are not validated. */
+  /**
+   * Runs one call, and returns its result or a promise for the result. If `execute` throws, the model gets a failed result. The
+   * arguments are not validated.
+   */
   execute(name: string, args: unknown, context: ToolContext): unknown;
 }
 
 /** Limits and callbacks of `generateWithTools`. */
 export interface GenerateOptions {
-  /** Most iterations, and therefore most requests to the model. The calls of the last one still run. Default 10. */
+  /** The maximum number of iterations, and therefore of model requests. The calls of the last iteration still run. Default 10. */
   readonly maxIterations?: number | undefined;
-  /** Most USD, as `pricing` computes it. Default none. */
+  /** The maximum cost in USD, as computed by `pricing`. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
-  /** Prices each stream; needed for `maxCostUSD`. */
+  /** Computes the cost of each stream in USD. Required if `maxCostUSD` is set. */
   readonly pricing?: Pricing | undefined;
-  /** Called after each iteration, with the number of finished iterations. May return `{ abort: true, reason }`. Throwing ends the run. */
+  /**
+   * Called after each iteration, with the number of finished iterations. Return `{ abort: true, reason }` to end the run. The run
+   * also ends if the function throws.
+   */
   readonly onIteration?: LoopHooks["onIteration"];
-  /** Ends the run at once. */
+  /** Ends the run immediately when it is aborted. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
 const defaultIterations = 10;
-/** For options that the loop checks itself. */
+/** Accepts any value. The loop checks these options later. */
 const isAnything = (): boolean => true;
 
 const requestChecks: Checks<GenerateRequest> = {
@@ -62,18 +68,18 @@ const optionChecks: Checks<GenerateOptions> = {
 };
 
 /**
- * Sends the request to a model, runs the tools that it calls, and repeats until there is an answer. Resolves to the result of a
- * run that completed.
+ * Sends the request to a model, runs the tools that the model calls, and repeats until there is an answer. Resolves to the result
+ * of the completed run.
  *
  * Rejects with:
  *
  * - IterationLimitError if there is no answer after `maxIterations` iterations,
  * - CostLimitError if `maxCostUSD` is reached, or cannot be checked because a cost is unknown,
- * - AbortedError after `abortSignal`, or an `abort` of `onIteration`,
+ * - AbortedError if `abortSignal` is aborted, or if `onIteration` returns `abort: true`,
  * - the error that `unwrap` throws for any other ending.
  *
- * Each of these has the partial result in `error.result`. A tool that throws does not reject: the model reads that it failed.
- * Misuse rejects with a LoopError before any request.
+ * Each of these errors has the partial result in `error.result`. If a tool throws, the promise does not reject: the model gets a
+ * failed result. Misuse rejects with a LoopError before any request.
  *
  * @example
  * const { text } = await generateWithTools(
@@ -92,7 +98,7 @@ export async function generateWithTools(
   checkFields("options", options, optionChecks);
   const { maxIterations = defaultIterations, maxCostUSD, pricing, onIteration, abortSignal } = options;
   if (maxCostUSD !== undefined && pricing === undefined) {
-    throw invalidOption("pricing", 'a function where there is a "maxCostUSD"', pricing);
+    throw invalidOption("pricing", 'a function if "maxCostUSD" is set', pricing);
   }
   const run = startRun(
     {
@@ -117,7 +123,7 @@ function toConversation(request: GenerateRequest): Pick<LoopOptions, "messages" 
   return { messages: messages ?? [{ role: "user", content: prompt ?? "" }], ...settings };
 }
 
-/** Makes one tool per definition, so that definitions are checked like tools. */
+/** Makes one tool for each definition, so that the loop checks the definitions like tools. */
 function toTools(executor: ToolExecutor): readonly Tool[] {
   if (!isRecord(executor) || !Array.isArray(executor.definitions)) {
     throw invalidOption("toolExecutor", 'an object with an array of "definitions" and a function "execute"', executor);

@@ -1,5 +1,5 @@
-// Decides what happens next. This function is pure and makes every decision: stages perform effects, and `applyStep` updates the
-// state. One decision is made in run-tool-loop.ts because it needs the journal: if a recorded ending is reopened.
+// Decides what happens next. `nextStep` is pure: the stages perform effects, and `applyStep` updates the state. Only the decision
+// to retry after a recorded ending is made elsewhere, in run-tool-loop.ts, because it needs the journal.
 
 import type { Ending, StreamStatus } from "../types/termination.ts";
 import { assertNever } from "../utils/guards.ts";
@@ -13,22 +13,22 @@ import type { PreToolTextPolicy } from "../types/policies.ts";
 
 /** The next step of the loop. */
 export type NextStep =
-  /** Read the inbox. A new iteration begins, or a suspended one goes on. */
+  /** Read the inbox. Then a new iteration begins, or a suspended iteration continues. */
   | { readonly kind: "inbox" }
   /** Add the steered messages to the transcript. */
   | { readonly kind: "steer" }
-  /** Stream the model, with `toolChoice: "none"` if no tool may run any more. */
+  /** Stream the model. If `withoutTools`, the request has `toolChoice: "none"`, because tools may no longer run. */
   | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch" }
-  /** Validate the answer against its schema. If it does not fit, ask again if that is allowed. */
+  /** Validate the answer against its schema. If the answer is invalid and `mayAskAgain` is true, the model is asked again. */
   | { readonly kind: "output"; readonly mayAskAgain: boolean }
   /** Call `onIteration`. */
   | { readonly kind: "hook" }
-  /** Read the inbox a last time before this ending. */
+  /** Read the inbox for the last time before the run ends with `ending`. */
   | { readonly kind: "last-look"; readonly ending: Ending }
   | { readonly kind: "end"; readonly ending: Ending };
 
-/** Returns the next step. */
+/** Returns the next step of the loop. */
 export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   const { phase } = state;
   if (phase === "last-look") return judgeClose(state, bounds);
@@ -37,7 +37,10 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   return ending === undefined ? following[phase](state, bounds) : beforeEnd(state, bounds, ending);
 }
 
-/** Returns the step before an ending: a last look at the inbox, a final answer, or the end itself. */
+/**
+ * Returns the next step of a run that is about to end: the validation of the answer, a final answer, or a last look at the inbox.
+ * A run that is suspended ends without another step.
+ */
 function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   const { phase } = state;
   if (ending.status === "suspended") return { kind: "end", ending };
@@ -50,7 +53,7 @@ function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   return { kind: "last-look", ending };
 }
 
-/** Phases with a fixed next step. `last-look` and `resume` are judged separately. */
+/** The phases in the two tables below. `nextStep` handles `last-look` and `resume` itself. */
 type Phase = Exclude<LoopState["phase"], "last-look" | "resume">;
 type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
@@ -61,7 +64,7 @@ const askOn: Judge<NextStep> = ({ toolLimitReached, finalAnswerTo }) =>
     ? { kind: "model", withoutTools: toolLimitReached }
     : { kind: "model", withoutTools: true, finalAnswerTo };
 
-/** The next step after each phase, if the run goes on. */
+/** The next step after each phase, if the run continues. */
 const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   start: readInbox,
   inbox: (state, bounds) => (hasSteered(state) ? { kind: "steer" } : askModel(state, bounds)),
@@ -87,18 +90,18 @@ const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   hook: (state, bounds) => findHookEnding(state) ?? findEndOfTurn(state, bounds),
 };
 
-/** Finds the ending before an iteration. The checks run in this order. */
+/** Returns the ending before an iteration, if there is one. An earlier check takes precedence over a later check. */
 function findInboxEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox } = state;
   return findOutsideEnding(lastInbox) ?? findInterrupt(state) ?? findDrain(lastInbox) ?? findLimitEnding(state, bounds);
 }
 
-/** The ending of a kill, an abort or a stop. */
+/** Returns the ending if the run was killed, aborted or stopped. */
 function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
   return inbox?.ended?.status === "stopped-by-user" ? inbox.ended : undefined;
 }
 
-/** An interrupting message ends the run only before the first call. */
+/** A message sent with `interrupt` ends the run only if the run has not started any tool call. */
 function findInterrupt({ chainStarted, unsent }: LoopState): Ending | undefined {
   const asked = chainStarted ? undefined : unsent.find(({ verb }) => verb === "interrupt");
   if (asked === undefined) return undefined;
@@ -113,7 +116,7 @@ function hasSteered({ unsent }: LoopState): boolean {
   return unsent.some(({ verb }) => verb === "steer");
 }
 
-/** Finds the limit that ends the run. The checks run in this order. */
+/** Returns the ending if a limit ends the run. An earlier check takes precedence over a later check. */
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, wallClockMs } = bounds;
   if (state.lastInbox?.ended?.status === "timeout") return state.lastInbox.ended;
@@ -128,7 +131,10 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 
 const none = Number.POSITIVE_INFINITY;
 
-/** Finds the spending limit that one more stream would exceed. The next stream is assumed to cost as much as the last one. */
+/**
+ * Returns the ending if one more stream would exceed a spending limit. The next stream is assumed to cost as much as the last
+ * stream.
+ */
 function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;
   const { maxCostUSD = none, unknownCostEnds = true, maxTokens } = bounds;
@@ -142,7 +148,7 @@ function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefine
   return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
-/** Statuses of a stream that was cut off from outside. */
+/** The statuses of a stream that the caller cut off. */
 const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped-by-user", "follow-up-interrupt"]);
 
 function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefined {
@@ -153,13 +159,13 @@ function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefin
   if (state.finalAnswerTo !== undefined && !cutOff.has(status)) return state.finalAnswerTo;
   if (result.stop !== undefined) return { status: "completed", reason: { kind: "stop-condition", ...result.stop } };
   if (status === "tool-calls") return findCallEnding(state, bounds);
-  // The model has nothing more to add to earlier text or content.
+  // An empty message after earlier text or content means that the model has nothing to add.
   const answered = status === "empty-response" && (state.finalText !== "" || state.contentDelivered);
   if (answered) return { status: "completed", reason: { kind: "answered" } };
   return reason === undefined ? undefined : { status, reason };
 }
 
-/** A paused iteration is continued while the limits allow it. */
+/** Returns the ending if a limit forbids another continuation of the paused iteration. */
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxPauses: limit } = bounds;
   const isOften = state.pauses >= limit;
@@ -169,7 +175,7 @@ function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return ending === undefined ? undefined : (state.finalAnswerTo ?? ending);
 }
 
-/** Finds the ending of calls that must not run at all. */
+/** Returns the ending if none of the requested calls may run. */
 function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefined {
   const loop = loopRule?.action === "stop" ? findLoop(state, loopRule) : undefined;
   if (loop !== undefined) {
@@ -179,7 +185,7 @@ function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefi
   return state.current.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
 }
 
-/** An answer that does not fit ends the run only when its retries are used up. */
+/** An invalid answer ends the run only if no retries are left. */
 function findOutputEnding({ lastOutput, invalidAnswers }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
   switch (lastOutput?.kind) {
     case "valid":
@@ -227,7 +233,7 @@ function findHookEnding({ lastHook }: LoopState): Ending | undefined {
   }
 }
 
-/** A call that restarted the context never ends the run: the model has to answer with the new context. */
+/** A call that restarted the context never ends the run, because the model has to answer with the new context. */
 function findEndOfTurn({ lastBatch, current, streamResults }: LoopState, { preToolText }: Bounds): Ending | undefined {
   const ends = lastBatch.some(
     ({ outcome, restart }) => restart === undefined && outcome.kind === "completed" && outcome.endTurn === true,
@@ -246,7 +252,10 @@ function isPaused(state: LoopState): boolean {
   return last !== undefined && isUnfinished(last);
 }
 
-/** Judges the last look at the inbox. The ending stands, something outranks it, or a new message continues the run. */
+/**
+ * Decides after the last look at the inbox. The run ends as planned, ends for a reason that takes precedence, or continues
+ * because a new message arrived.
+ */
 function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   const { lastInbox, ending } = state;
   if (ending === undefined) return { kind: "inbox" };
@@ -256,22 +265,22 @@ function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   if (!isReopened || !hasSteered(state)) return { kind: "end", ending };
   const drained = findDrain(lastInbox);
   if (drained !== undefined) return { kind: "end", ending: drained };
-  // If a limit leaves no iteration for the messages, they are returned undelivered and the answer stands.
+  // If a limit forbids another iteration, the run ends with its answer, and the new messages are returned as undelivered.
   return findLimitEnding(state, bounds) === undefined ? { kind: "inbox" } : { kind: "end", ending };
 }
 
-/** True if the model was done. Also true for an answer that failed output validation. */
+/** True if the run completed, or if the model gave an answer that failed output validation. */
 function isAnswer({ status, reason }: Ending): boolean {
   return status === "completed" || reason.kind === "invalid-output";
 }
 
-/** A stop, a kill or an abort outranks an answer and an interrupt; a kill outranks a stop. */
+/** True if a stop, a kill or an abort may replace the ending: an answer, an interrupt or an earlier stop. */
 function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
 }
 
-/** Not after the wall clock, which leaves no time for one, and not if a spending limit leaves no room for one more stream. */
+/** A final answer is requested only after `maxIterations` or `maxToolCalls`, and only if the budget allows another stream. */
 function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
   if (reason.kind !== "max-iterations" && reason.kind !== "max-tool-calls") return false;
   return findSpendingEnding(state, bounds) === undefined;
@@ -285,8 +294,8 @@ export interface FinishedIteration {
 }
 
 /**
- * Returns true if an iteration with text, whose calls all succeeded, ends the run. A call that restarted the context needs
- * another iteration.
+ * Returns true if an iteration ends the run. The iteration must have text, and all its calls must have succeeded without a context
+ * restart. In addition, either `policy` lists the provider's family, or no tool needs a follow-up by its definition or `policy`.
  */
 export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;

@@ -31,9 +31,9 @@ import { streamKey } from "./state/step-key.ts";
 
 /** The options of one model step. */
 interface ModelStep {
-  /** True if no tool may run any more. */
+  /** True if tools may no longer run. */
   readonly withoutTools: boolean;
-  /** The ending before which the model gives a final answer. */
+  /** Set if this stream is a final answer: the ending of the run after the answer. */
   readonly finalAnswerTo?: Ending | undefined;
 }
 
@@ -41,7 +41,7 @@ interface ModelStep {
 export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { continuation } = state;
-  // A final answer has a key of its own: a run that is resumed with higher limits sends another request at this position.
+  // A final answer has its own key, because a run that is resumed with higher limits sends a different request at this position.
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
   const earlier = continuation === 0 ? [] : state.current.calls;
@@ -76,13 +76,13 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/** Replays the calls that were started early, and the spending on those that the model did not repeat. */
+/** Replays the calls that were started early. Counts the cost of early calls that a retried stream did not repeat. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
 }
 
-/** Calls `prepareIteration`. If it fails, or the run ends meanwhile, the iteration ends without a stream. */
+/** Calls `prepareIteration`. If the hook fails, or the run ends during the hook, the iteration ends without a stream. */
 async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   const { options, state } = run;
   const exposed = exposeSafely(run);
@@ -102,7 +102,7 @@ async function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   return failed(run, "prepareIteration", answer.error);
 }
 
-/** Finds the tools to show. A registry that throws when it lists its tools fails the iteration, not the run. */
+/** Returns the visible tools. If the registry throws, returns a failed stream result, so that the run ends with a result. */
 function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleTools, "tools"> | { readonly failed: StreamResult } {
   try {
     return expose(run, names);
@@ -111,7 +111,7 @@ function exposeSafely(run: Run, names?: IterationPlan["tools"]): Pick<VisibleToo
   }
 }
 
-/** Checks the result of the hook like an option. The hook fails if it is not a plan. */
+/** Checks the result of `prepareIteration` like an option. Throws if the result is not a plan. */
 function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
@@ -119,7 +119,7 @@ function toPlan(answer: unknown): IterationPlan {
   return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
 }
 
-/** Streams the model: builds the request and runs stage 1. */
+/** Builds the model request, and runs `streamOnce` (stage 1). */
 function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promise<StreamResult> {
   const { options, state, clock, timeouts, scope, alarm, events } = run;
   const { current } = state;
@@ -154,13 +154,13 @@ function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promis
     eager: next.withoutTools ? undefined : createEagerPorts(run),
     findSpent: (spent) => findSpent(run, spent),
   });
-  // A final answer follows an ending by a limit, so stop conditions no longer apply.
+  // A limit has already ended a run that gives a final answer, so the stop conditions no longer apply.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
   return withTerms(run, asked);
 }
 
-/** Adds the facts about the calls that a replay needs. */
+/** Adds to the stream result what a replay must know about its calls. */
 function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
   const { toolChoice } = run;
   const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
@@ -168,30 +168,30 @@ function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamRes
 }
 
 /**
- * The part of `toolChoice` that a server or a model may ignore. Calls past `maxToolCalls` end as "limit", so `withoutTools` is
- * not part of it.
+ * Returns the part of `toolChoice` that the loop enforces, because a server or a model may ignore it. `withoutTools` is not
+ * included: calls above `maxToolCalls` end with the outcome "limit" anyway.
  */
 function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
   if (typeof choice === "object") return { name: choice.name };
   return choice === "none" ? choice : undefined;
 }
 
-/** The system text of the hook or the caller, followed by the description of the answer's schema. */
+/** Returns the system text from the hook or the options, followed by the description of the answer's schema. */
 function systemOf({ options, features: { output } }: Run, planned?: string): string | undefined {
   const own = planned ?? options.system;
   if (output === undefined) return own;
   return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
 }
 
-/** Updates the masked view. The view exists once something may be masked: by a policy, or because a tool released results. */
+/** Updates the masked view. The view exists if `policies.masking` is set, and after a tool has released results. */
 function maskOld(run: Run): Masked | undefined {
   if (run.view === undefined && run.state.releases.length > 0) run.view = findMasking(run)?.createView();
   return run.view?.update(run.state);
 }
 
 /**
- * A tool that releases results brings the code that masks them. Reads the tools as the model saw them, because a registry may
- * have changed since.
+ * Returns the masking code, which is part of each tool that releases results. Searches the tools that the model saw, because the
+ * registry may have changed since then.
  */
 function findMasking({ visibleTools }: Run): ResultMasking | undefined {
   return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
@@ -206,7 +206,7 @@ function failed(run: Run, hook: string, error: PlainError): StreamResult {
   return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook, error } });
 }
 
-/** The result of an iteration that ended before its stream began. */
+/** Returns the stream result for an iteration that ended before its stream began. */
 function unstreamed(run: Run, judgement: Judgement): StreamResult {
   const { id, model, family } = run.options.provider;
   const nothing = {
@@ -232,7 +232,7 @@ function sendStart(run: Run, masked: Masked | undefined): void {
   if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 
-/** Emits the text and reasoning of a replayed iteration, each in one piece. */
+/** Emits the text and the reasoning of a replayed iteration, each as one event. */
 function sendReplayed(run: Run, { text, reasoning, calls }: StreamResult, firstIndex: number): void {
   const base = eventBase(run, false);
   const { events } = run;
@@ -251,8 +251,8 @@ function sendLoop(run: Run): void {
 }
 
 /**
- * Emits `iteration-end`, after the batch of the iteration if it has one. Marked as replayed if the stream was replayed, even if
- * its calls ran now: the usage and cost are those of the recorded stream.
+ * Emits `iteration-end`, after the calls of the iteration. The event is marked as replayed if the stream was replayed, even if the
+ * calls ran in this execution, because the usage and the cost come from the recorded stream.
  */
 export function endIteration(run: Run, isPaused: boolean): void {
   const { events, openIteration } = run;

@@ -24,9 +24,9 @@ import { applyStep } from "./state/apply-step.ts";
 import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
 
 /**
- * Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. However it ends, the
- * promise resolves to a result with the status, the transcript, the calls and the usage. With `policies.output` the answer is
- * also a value, `result.output`.
+ * Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. However the run ends, the
+ * promise resolves to a result with the status, the transcript, the calls and the usage. With `policies.output`, `result.output`
+ * is the answer as a validated value.
  *
  * Rejects only for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",
  * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed". Also rejects with
@@ -41,11 +41,11 @@ import { endingKey, nextKeyAfter, retryKey } from "./state/step-key.ts";
  * console.log(result.status, result.reason.kind, result.text);
  */
 export async function runToolLoop<Output = unknown>(options: LoopOptions<Output>): Promise<LoopResult<Plain<Output>>> {
-  // The schema in the options produced the output, so it has this type.
+  // The schema in the options produced the output, so the output has this type.
   return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>>>;
 }
 
-/** Starts a run inside a call of another run. */
+/** Starts a nested run, inside a tool call of another run. */
 export function nest(options: LoopOptions, nesting: Nesting): StartedRun {
   refuseBroken(nesting.run);
   const run = startRun(options, { nest, nesting });
@@ -63,18 +63,18 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      // Only a stream that the service paused is followed by another one in the same iteration.
+      // If the next step is another stream, the service has paused the last stream, and the iteration continues.
       if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;
-        // Decided before the journal is closed: requests that come while it closes are too late.
+        // Determine the ending before the journal is closed: a cancellation during the closing comes too late.
         const ending = toFinalEnding(run, next.ending);
-        // Close first: if closing fails, records are missing, and messages that came meanwhile must be given back too.
+        // Close first, because records are missing if closing fails. Messages that arrive meanwhile are returned too.
         if (close !== undefined) await close();
         return finishRun(run, ending);
       }
-      // The table has one function for each kind of step.
+      // TypeScript cannot see that the function in the table fits `next`.
       const pending = perform[next.kind](run, next as never);
       if (isThenable(pending)) await pending;
     }
@@ -96,14 +96,14 @@ function breakRun(run: Run, error: unknown): void {
   if (run.parking !== undefined) dropPromise(run.parking.end());
 }
 
-/** True if the journal hung while it was closed. It is not closed again. */
+/** True if the journal did not close in time. The journal must then not be closed again. */
 function isClosing(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
 
 /**
- * Returns the ending for the caller: that of the cancellation, if a run was cancelled while its calls wait. Its records still say
- * that they wait, so that the decisions can be passed again.
+ * Returns the ending for the caller. If the run was cancelled while its calls were waiting, this is the ending of the
+ * cancellation. The journal still has the calls as waiting, so that the decisions can be passed again.
  */
 function toFinalEnding({ scope, decisions, journal, isPart }: Run, ending: Ending): Ending {
   const { cause } = scope;
@@ -111,19 +111,19 @@ function toFinalEnding({ scope, decisions, journal, isPart }: Run, ending: Endin
   return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
 }
 
-/** Ignores errors of closing: the error that broke the run is more important. */
+/** Closes the journal and ignores errors, because the error that broke the run is more important. */
 async function closeBroken(close: CloseJournal): Promise<void> {
   try {
     await close();
   } catch {
-    // Nothing more can be done about it.
+    // The caller gets the error that broke the run.
   }
 }
 
-/** A step of the run, by its kind. */
+/** The type of the step of one kind. */
 type Performed<Kind> = Extract<NextStep, { readonly kind: Kind }>;
 
-/** Performs each kind of step that `nextStep` decides on. */
+/** The function that performs a step, for each kind of step. */
 const perform: {
   readonly [Kind in Exclude<NextStep["kind"], "end">]: (run: Run, next: Performed<Kind>) => void | PromiseLike<void>;
 } = {
@@ -141,7 +141,7 @@ function endAfter({ bounds }: Run, looked: LoopState): Ending | undefined {
   return next.kind === "end" ? next.ending : undefined;
 }
 
-/** Notices for users about an ending. */
+/** The kind of the `notice` event for users, for each ending that has one. */
 const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
   "max-iterations": "max-iterations",
   "tool-error-cap": "tool-error-cap",
@@ -150,15 +150,14 @@ const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool
 };
 
 function finishRun(run: Run, ending: Ending): LoopResult {
-  // A run that was ended from outside may not have reached the calls that its decisions name, so unused decisions are no error
-  // then.
+  // A cancelled run may not have reached the calls that its decisions name, so its unused decisions are not an error.
   if (run.scope.cause === undefined) run.decisions.refuseLeft([]);
   const { state, events, runId, journal, session, bounds } = run;
   const undelivered = takeUndelivered(run, ending);
   const result = buildResult(state, { ending, undelivered, maxCostUSD: bounds.maxCostUSD, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
-  // A run inside a call may end while the run around it still replays.
+  // A nested run may end while its outer run still replays.
   if (!run.isPart) endReplay(run);
   const notice = notices[reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
@@ -167,8 +166,8 @@ function finishRun(run: Run, ending: Ending): LoopResult {
 }
 
 /**
- * Returns true if a run that is about to end goes on. Synchronous for a new ending, so that no message can come between the last
- * look at the inbox and the end.
+ * Returns true if a run that is about to end continues. Returns synchronously for a new ending, so that no message can arrive
+ * between the last look at the inbox and the end.
  */
 function goesOn(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
   return whenReady(isFollowed(run, ending), (goes) => {
@@ -183,13 +182,13 @@ function isFollowed(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
 }
 
 /**
- * Resumes a suspended run in a later execution. For example, a drained execution ends as `drained`. The same call with its
- * journal replays up to there, sees that another execution was drained, and goes on. Under `replayJournal` it goes on if the
- * journal has records of what followed.
+ * Continues a run past a suspension that an earlier execution recorded. For example, an earlier execution was drained. The same
+ * call with the same journal replays up to the drain, sees the token of the earlier execution, and continues. With
+ * `replayJournal`, the run continues only if the journal has recorded the step after the suspension.
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal } = run;
-  // A run inside a call was suspended in this execution; otherwise it would have gone on by itself.
+  // Calls still wait, or a nested run was suspended in this execution.
   if (suspensionOf(state) !== undefined) return false;
   const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
   const resume = (): true => {
@@ -198,20 +197,20 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   };
   return whenReady(resumesPast, (goes) => {
     if (goes) return resume();
-    // It stays suspended only if the outer run suspends too. If the outer run ends first, this run ends with it.
+    // A nested run stays suspended only if its outer run is suspended too. If the outer run ends first, the nested run also ends.
     return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });
 }
 
 /**
- * Tries a recorded ending again if this call, or a recorded one, set `resume: "retry-last"`. A recorded retry is always followed.
- * A new one is not begun in a run that is being ended.
+ * Continues a run after a recorded ending, if this call or an earlier recorded call set `resume: "retry-last"`. A recorded retry
+ * is always replayed. A new retry does not begin in a run that is being cancelled.
  */
 async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
-    // After this step the iteration counts as new: if a limit ends it at once, that ending is not reopened again.
+    // After this step, the iteration is new: if a limit ends the iteration immediately, that ending is not retried.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
       if (!reopen) run.control?.shut();
@@ -226,7 +225,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
       applyStep(state, { kind: "reopen", answer, attempt });
       return true;
     }
-    // A recorded answer of "no" came from an earlier execution, so ask again.
+    // A recorded refusal comes from an earlier execution, which did not set "retry-last". Try the next key.
     if (live) return false;
   }
 }

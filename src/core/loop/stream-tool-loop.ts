@@ -1,4 +1,4 @@
-// A run as an iterator of events.
+// Runs the loop, and yields its events to an iterator.
 
 import { EventEmitter } from "eventemitter3";
 import type { LoopEmitter, LoopEvent } from "../types/loop-event.ts";
@@ -21,19 +21,19 @@ export function createLoopEvents(): LoopEmitter {
   return new EventEmitter();
 }
 
-/** How many unread events pause the model. */
+/** The number of unread events at which the model is paused. */
 const capacity = 64;
 
 /** The events of a run, and its result. */
 export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
-  /** Resolves when the run has ended. Awaiting only this never slows the run down. */
+  /** Resolves when the run has ended. A caller that only awaits `result` never slows the run down. */
   readonly result: Promise<LoopResult<Output>>;
 }
 
 /**
- * Starts a run at once and yields its events as `{ type, ...payload }`. From the first `next()` on, a slow reader pauses the
- * model, and limits on silence do not run meanwhile. Leaving the iteration early stops the run. Misuse throws the LoopErrors of
- * `runToolLoop` at once.
+ * Starts a run immediately and yields its events as `{ type, ...payload }`. After the first `next()`, a slow reader pauses the
+ * model. The timeouts for a silent model do not run during such a pause. Leaving the iteration early stops the run. Misuse throws
+ * the LoopErrors of `runToolLoop` synchronously.
  *
  * @example
  * const stream = streamToolLoop({ provider, tools, messages });
@@ -43,9 +43,9 @@ export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
 export function streamToolLoop<Output = unknown>(options: LoopOptions<Output>): LoopStream<Plain<Output>> {
   const queue = new EventQueue<LoopEvent>(capacity);
   const run = startRun(options, { nest, queue });
-  // The schema in the options produced the output, so it has this type.
+  // The schema in the options produced the output, so the output has this type.
   const result = driveRun(run) as Promise<LoopResult<Plain<Output>>>;
-  // Avoids an unhandled rejection for callers that only read the events. A caller that awaits the result still gets it.
+  // Avoids an unhandled rejection for callers that only read the events. A caller that awaits `result` still gets the error.
   result.catch(() => {});
   const iterator: AsyncIterator<LoopEvent, undefined> = {
     next: () => queue.next(),

@@ -1,4 +1,4 @@
-// For callers who prefer exceptions to a status.
+// `unwrap` is for callers who prefer exceptions to a status.
 
 import type { LoopResult } from "../types/loop-result.ts";
 import { invalidOption } from "../errors/check-fields.ts";
@@ -17,7 +17,7 @@ import { isRecord } from "../utils/guards.ts";
 
 type ErrorClass<Kind extends EndedKind> = new (result: EndedResult<Kind>) => LoopEndedError;
 
-/** The error class for each kind of ending. All others throw the base class. */
+/** The error class for each kind of ending. Kinds that are not listed use the base class, LoopEndedError. */
 const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
   "max-iterations": IterationLimitError,
   "max-cost": CostLimitError,
@@ -36,31 +36,30 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
 };
 
 /**
- * Returns the result of a run that completed, and throws for any other. The error is an IterationLimitError, CostLimitError,
- * AbortedError, ProviderFailedError, TimedOutError or SuspendedError, or else a LoopEndedError, which they all extend.
- * `error.result` is the whole result, and `error.reason` is the exact ending.
+ * Returns the result if the run completed, and throws otherwise. The error is an IterationLimitError, CostLimitError,
+ * AbortedError, ProviderFailedError, TimedOutError or SuspendedError. For any other ending, the error is a LoopEndedError, the
+ * base class of these errors. `error.result` is the whole result, and `error.reason` is the exact ending.
  *
- * Throws LoopError "invalid-option" if the argument is not a result, for example a promise of one.
+ * Throws LoopError "invalid-option" if the argument is not a result, for example a promise that was not awaited.
  *
- * An answer that was cut off (`length`), refused or filtered counts as completed. Check `reason.kind` to detect it.
+ * The status is also "completed" if the answer was cut off (`length`), refused or filtered. Check `reason.kind` to detect this.
  *
  * @example
  * const { text } = unwrap(await runToolLoop(options));
  */
 export function unwrap<Result extends LoopResult>(result: Result): Result {
-  if (!isRecord(result) || !isRecord(result.reason))
-    throw invalidOption("result", "the result of a run, which runToolLoop gives when it is awaited", result);
+  if (!isRecord(result) || !isRecord(result.reason)) throw invalidOption("result", "the awaited result of runToolLoop", result);
   if (!isUnsuccessful(result)) return result;
   throw toError(result, result.reason.kind);
 }
 
 function toError<Kind extends EndedKind>(result: EndedResult<Kind>, kind: Kind): LoopEndedError {
-  // A result of another version of the package may have an unknown kind.
+  // A result from another version of the package may have an unknown kind.
   const Thrown: ErrorClass<Kind> = (Object.hasOwn(classes, kind) ? classes[kind] : undefined) ?? LoopEndedError;
   return new Thrown(result);
 }
 
-/** Every other status only has reasons of unsuccessful endings. */
+/** Every status except "completed" has only reasons for unsuccessful endings. */
 function isUnsuccessful(result: LoopResult): result is EndedResult {
   return result.status !== "completed";
 }

@@ -128,7 +128,7 @@ describe.for(kinds)("options that a run inside an %s sets", (kind) => {
     [
       "an option of the wrong type",
       { messages: question, tools: 7 },
-      'Option "tools" must be an array of tools, or a registry (of an object of tools by name: importTools(tools) of "turnwright/interop"), but is 7.',
+      'Option "tools" must be an array of tools, or a registry (for tools in an object: importTools(tools) from "turnwright/interop"), but is 7.',
     ],
     [
       "an invalid limit",

@@ -104,7 +104,7 @@ describe("decisions: a call that waits for its result", () => {
   ])("rejects %s as invalid-option", async ([, decision]) => {
     const decisions = { call_1: decision } as Decisions;
     const { result } = play([text("Hi.")], { decisions });
-    await expect(result).rejects.toThrow('Option "decisions.call_1" must be one whose "kind" is approve, deny, modify');
+    await expect(result).rejects.toThrow('Option "decisions.call_1" must be an object whose "kind" is approve, deny, modify');
   });
 });
 

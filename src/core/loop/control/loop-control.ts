@@ -1,4 +1,4 @@
-// The handle for controlling a running loop. A control serves one run at a time, and may serve several in succession.
+// The control for a running loop. A control belongs to one run at a time, and can be used by several runs in succession.
 
 import { type ClaimPorts, claims, type ControlClaim } from "../run/run.ts";
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
@@ -20,7 +20,7 @@ type Request =
 /** The run that holds a control. */
 interface Holder {
   readonly scope: CancelScope;
-  /** True if a message may interrupt the run, as long as no call has begun. */
+  /** True if a message may interrupt the run before its first tool call. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
   drains: boolean;
@@ -31,10 +31,10 @@ interface Holder {
 
 interface ControlState {
   holder: Holder | undefined;
-  /** Requests from before the first run. */
+  /** The requests that arrived before the first run. */
   queued: Request[];
   hasRun: boolean;
-  /** Consecutive runs that an interrupt ended. */
+  /** The number of consecutive runs that an interrupt ended. */
   interruptsInARow: number;
 }
 
@@ -44,13 +44,14 @@ interface ControlState {
  * - `steer` sends a message before the next iteration.
  * - `interrupt` ends a run that has called no tool yet, so that the message can be answered first.
  * - `drain` suspends the run between two iterations.
- * - `stop` lets running tools finish within `settleMs`.
- * - `kill` does not wait for them.
+ * - `stop` ends the run, and lets running tools finish within `settleMs`.
+ * - `kill` ends the run without waiting for running tools.
  *
- * A kill outranks a stop, and a stop outranks an interrupt.
+ * A kill takes precedence over a stop, and a stop over an interrupt.
  *
- * Each returns "accepted", or "finished" once the ending of the run is decided and until the next run takes the control. Before
- * the first run, requests are queued. Messages that were not sent to the model come back in `result.undelivered`.
+ * Each method returns "accepted" or "finished". It returns "finished" after the ending of the run is decided, until another run
+ * uses the control. Before the first run, requests are queued. `result.undelivered` has the messages that were not sent to the
+ * model.
  *
  * Throws LoopError "invalid-option" for an invalid message, or for a `stop` with fields other than `requester` and `note`. A run
  * throws "already-running" if its control belongs to another live run.
@@ -91,7 +92,7 @@ export function createLoopControl(): LoopControl {
   return control;
 }
 
-/** Accepts the argument of an event or signal handler, which passes an event or a signal name, as a plain stop. */
+/** Checks the argument of `stop`. Accepts an event or a signal name such as "SIGINT", so that `stop` can be an event handler. */
 function checkStop(facts: unknown): void {
   if (facts === undefined || facts === null) return;
   const isSignalName = typeof facts === "string" && /^SIG[A-Z0-9]+$/.test(facts);
@@ -100,10 +101,10 @@ function checkStop(facts: unknown): void {
   const field = isRecord(facts) ? Object.keys(facts).find((key) => !known.includes(key)) : undefined;
   if (isRecord(facts) && field === undefined) return;
   const received = field === undefined ? describeValue(facts) : `an object with ${quote(field)}`;
-  throw new LoopError("invalid-option", { option: "stop", expected: "nothing, or { requester, note }", received });
+  throw new LoopError("invalid-option", { option: "stop", expected: "undefined or { requester, note }", received });
 }
 
-/** The ending is decided. A kill still cancels what the run waits for, such as a journal that hangs. */
+/** Handles a request after the ending is decided. A kill still cancels what the run waits for, such as a slow journal. */
 function askShut({ scope }: Holder, request: Request): "finished" {
   if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
   return "finished";
@@ -128,7 +129,7 @@ function deliver(holder: Holder, request: Request): void {
   }
 }
 
-/** From the first call on, or past `maxInterrupts`, the message is only kept. */
+/** Interrupts the run with a message. After the first tool call or after `maxInterrupts`, the message is only kept. */
 function interrupt(holder: Holder, message: UserMessage): void {
   const interrupts = holder.mayInterrupt && !holder.chainActive;
   holder.messages.push({ verb: interrupts ? "interrupt" : "keep", message });
@@ -141,17 +142,17 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
   if (copy !== undefined && copy.content !== "") return copy;
   throw new LoopError("invalid-option", {
     option: `control.${verb}`,
-    expected: 'given a text that is not blank, or a message of the role "user"',
+    expected: 'a string that is not blank, or a message with the role "user"',
     received: describeValue(message),
   });
 }
 
-/** The wall clock and messages are not requests to stop. */
+/** True if the caller requested a cancellation. The wall clock and interrupting messages are not such requests. */
 function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }
 
-/** Takes the control for a run, and passes queued requests on. Throws LoopError if another run holds it. */
+/** Claims the control for a run, and delivers queued requests to the run. Throws LoopError if another run holds the control. */
 function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts): ControlClaim {
   if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
   const mayInterrupt = state.interruptsInARow < maxInterrupts;
@@ -180,7 +181,7 @@ function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts)
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
-      // A run that broke has no result that could return them. The next run with this control gets them.
+      // A broken run has no result to return its messages. The next run with this control gets them.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };

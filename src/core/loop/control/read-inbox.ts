@@ -1,4 +1,4 @@
-// Reads what came from outside since the last look, as a step. The loop decides by the recorded answer.
+// Reads the inbox in a journal step: messages, cancellations and limits from outside the run. The loop uses the recorded result.
 
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending } from "../../types/termination.ts";
@@ -10,7 +10,7 @@ import { eventBase, type Run } from "../run/run.ts";
 import { mayReopen, noteWork, runStep } from "../run/run-step.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 
-/** Returns the ending after a look at the inbox, if the run ends with it. */
+/** Returns the ending of the run if the run ends after this look at the inbox. */
 export type FindEnd = (looked: LoopState) => Ending | undefined;
 
 /** Reads the inbox, and begins a new iteration. */
@@ -21,7 +21,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.replayed = true;
   const body = (): InboxAnswer => {
-    // Only here, not in the last look: after a crash there, the ending can still be reopened.
+    // The last look does not call `noteWork`: if the process crashes during the last look, a retry must still be possible.
     noteWork(run);
     const answer = withForced(run, lookAround(run));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
@@ -31,8 +31,8 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
 }
 
 /**
- * Reads the inbox a last time before an ending. A recorded answer for another ending is out of date: a limit ended the run here,
- * and it went on with a higher one.
+ * Reads the inbox for the last time before an ending. Skips a recorded look before another ending, which is out of date: a limit
+ * ended the run at this position, and the run then continued with a higher limit.
  */
 export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
@@ -53,8 +53,8 @@ export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void 
 }
 
 /**
- * Shuts the control before the look is written, if the run ends with it. Messages that came during the write would reach no run.
- * Not shut if a retry may follow, or if the run waits inside a call and may still be ended.
+ * Shuts the control before the last look is recorded, because messages that arrive during the write would be lost. Does not shut
+ * the control if a retry may follow, or if the run is nested and will wait.
  */
 function shutIfLast(run: Run, ending: Ending | undefined): void {
   if (ending === undefined) return;
@@ -63,8 +63,8 @@ function shutIfLast(run: Run, ending: Ending | undefined): void {
 }
 
 /**
- * Reads the inbox as a step. Messages leave the control only after the journal has kept them, so that a repeated call with the
- * same control still has them.
+ * Runs the inbox step. Messages are removed from the control only after the journal has recorded them. If the journal fails, a
+ * repeated call with the same control still gets the messages.
  */
 function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
   let seen: InboxAnswer | undefined;
@@ -78,7 +78,7 @@ function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer |
   });
 }
 
-/** Emits the steered messages, and adds them to the transcript. */
+/** Emits `steered` for each message sent with `steer`, and adds these messages to the transcript. */
 export function steerRun(run: Run): void {
   const { state, events } = run;
   const base = eventBase(run, !run.replayed);
@@ -86,7 +86,7 @@ export function steerRun(run: Run): void {
   applyStep(state, { kind: "steer" });
 }
 
-/** Releases the control, and returns its messages that were not sent. The message that ended the run is in its reason instead. */
+/** Releases the control, and returns the messages that were not sent. Omits the message that ended the run: `reason` has it. */
 export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
   const said = control?.messages ?? [];
   const left = [...state.unsent, ...said];
@@ -96,7 +96,7 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
   return left.filter((_, index) => index !== consumed).map(({ message }) => message);
 }
 
-/** Records the forced iterations in the answer, because the caller's set may change: a replay must mask the same. */
+/** Records the iterations in `force`, because the caller may change this set, and a replay must mask the same results. */
 function withForced({ view, features, events, state }: Run, answer: InboxAnswer): InboxAnswer {
   const force = features.masking?.force;
   if (force === undefined || view === undefined) return answer;
@@ -124,7 +124,7 @@ function lookAround({ clock, token, scope, control, meter, state }: Run): InboxA
   };
 }
 
-/** An interrupt is not an ending here: its message is in the inbox, and ends the run from there. */
+/** Returns the ending of a cancellation. An interrupt is not included, because its message in the inbox ends the run. */
 function endedBy(cause: CancelReason | undefined): Pick<InboxAnswer, "ended"> {
   return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfReason(cause) };
 }

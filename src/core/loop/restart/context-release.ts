@@ -1,4 +1,4 @@
-// The tool with which a model releases results that it no longer needs.
+// The tool that a model calls to release results that it no longer needs.
 
 import type { ExecutableTool, ToolContext } from "../../types/loop-options.ts";
 import type { StandardResult, StandardSchema } from "../../types/common.ts";
@@ -8,7 +8,7 @@ import { argumentSchema, issue } from "../../tools/argument-schema.ts";
 import { markSignal, toolResult } from "../../tools/to-outcome.ts";
 import { maskResults } from "../run/mask-results.ts";
 
-/** The arguments of the tool. Without ids, all results of the earlier iterations are released. */
+/** The arguments of the tool. If `callIds` is undefined, all results from earlier iterations are released. */
 export interface ReleaseRequest {
   readonly callIds: readonly string[] | undefined;
 }
@@ -17,10 +17,10 @@ export interface ReleaseRequest {
 export type ContextReleaseTool = ExecutableTool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
 
 const mostIds = 1_000;
-/** How many of the last calls an error lists when the model named an unknown one. */
+/** The maximum number of recent calls that a result lists if the model passed an unknown id. */
 const mostKnown = 20;
 
-/** A call that can be released, as shown to the model. */
+/** A call whose result can be released, in the form that the model gets. */
 interface AnsweredCall {
   readonly call_id: string;
   readonly tool: string;
@@ -34,7 +34,7 @@ const inputSchema = argumentSchema<ReleaseRequest>(
         type: "array",
         items: { type: "string" },
         description:
-          "Ids of the calls whose results are no longer needed. Without it: of all calls before this one. If you do not see the ids of your calls, name any: the answer lists them.",
+          "The ids of the calls whose results you no longer need. Omit it to drop the results of all earlier calls. If you do not know the ids of your calls, pass any id: the result lists the ids.",
       },
     },
   },
@@ -42,12 +42,12 @@ const inputSchema = argumentSchema<ReleaseRequest>(
 );
 
 /**
- * Makes the tool `context_release`. A model calls it to release results that it no longer needs: those of the calls that it
- * names, or all of the earlier iterations.
+ * Makes the tool `context_release`. A model calls this tool to release results that it no longer needs: the results of the calls
+ * that it names, or all results from earlier iterations.
  *
- * Later requests leave these results out, like those that `policies.masking` masks, and its `minTokens` applies. The transcript
- * keeps them. The tool also works without that policy. The released ids are part of the call's outcome, so that a resumed run
- * sends the same requests.
+ * Later requests replace the released results with a short note, like `policies.masking`, whose `minTokens` applies here too. The
+ * transcript keeps the results. The tool also works without `policies.masking`. The released ids are part of the call's outcome,
+ * so that a resumed run sends the same requests.
  *
  * @example await runToolLoop({ provider, tools: [search, createContextRelease()], messages });
  */
@@ -55,10 +55,10 @@ export function createContextRelease(): ContextReleaseTool {
   return {
     name: "context_release",
     description:
-      "Frees space in your context: drops results of earlier tool calls that you no longer need. Note first what you still need of them.",
+      "Frees space in your context: drops results of earlier tool calls that you no longer need. First write down what you still need from these results.",
     inputSchema,
     replay: "safe",
-    // Masks nothing by age, only what the model releases.
+    // This masking removes only the results that the model releases, and nothing by age.
     masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
     execute: ({ callIds }, { messages }) => {
       if (callIds === undefined) return markSignal(toolResult({ data: { released: "all" } }), { release: "all" });
@@ -76,10 +76,10 @@ function readRequest({ call_ids: ids }: UnknownRecord): StandardResult<ReleaseRe
   const fits = Array.isArray(ids) && ids.length > 0 && ids.length <= mostIds;
   if (!fits) return issue(`must be an array of 1 to ${mostIds} ids`, "call_ids");
   const texts = ids.filter((id) => typeof id === "string");
-  return texts.length === ids.length ? { value: { callIds: [...new Set(texts)] } } : issue("must be texts", "call_ids");
+  return texts.length === ids.length ? { value: { callIds: [...new Set(texts)] } } : issue("must be strings", "call_ids");
 }
 
-/** Results that can be released, by the ids of their calls. Excludes errors and calls of the current batch. */
+/** Returns the calls whose results can be released, by call id. Excludes errors and calls in the current batch. */
 function answeredCalls(messages: ToolContext["messages"]): ReadonlyMap<string, AnsweredCall> {
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   const completed = results.filter(({ outcome }) => outcome === "completed");

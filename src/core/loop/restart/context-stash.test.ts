@@ -179,7 +179,7 @@ describe("createContextStash: errors", () => {
     ["a Map", new Map([["a", 1]]), "a Map"],
     ["a Set", new Set([1]), "a Set"],
     ["an async generator", (async function* () {})(), "an async generator, which has to be read to its end first"],
-    ["an object that throws when it is read", unreadable, "one that cannot be read"],
+    ["an object that throws when it is read", unreadable, "a value that cannot be read"],
   ])("put() rejects %s", ([, item, received]) => {
     const { stash } = setUp();
     expect(detailsOf(() => stash.put(item), "invalid-option")).toEqual({ option: "item", expected: "plain data", received });
@@ -222,10 +222,10 @@ describe("createContextStash: errors", () => {
   });
 
   it.for<[title: string, key: unknown, received: string]>([
-    ["a number", 7, "one that gives 7"],
-    ["a promise", Promise.resolve("key"), "one that gives a promise"],
-    ["an empty string", "", 'one that gives ""'],
-    ["a key in use", "held", "one that gives a key that is in use"],
+    ["a number", 7, "a function that returned 7"],
+    ["a promise", Promise.resolve("key"), "a function that returned a promise"],
+    ["an empty string", "", 'a function that returned ""'],
+    ["a key in use", "held", "a function that returned a key that is in use"],
   ])("put() rejects a createKey that returns %s, and drops nothing", ([, key, received]) => {
     const keys = ["held", key];
     const { stash } = setUp({ maxEntries: 1, createKey: () => keys.shift() as never });

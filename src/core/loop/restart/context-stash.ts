@@ -1,4 +1,4 @@
-// Keeps context that tools leave for a restart. It holds a few items for a few minutes, and each can be taken once.
+// The stash keeps context that tools store for a context restart. It holds a few items for a few minutes, each to be taken once.
 
 import type { Clock } from "../../types/common.ts";
 import type { ContextStash } from "../../types/policies.ts";
@@ -14,11 +14,11 @@ import { lossyKindOf } from "../../tools/to-outcome.ts";
 
 /** The limits of a stash. */
 export interface ContextStashOptions {
-  /** How long an item can be taken, in milliseconds since `put`; `Infinity` means for ever. Default 300,000. */
+  /** How long the stash keeps an item after `put`, in milliseconds. `Infinity` means no limit. Default 300,000. */
   readonly ttlMs?: number | undefined;
-  /** Most items held. A further item drops the oldest. Default 16. */
+  /** The maximum number of items. One more item removes the oldest item. Default 16. */
   readonly maxEntries?: number | undefined;
-  /** The clock for the age of an item. No timer is set. Default: the clock of the platform. */
+  /** The clock that measures the age of items. The stash sets no timer. Default: the system clock. */
   readonly clock?: Pick<Clock, "now"> | undefined;
   /** Makes a key. Keys must be unique and impossible to guess. Default: a random UUID. */
   readonly createKey?: (() => string) | undefined;
@@ -30,12 +30,12 @@ interface Entry {
 }
 
 /**
- * Makes a stash in memory, for one process. A tool puts the context and returns its key; the loop takes the item. Pass the same
- * stash to the tools and to `policies.restarts.stash`. It may serve many runs at once. Keys cannot be guessed, so a key that a
- * model invents matches nothing.
+ * Makes a stash in memory, for one process. A tool stores context with `put` and returns the key; the loop takes the item by its
+ * key. Pass the same stash to the tools and to `policies.restarts.stash`. Many runs may use it at the same time. Keys cannot be
+ * guessed, so a key that a model invents matches no item.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for invalid options. `put` throws "invalid-option" for an item that is
- * not plain data, such as a cyclic value, a Map or a promise. It also throws if `createKey` returns no new key.
+ * not plain data, such as a cyclic value, a Map or a promise. It also throws if `createKey` does not return a new key.
  *
  * @example
  * const stash = createContextStash();
@@ -52,7 +52,7 @@ interface Entry {
 export function createContextStash(options: ContextStashOptions = {}): ContextStash {
   checkFields("options", options, checks);
   const { ttlMs = 300_000, maxEntries = 16, clock = systemClock, createKey = randomKey } = options;
-  /** Oldest first. */
+  /** The items by key, oldest first. */
   const entries = new Map<string, Entry>();
 
   const dropOld = (now: number): void => {
@@ -82,7 +82,7 @@ export function createContextStash(options: ContextStashOptions = {}): ContextSt
   };
 }
 
-const newKey = "a function that gives a new string each time";
+const newKey = "a function that returns a new string each time";
 
 const checks: Checks<ContextStashOptions> = {
   ttlMs: numberWithin({ min: 1 }),
@@ -93,7 +93,7 @@ const checks: Checks<ContextStashOptions> = {
 
 const randomKey = (): string => crypto.randomUUID();
 
-/** A repeated key would give the item of one tool to another. */
+/** Throws if a key is invalid or already in use. With a repeated key, a tool would get another tool's item. */
 function checkKey(key: unknown, entries: ReadonlyMap<unknown, Entry>): void {
   const problem =
     typeof key !== "string" || key === "" ? describeValue(key) : entries.has(key) ? "a key that is in use" : undefined;
@@ -101,7 +101,7 @@ function checkKey(key: unknown, entries: ReadonlyMap<unknown, Entry>): void {
   throw new LoopError("invalid-option", {
     option: "createKey",
     expected: newKey,
-    received: `one that gives ${problem}`,
+    received: `a function that returned ${problem}`,
   });
 }
 
@@ -110,7 +110,7 @@ function dropOldest(entries: Map<string, Entry>): void {
   if (oldest !== undefined) entries.delete(oldest);
 }
 
-/** Copies the item, so that later changes by the tool do not reach the model. */
+/** Copies the item, so that later changes by the tool have no effect. Throws if the item is not plain data. */
 function toItem(item: unknown): Json {
   try {
     if (isThenable(item)) refusePromise(item);
@@ -118,12 +118,12 @@ function toItem(item: unknown): Json {
     if (lossy !== undefined) throw new TypeError(lossy);
     return toJson(item);
   } catch (error) {
-    const received = error instanceof TypeError ? toPlainError(error).message : "one that cannot be read";
+    const received = error instanceof TypeError ? toPlainError(error).message : "a value that cannot be read";
     throw new LoopError("invalid-option", { option: "item", expected: "plain data", received }, { cause: error });
   }
 }
 
-/** The JSON copy of a promise would be an empty object, and its rejection would be unhandled. */
+/** Rejects a promise, because its JSON copy would be an empty object. Also handles its rejection. */
 function refusePromise(promise: PromiseLike<unknown>): never {
   promise.then(undefined, () => {});
   throw new TypeError("a promise, which has to be awaited first");

@@ -1,5 +1,5 @@
-// Stage 3: detects if a successful result requests a restart with more context. Any tool may use a suffix of its own in the
-// namespace `context_restart_*`. Data alone requests nothing: the outcome must also say that the tool called `contextRestart`.
+// Stage 3: detects if a successful result requests a context restart. The type of such a result is `context_restart_*`, where each
+// tool chooses its own suffix. The tool must also have called `contextRestart`: its data alone does not request a restart.
 
 import type { Json } from "../../types/json.ts";
 import type { RestartPolicy } from "../../types/policies.ts";

@@ -1,4 +1,4 @@
-// Stage 4: builds the result of a run from its state and its ending. Pure.
+// Stage 4: builds the result of a run from its state and its ending. This code is pure.
 
 import type { Journal } from "../../types/journal.ts";
 import type { PlainError, Session } from "../../types/common.ts";
@@ -9,19 +9,19 @@ import { describeCost } from "../../errors/loop-ended-error.ts";
 import { frozenView, isNamed } from "../state/transcript.ts";
 import { type LoopState, neededBy } from "../state/loop-state.ts";
 
-/** The facts of the result besides the state. */
+/** What the result contains besides the state. */
 export interface ResultFacts {
   readonly ending: Ending;
-  /** Messages from outside that were not sent. Default none. */
+  /** The messages to the run that were not sent to the model. Default: none. */
   readonly undelivered?: readonly UserMessage[] | undefined;
-  /** The cost limit of the run. Default none. */
+  /** The cost limit of the run in USD. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
   readonly runId: string;
   readonly journal: Journal;
   readonly session: Session;
 }
 
-/** Builds the result. It takes over the state, which must not change afterwards. */
+/** Builds the result. The result shares arrays with the state, so the state must not change afterwards. */
 export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
   const { ending, undelivered = [], maxCostUSD = Number.POSITIVE_INFINITY, runId, journal, session } = facts;
   const text = state.finalText.trim();
@@ -38,7 +38,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     streamResults: state.streamResults,
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
-    // A list that the caller may change; its messages are frozen.
+    // The caller may change this array, but not the messages in it.
     messages: [...frozenView(state.messages)],
     usage: state.usage,
     costUSD: state.costUSD,
@@ -64,7 +64,10 @@ function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: E
   );
 }
 
-/** A journal without `toJSON` may hold connections and keys, so it is not enumerable and stays out of JSON. */
+/**
+ * Adds the journal to the result. A journal without `toJSON` may contain connections and keys, so the property is then not
+ * enumerable, and JSON omits it.
+ */
 function withJournal(result: Omit<LoopResult, "journal">, journal: Journal): LoopResult {
   const enumerable = "toJSON" in journal;
   return Object.defineProperty(result, "journal", { value: journal, enumerable }) as LoopResult;

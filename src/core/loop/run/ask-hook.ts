@@ -1,4 +1,4 @@
-// Calls a hook of the caller, guarded: it may throw, take too long, or still be running when the run ends.
+// Calls a hook of the caller. The hook may throw, take too long, or still be running when the run ends.
 
 import type { PlainError } from "../../types/common.ts";
 import { assertNever } from "../../utils/guards.ts";
@@ -15,8 +15,8 @@ export type HookEnd<T> =
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
 /**
- * Calls a hook and waits for at most `hookMs`. A run that is already ending does not call it. `read` copies the needed fields of
- * the returned object once, because that object may change, or throw when it is read.
+ * Calls a hook, and waits for at most `hookMs`. If the run is already being cancelled, the hook is not called. `read` copies the
+ * needed fields of the returned object once, because the object may change later, and a getter may throw.
  */
 export async function askHook<T>(
   hook: () => unknown,
@@ -47,8 +47,8 @@ export async function askHook<T>(
 }
 
 /**
- * Calls a hook that belongs to a finished stream. Like `askHook`, except that an interrupt does not cut it off: it comes too late
- * by then.
+ * Calls a hook that belongs to a finished stream. Like `askHook`, except that an interrupt does not cancel the hook, because
+ * it is too late to interrupt the stream.
  */
 export async function askAfterStream<T>(
   hook: () => unknown,
@@ -64,8 +64,9 @@ export async function askAfterStream<T>(
 }
 
 /**
- * Calls a hook again that an earlier execution called and did not record. The recorded steps cannot be replayed without its
- * result. It is therefore also called in a run that is ending, which waits for it as long as for its tools.
+ * Calls a hook again whose result an earlier execution did not record. The replay needs this result, so the hook is also called if
+ * the run is being cancelled. The run then waits for at most `hookMs` or `settleMs`, whichever is shorter. After a kill, it
+ * waits for 1 ms.
  */
 export async function askAgain<T>(
   hook: () => unknown,

@@ -1,4 +1,4 @@
-// One tool call on its way through a run.
+// The types of one tool call, and what the call needs from its run.
 
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
@@ -14,15 +14,12 @@ export interface ReadyCall {
   readonly kind: "ready";
   readonly call: ToolCall;
   readonly definition: ToolDefinition;
-  /** The output of the schema, if the arguments were validated. */
+  /** The arguments for the tool. If the arguments were validated, this is the output of the schema. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
-  /**
-   * Set if the call may no longer run, although it was ready before. A recorded outcome takes precedence; without one, this is
-   * the outcome.
-   */
+  /** Set if the call may no longer run. The call then gets this outcome, unless the journal has recorded another outcome. */
   readonly unfit?: ToolOutcome | undefined;
-  /** Set for a recorded call whose tool has changed: its arguments are validated before it runs. */
+  /** Set for a recorded call whose tool has changed. Its arguments must be validated before it runs. */
   readonly unvalidated?: true | undefined;
 }
 
@@ -37,26 +34,26 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly scope: CancelScope;
   /** The visible tools of this iteration. */
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
-  /** Tools of recorded calls that have changed since. Their new definitions do not judge these calls. */
+  /** The tools that have changed since their calls were recorded. Recorded calls are not checked with the new definitions. */
   readonly changed?: ReadonlyMap<string, unknown> | undefined;
-  /** Names that the deliberate gate lets through; undefined if it is not active. */
+  /** The tool names that the deliberate gate allows. Undefined if the gate is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
-  /** The `toolChoice` of this iteration, for servers and models that ignore it. Default: any tool may run. */
+  /** The `toolChoice` that is enforced in this iteration, because servers and models may ignore it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];
-  /** Suggests a tool for an unknown name. Default: the nearest by spelling. */
+  /** Suggests a tool for an unknown name. Default: the tool with the most similar name. */
   hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;
   /** Returns true if a result may explain why the arguments are not JSON. Default: always. */
   explain?(): boolean;
-  /** Returns how many of `count` names a result may list. Default: 50. */
+  /** Returns how many of `count` tool names a result may list. Default: 50. */
   listable?(count: number): number;
-  /** Returns true if the registry still has the tool that the model saw. Default: not checked. */
+  /** Returns true if the registry still has the tool that the model saw. Default: the registry is not checked. */
   isCurrent?(definition: ToolDefinition): boolean;
   /** False if the run cannot wait for a result from outside. Default true. */
   readonly mayDefer?: boolean | undefined;
-  /** Builds the second argument of the tool. The deadline provides its signal and its heartbeat. */
+  /** Builds the second argument of `execute`. `deadline` provides the signal and the heartbeat. */
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
-  /** Receives the metadata of a result, which is for listeners only. */
+  /** Called with the metadata of a result. Metadata is only for event listeners. */
   onMetadata?(call: ToolCall, metadata: unknown): void;
-  /** Called when a call ends that the loop no longer waited for. */
+  /** Called when a call ends after the loop stopped waiting for it. */
   onLate?(call: ToolCall, success: boolean): void;
 }

@@ -1,4 +1,4 @@
-// Decisions that the caller passed in.
+// The decisions that the caller passed in the option `decisions`.
 
 import type { LoopOptions } from "../../types/loop-options.ts";
 import type { CallDecision, ApprovalDecision, OutsideResult } from "../../types/policies.ts";
@@ -9,17 +9,17 @@ import { LoopError } from "../../errors/loop-error.ts";
 import { quote } from "../../utils/texts.ts";
 import { stableJson } from "../../utils/json.ts";
 
-/** Most waiting calls that one error lists. */
+/** The maximum number of waiting calls that an error lists. */
 const mostListed = 10;
 
-/** Decisions by call. The key of a call inside another one is the path to it. */
+/** Decisions by call. For a call of a nested run, the key is the path of call ids, such as "call_1/call_2". */
 export class Decisions {
   readonly #left: Map<string, CallDecision>;
-  /** Keys of the calls that are known to wait, in this run and in runs inside its calls. */
+  /** The keys of the calls that are known to wait, in this run and in its nested runs. */
   readonly #waiting: Set<string>;
-  /** Keys of decisions that may stay unused without an error: an earlier execution used them, or they came too late. */
+  /** The keys of decisions that may stay unused without an error: an earlier execution used them, or they came too late. */
   readonly #said: Set<string>;
-  /** The prefix of the keys of this run's calls. */
+  /** The prefix of all keys that belong to calls of this run. */
   readonly #prefix: string;
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
@@ -33,7 +33,7 @@ export class Decisions {
     return this.#left.size === 0;
   }
 
-  /** True if an unused decision names a call inside the given call. */
+  /** True if an unused decision is for a call in a nested run of the given call. */
   isLeftInside(callId: string): boolean {
     const path = `${this.#prefix}${callId}/`;
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
@@ -44,13 +44,13 @@ export class Decisions {
     return this.#left.has(this.#prefix + id);
   }
 
-  /** True if an unused decision has this id, or the id of another question about the same call of this run. */
+  /** True if an unused decision is for this call. A later question about a call has its own id, such as "call_1#2". */
   isLeftFor(callId: string): boolean {
     const name = this.#prefix + callId;
     return [...this.#left.keys()].some((key) => !this.#said.has(key) && (key === name || key.startsWith(`${name}#`)));
   }
 
-  /** Removes and returns the decision about a call of this run. Throws LoopError "invalid-decision" for a result. */
+  /** Removes and returns the decision about a call. Throws LoopError "invalid-decision" if the decision is a result. */
   takeApproval(id: string): ApprovalDecision | undefined {
     const decision = this.#find(id);
     if (decision?.kind === "result" || decision?.kind === "failed") throw this.refuse(id, "approval", quote(decision.kind));
@@ -58,7 +58,7 @@ export class Decisions {
     return decision;
   }
 
-  /** Returns the result of a call of this run. Throws LoopError "invalid-decision" for an approval. */
+  /** Returns the result that was passed for a call. Throws LoopError "invalid-decision" if the decision is an approval. */
   findResult(id: string): OutsideResult | undefined {
     const decision = this.#find(id);
     if (decision === undefined || decision.kind === "result" || decision.kind === "failed") return decision;
@@ -68,7 +68,7 @@ export class Decisions {
     return undefined;
   }
 
-  /** Removes the decision about a call of this run. */
+  /** Removes the decision about a call. */
   drop(id: string): void {
     this.#left.delete(this.#prefix + id);
   }
@@ -79,7 +79,7 @@ export class Decisions {
     return this.#left.get(name);
   }
 
-  /** Makes the error for a decision that does not fit its call: what it is, or the issues of its result. */
+  /** Makes the error for a decision that does not fit its call. `why` is the kind of the decision, or the issues of the result. */
   refuse(id: string, waitsFor: WaitingCall["waitsFor"], why: string | readonly Issue[]): LoopError<"invalid-decision"> {
     const call = this.#prefix + id;
     if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: `is ${why}` });
@@ -87,17 +87,17 @@ export class Decisions {
     return new LoopError("invalid-decision", { call, waitsFor, problem, issues: why });
   }
 
-  /** Records that a call is still waiting, so that an error can list it. */
+  /** Notes that a call is still waiting, so that an error can list the call. */
   noteWaiting(id: string): void {
     this.#waiting.add(this.#prefix + id);
   }
 
-  /** Records an earlier question about a waiting call. A decision about it comes too late and has no effect. */
+  /** Notes an earlier question about a waiting call. A decision with the earlier id comes too late and has no effect. */
   noteEarlier(id: string): void {
     this.#said.add(this.#prefix + id);
   }
 
-  /** Records an earlier decision. Passing the same decision again is allowed, and may also answer a later question. */
+  /** Notes a decision that an earlier execution used. The same decision may be passed again, and may answer a later question. */
   settle(id: string, decided: unknown): void {
     const name = this.#prefix + id;
     const given = this.#left.get(name);
@@ -105,15 +105,15 @@ export class Decisions {
   }
 
   /**
-   * Throws LoopError "unknown-decision" for an unused decision. Called before the run does anything new. By then every waiting
-   * call has looked for its decision, so a remaining decision names a call that is not waiting. Decisions for calls inside
-   * `nestedCalls` may stay: "call_1/call_2" is not used until the run inside "call_1" reaches "call_2".
+   * Throws LoopError "unknown-decision" for an unused decision. Called before the first new step of the run, when every waiting
+   * call has looked for its decision. A remaining decision is therefore for a call that is not waiting. Decisions for calls inside
+   * `nestedCalls` may remain: "call_1/call_2" is not used until the nested run of "call_1" reaches "call_2".
    */
   refuseLeft(nestedCalls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
-  /** Throws the same error for a decision about a call inside one of these. All waiting calls there have taken their decisions. */
+  /** Like `refuseLeft`, but for decisions inside `calls`. Called after their waiting nested calls have taken their decisions. */
   refuseInside(calls: readonly { readonly callId: string }[]): void {
     this.#refuse((path) => this.#isInside(path, calls));
   }

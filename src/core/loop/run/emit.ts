@@ -1,4 +1,4 @@
-// Sends events to listeners and readers. A listener that throws or rejects affects neither the run nor other listeners.
+// Sends events to listeners and readers. If a listener throws or rejects, the run and the other listeners continue.
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../types/loop-event.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
@@ -6,28 +6,28 @@ import { dropPromise, promiseOrValue } from "../../utils/promises.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { type ClosedRun, tellClosed } from "../../cancellation/signals.ts";
 
-/** The receivers of the events of a run. */
+/** The receivers of a run's events. */
 export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly queue: EventQueue<LoopEvent> | undefined;
-  /** For a nested run: the sink of the outer run, and the id of the call around it. */
+  /** For a nested run: the event sink of the outer run, and the id of the call that contains the nested run. */
   readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
 }
 
-/** The event during which a listener failed. */
+/** The event for which a listener failed. */
 interface EventPlace {
   readonly type: string;
   readonly iteration: number;
 }
 
-/** Sends the events of one run until it is closed. Later events are dropped. */
+/** Sends the events of one run until the sink is closed. Later events are dropped. */
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #emitter: LoopEmitter | undefined;
   readonly #queue: EventQueue<LoopEvent> | undefined;
   readonly #outer: EventTargets["outer"];
-  /** Listeners whose failure was reported. */
+  /** The listeners whose failure was already reported. */
   readonly #reported = new WeakSet<object>();
   #failure: ClosedRun["failure"];
   #closed = false;
@@ -60,7 +60,7 @@ export class LoopEventSink implements EventSink {
     return this.#queue?.room() ?? this.#outer?.sink.room();
   }
 
-  /** Passes an event to the listeners of the outer run, with its path. */
+  /** Sends an event to the outer run's listeners. Adds the call id to the event's path. */
   #pass(event: LoopEvent, { sink, callId }: NonNullable<EventTargets["outer"]>): void {
     if (sink.wants(event.type)) sink.send({ ...event, path: [callId, ...(event.path ?? [])] });
   }
@@ -75,7 +75,7 @@ export class LoopEventSink implements EventSink {
     }
   }
 
-  /** Ends the iteration of the reader with an error. */
+  /** Makes the iterator of the reader throw an error. */
   fail(error: unknown): void {
     this.#failure = { error };
     this.#queue?.fail(error);
@@ -87,7 +87,7 @@ export class LoopEventSink implements EventSink {
     tellClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
   }
 
-  /** An emitter of the caller may throw, too. */
+  /** True if the emitter has listeners for the event. The emitter may be the caller's own class, so it may throw. */
   #isHeard(type: LoopEventType): boolean {
     try {
       const count: unknown = this.#emitter?.listenerCount(type);
@@ -105,7 +105,7 @@ export class LoopEventSink implements EventSink {
     const listeners: unknown = emitter.listeners(event.type);
     if (!Array.isArray(listeners)) return dropPromise(listeners);
     for (const listener of listeners as ((event: LoopEvent) => unknown)[]) {
-      // Removes only a listener that was added by `once`.
+      // Removes the listener only if it was added with `once`.
       const removed: unknown = emitter.removeListener(event.type, listener as never, undefined, true);
       if (removed !== emitter) dropPromise(removed);
       try {

@@ -1,5 +1,5 @@
-// The interfaces of masking and loop detection in the loop. Their code comes with the values that the user passes, so that unused
-// features are not bundled.
+// The interfaces between the loop and two optional features, masking and loop detection. The values that the user passes contain
+// the code, so that unused features are not bundled.
 
 import type { Message } from "../../types/message.ts";
 import type { LoopDetection } from "../../types/policies.ts";
@@ -33,7 +33,7 @@ export interface MaskedView {
   readonly messages: readonly Message[];
   /** Returns the iterations in `force` whose results can still be masked. */
   findForced(force: ReadonlySet<number>): readonly number[];
-  /** Updates the view before a stream. Returns the newly masked results. */
+  /** Updates the view before a stream. Returns the newly masked results, or undefined if there are none. */
   update(state: MaskingSource): Masked | undefined;
 }
 

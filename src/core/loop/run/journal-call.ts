@@ -1,4 +1,4 @@
-// Calls of a journal, each raced against the end of the run.
+// Calls the methods of a journal. Each call has a time limit, which becomes shorter when the run is cancelled.
 
 import type { Journal, Step } from "../../types/journal.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
@@ -8,23 +8,23 @@ import { promiseOrValue } from "../../utils/promises.ts";
 import type { Cancellable, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { LoopState } from "../state/loop-state.ts";
 
-/** The part of a run that holds the error that broke it. */
+/** A run that an error may have broken, with its outer runs. */
 interface Breakable {
   readonly failure: { readonly error: unknown } | undefined;
   readonly outer: Breakable | undefined;
 }
 
-/** Throws the error that broke a run or one around it. Nothing may begin or be recorded after that. */
+/** Throws the error that broke a run or an outer run. A broken run must not begin or record anything. */
 export function refuseBroken({ failure, outer }: Breakable): void {
   if (failure !== undefined) throw failure.error;
   if (outer !== undefined) refuseBroken(outer);
 }
 
-/** The part of a journal that one call uses. */
+/** The part of a journal that one tool call uses for its nested run. */
 interface JournalPart {
   /** The prefix of each key. */
   readonly prefix: string;
-  /** True if the call is over, so that none of its steps may run any more. Default false. */
+  /** True if the tool call is over, so that its steps must no longer run. Default false. */
   readonly isOver?: boolean | undefined;
 }
 
@@ -52,7 +52,7 @@ export function prefixJournal(journal: Journal, { prefix, isOver = false }: Jour
   };
 }
 
-/** The part of a run that a journal call uses. */
+/** What a journal call needs from its run. */
 interface JournalPorts {
   readonly runId: string;
   readonly scope: CancelScope;
@@ -62,36 +62,36 @@ interface JournalPorts {
   readonly state: LoopState;
   readonly failure: { readonly error: unknown } | undefined;
   readonly traffic: JournalTraffic;
-  /** The outer run. If `isPart`, the steps of this run are in its journal. */
+  /** The outer run. If `isPart` is true, the steps of this run are in the outer run's journal. */
   readonly outer: JournalPorts | undefined;
   readonly isPart: boolean;
 }
 
-/** One step in this execution. */
+/** The progress of one step in this execution. */
 export interface StepMark {
-  /** The request to the journal. */
+  /** The journal call that requested the step. */
   readonly call: JournalCall;
   readonly key: string;
-  /** True if its body has run. */
+  /** True if the body of the step was started in this execution. */
   live: boolean;
-  /** The result of the body, once it has ended. */
+  /** The result of the body. Undefined until the body has ended. */
   answer: unknown;
 }
 
 type Unresponsive = LoopErrorDetails["journal-unresponsive"];
 
 /**
- * Minimum time for a write after the run was ended from outside, in milliseconds. Even a kill must not lose the record of what it
- * cut off.
+ * The minimum time for a write after the run was cancelled, in milliseconds. Even after a kill, the journal must record the steps
+ * that were cut off.
  */
 const graceMs = 500;
 
-/** Ticks to wait before a timer is started. A journal that only computes answers within them and needs no timer. */
+/** The number of microtasks to wait before a timer is started. A journal in memory returns earlier, and needs no timer. */
 const patientTicks = 8;
 
 /**
- * The pending steps of one journal, which a run shares with the runs inside it. An engine may do one thing at a time, so a
- * running body of any of them pauses the time limits of all.
+ * The pending calls of one journal, which a run shares with its nested runs. A workflow engine may run one step at a time.
+ * Therefore the time limits of all pending calls are paused while any step body runs.
  */
 export class JournalTraffic {
   #bodies = 0;
@@ -109,13 +109,13 @@ export class JournalTraffic {
     this.#waiting.delete(call);
   }
 
-  /** A body begins to run. */
+  /** Called before a step body runs. */
   beginBody(): void {
     this.#bodies += 1;
     for (const call of this.#waiting) call.pause();
   }
 
-  /** A body has ended; `answer` is undefined if it threw. */
+  /** Called after a step body has ended. `answer` is undefined if the body threw. */
   endBody(mark: StepMark, answer: unknown): void {
     mark.answer = answer;
     this.#bodies -= 1;
@@ -123,7 +123,7 @@ export class JournalTraffic {
   }
 }
 
-/** Waits for one result of a journal. */
+/** Waits for the result of one journal method. */
 export class JournalCall implements Cancellable {
   readonly #ports: JournalPorts;
   readonly #verb: Unresponsive["verb"];
@@ -131,7 +131,7 @@ export class JournalCall implements Cancellable {
   #marks: StepMark[] = [];
   #giveUp: ((error: LoopError) => void) | undefined;
   #timer: unknown;
-  /** Set once the run no longer waits for the journal. */
+  /** The error of the timeout. Set when the run no longer waits for the journal. */
   #left: LoopError | undefined;
 
   constructor(ports: JournalPorts, verb: Unresponsive["verb"], key?: string) {
@@ -152,15 +152,15 @@ export class JournalCall implements Cancellable {
     return mark;
   }
 
-  /** Throws if the step comes too late: its run has given up on the journal, or it or an outer run is broken. */
+  /** Throws if a step must no longer run: the run has stopped waiting for the journal, or the run or an outer run is broken. */
   refuseLate(): void {
     if (this.#left !== undefined) throw this.#left;
     refuseBroken(this.#ports);
   }
 
   /**
-   * Passes the result of the journal to `next`: synchronously if it is there, else when it comes. Rejects with LoopError
-   * "journal-unresponsive".
+   * Passes the result of the journal to `next`. If the result is not a promise, this happens synchronously. Rejects with LoopError
+   * "journal-unresponsive" if the result does not arrive in time. A later result goes to `onLate`.
    */
   take<T, Next>(
     answer: PromiseLike<T> | T,
@@ -195,7 +195,7 @@ export class JournalCall implements Cancellable {
     });
   }
 
-  /** Called when the run is ended from outside. The journal has less time from now on. */
+  /** Called when the run is cancelled. From then on, the journal has less time. */
   cancel(): void {
     if (this.#timer === undefined) return;
     this.pause();
@@ -208,7 +208,7 @@ export class JournalCall implements Cancellable {
     this.#timer = undefined;
   }
 
-  /** Starts the timer, unless the result comes within a few ticks. */
+  /** Starts the timer, unless the result arrives within a few microtasks. */
   watch(): void {
     if (!this.#ports.traffic.isBusy) void this.#watch();
   }
@@ -233,7 +233,7 @@ export class JournalCall implements Cancellable {
     const { journalMs = Number.POSITIVE_INFINITY, settleMs } = timeouts;
     const { cause } = scope;
     if (cause === undefined || cause.kind === "interrupt") {
-      // The wall clock starts with the first body. Until then, this limit enforces it.
+      // The wall clock starts with the first step body. Until then, this timer enforces `wallClockMs`.
       const leftMs = scope.hasWallClock ? Number.POSITIVE_INFINITY : Math.max(0, bounds.wallClockMs - state.activeMs);
       return leftMs < journalMs ? { ms: leftMs, ended: "wall-clock" } : { ms: journalMs };
     }
@@ -244,7 +244,7 @@ export class JournalCall implements Cancellable {
   #expire({ ms, ended }: Pick<Unresponsive, "ms" | "ended">): void {
     const giveUp = this.#giveUp;
     const details: Unresponsive = { verb: this.#verb, key: this.#key, ms, ended };
-    // Not enumerable: a transcript may be large and private, and must not be printed with the error.
+    // Not enumerable, because a transcript may be large and private, and must not be printed with the error.
     Object.defineProperty(details, "partial", { value: partialOf(this.#ports, this.#marks) });
     this.#left = new LoopError("journal-unresponsive", details);
     this.#leave();
@@ -259,7 +259,7 @@ export class JournalCall implements Cancellable {
   }
 }
 
-/** The partial result of the outermost run of the journal, and the last steps that the journal did not confirm. */
+/** Returns the partial result of the run that owns the journal, and the steps that the journal did not confirm. */
 function partialOf(run: JournalPorts, marks: readonly StepMark[]): PartialResult {
   if (run.isPart && run.outer !== undefined) return partialOf(run.outer, marks);
   const { runId, state } = run;

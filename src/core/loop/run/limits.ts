@@ -1,4 +1,4 @@
-// Completes limits and policies with their defaults.
+// Fills in the defaults of limits, timeouts and policies.
 
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
@@ -22,9 +22,9 @@ export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readon
 
 const timeRule = (fallback: number): Rule => ({ fallback, ...timeLimit });
 
-// Function calls in tables are marked pure, so that bundles of entries that read no table omit them.
+// Function calls in these tables are marked pure, so that bundlers can remove the tables from entries that do not use them.
 
-/** Defaults and minimums of the limits. */
+/** The default and the minimum of each limit. */
 export const limitRules: { readonly [Name in LimitName]: Rule } = {
   maxIterations: { fallback: 100, min: 1 },
   softWarnIteration: { fallback: 20, min: 0 },
@@ -41,7 +41,7 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
   wallClockMs: /* @__PURE__ */ timeRule(none),
 };
 
-/** No limits, for readers of a journal: the records contain the endings. */
+/** No limits. For code that reads a journal, because the records already contain the endings. */
 export const noLimits: ResolvedLimits = /* @__PURE__ */ turnOff(limitRules);
 
 function turnOff(rules: typeof limitRules): ResolvedLimits {
@@ -49,7 +49,7 @@ function turnOff(rules: typeof limitRules): ResolvedLimits {
   return { ...off, unknownCostEnds: false };
 }
 
-/** Defaults and minimums of the timeouts, in milliseconds. */
+/** The default and the minimum of each timeout, in milliseconds. */
 export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
   streamIdleMs: /* @__PURE__ */ timeRule(120_000),
   firstChunkMs: /* @__PURE__ */ timeRule(300_000),
@@ -60,7 +60,7 @@ export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
   journalMs: /* @__PURE__ */ timeRule(60_000),
 };
 
-/** Fills in the defaults of the limits. Throws LoopError if one is out of range. */
+/** Fills in the defaults of the limits. Throws LoopError if a limit is out of range. */
 export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
   const { onUnknownCost = "end", ...numbers } = limits;
   if (onUnknownCost !== "end" && onUnknownCost !== "continue") {
@@ -69,7 +69,7 @@ export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
   return { ...resolveNumbers("limits", numbers, limitRules), unknownCostEnds: onUnknownCost === "end" };
 }
 
-/** Fills in the defaults of the timeouts. Throws LoopError if one is out of range. */
+/** Fills in the defaults of the timeouts. Throws LoopError if a timeout is out of range. */
 export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): { readonly [Name in keyof Timeouts]-?: number } {
   const resolved = resolveNumbers("timeouts", timeouts, timeoutRules);
   return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
@@ -92,37 +92,37 @@ function resolveNumbers<Name extends string>(
   return resolved as Numbers<Name>;
 }
 
-/** The bounds that `nextStep` checks; `Infinity` means none. */
+/** The bounds that `nextStep` checks. `Infinity` means no limit. */
 export interface Bounds {
   readonly maxIterations: number;
   readonly maxConsecutiveToolErrors: number;
   readonly maxRestarts: number;
-  /** Consecutive identical iterations that end the run. Default none. */
+  /** The number of consecutive identical iterations that ends the run. Default: no limit. */
   readonly maxIdenticalCalls?: number | undefined;
   readonly maxPauses: number;
   readonly maxToolCalls: number;
   readonly maxTokens: number;
-  /** Default none. */
+  /** The maximum cost in USD. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
-  /** True if a stream of unknown cost ends a run with `maxCostUSD`. Default true. */
+  /** True if a stream with an unknown cost ends a run that has `maxCostUSD`. Default true. */
   readonly unknownCostEnds?: boolean | undefined;
   readonly wallClockMs: number;
-  /** True if a limit grants one more iteration without tools. */
+  /** True if the model may give a final answer, without tools, after a limit is reached. */
   readonly finalAnswer: boolean;
   /** True if there is an `onIteration` hook. */
   readonly asksIteration: boolean;
-  /** When repeated calls are reported, and if they end the run. Default never. */
+  /** When repeated calls are reported, and how the run reacts. Default: never reported. */
   readonly loopRule?: LoopRule | undefined;
-  /** How often in a row an answer that does not fit its schema is requested again; undefined without a schema. */
+  /** The maximum number of consecutive retries after an invalid answer. Undefined if answers have no schema. */
   readonly outputRetries?: number | undefined;
-  /** When text before a call counts as the answer. Default: see `PreToolTextPolicy`. */
+  /** When text before a tool call is already the answer. Default: see `PreToolTextPolicy`. */
   readonly preToolText?: PreToolTextPolicy | undefined;
 }
 
-/** The bounds of a run: all of its limits, and those of its policies and hooks. */
+/** The bounds of a run, from its limits, policies and hooks. */
 export type RunBounds = ResolvedLimits & Bounds;
 
-/** Makes the bounds of a run. */
+/** Combines the limits, policies and hooks of a run into its bounds. */
 export function toBounds(
   { policies = {}, hooks }: LoopOptions,
   limits: ResolvedLimits,
@@ -147,14 +147,14 @@ function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreTool
   };
 }
 
-/** The names that an active gate allows; undefined for all. */
+/** Returns the tool names that an active gate allows. Undefined means that all tools are allowed. */
 export function allowedBy(gate: LoopPolicies["gate"]): ReadonlySet<string> | undefined {
   if (gate?.active !== true || gate.allowedNames === undefined) return undefined;
   try {
     return new Set(listItems(gate.allowedNames));
   } catch (error) {
     const option = "policies.gate.allowedNames";
-    const details = { option, expected: "an array or a set of tool names", received: "one that throws" };
+    const details = { option, expected: "an array or a set of tool names", received: "a value that throws when it is read" };
     throw new LoopError("invalid-option", details, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
-// Clears old tool results from requests ("masking"). Passed as `policies.masking`. The view of the transcript is kept between
-// iterations, so that each message is read once and each result is replaced once.
+// Clears old tool results from requests ("masking"). The value is passed as `policies.masking`. The masked transcript is kept
+// between iterations, so that each message is read once and each result is replaced once.
 
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import { cutText, estimateTokens } from "../../utils/texts.ts";
@@ -20,12 +20,12 @@ const checks: Checks<MaskingOptions> = {
   batchOf: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
 };
 
-/** Results of fewer estimated tokens than this are never masked. */
+/** The default minimum size of a masked result, in estimated tokens. */
 const leastMasked = 500;
 
 /**
- * Clears old tool results from requests, and puts a short note in their place. The transcript keeps them. Errors, and results
- * that were passed in with `messages`, are never cleared.
+ * Clears old tool results from requests, and puts a short note in their place. The transcript keeps the full results. Errors are
+ * never cleared, and neither are results that were passed in `messages`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -45,7 +45,7 @@ interface MaskingRules {
   readonly batchOf: number;
 }
 
-/** A result that can be masked, with its position. */
+/** A result that can be masked: its message (`at`), its index in the message, its iteration and its estimated tokens. */
 interface Entry {
   readonly callId: string;
   readonly at: number;
@@ -56,19 +56,19 @@ interface Entry {
 
 const longestName = 64;
 
-/** The transcript as sent to the model. Messages stay the same objects until something in them is masked. */
+/** The transcript as sent to the model. A message stays the same object until one of its results is masked. */
 class View implements MaskedView {
   readonly #rules: MaskingRules;
   readonly #messages: Message[] = [];
-  /** Number of messages that can no longer be replaced. */
+  /** The number of messages that the run no longer replaces. */
   #stable = 0;
   #historyRead = 0;
   #forcedRead = 0;
   #releasesRead = 0;
-  /** Results that can still be masked: by call, and by iteration with the oldest first. */
+  /** The results that can still be masked, by call id. `#iterations` has them by iteration, the oldest first. */
   readonly #open = new Map<string, Entry>();
   readonly #iterations = new Map<number, Entry[]>();
-  /** The last iteration that was sent. */
+  /** The iteration of the last request. */
   #lastIteration: number | undefined;
 
   constructor(rules: MaskingRules) {
@@ -83,10 +83,10 @@ class View implements MaskedView {
   /** Returns the iterations in `force` whose results can still be masked. */
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
-    // The results of the last iteration that was sent are not in the view yet.
+    // The view does not have the results of the last iteration yet.
     const found = last !== undefined && isIn(force, last) ? [last] : [];
     const iterations = this.#iterations;
-    // Both may be long, so loop over the shorter one.
+    // Both the set and the map may be large, so loop over the smaller one.
     const size: unknown = force.size;
     dropPromise(size);
     const isShort = typeof size === "number" && size < iterations.size;
@@ -96,7 +96,7 @@ class View implements MaskedView {
     return [...before.filter((each) => each !== last), ...found];
   }
 
-  /** Updates the view before a stream. Returns the newly masked results. */
+  /** Updates the view before a stream. Returns the newly masked results, or undefined if there are none. */
   update(state: MaskingSource): Masked | undefined {
     this.#take(state);
     const due = [...this.#findForced(state), ...this.#findReleased(state), ...this.#findOld(state.iteration)];
@@ -104,7 +104,7 @@ class View implements MaskedView {
     return due.length === 0 ? undefined : this.#mask(due);
   }
 
-  /** Adds new messages, and reads the messages of an unfinished iteration again, because they may have been replaced. */
+  /** Adds the new messages. Reads the messages of an unfinished iteration again, because the run may have replaced them. */
   #take({ messages, functionHistory, iterationStart }: MaskingSource): void {
     const iterations = new Map<string, number>();
     for (; this.#historyRead < functionHistory.length; this.#historyRead += 1) {
@@ -122,7 +122,7 @@ class View implements MaskedView {
     this.#stable = iterationStart;
   }
 
-  /** Ignores results that belong to no iteration because they were passed in, and errors, which must stay visible. */
+  /** Notes a result that can be masked later. Skips results that the caller passed in, and errors, which must stay visible. */
   #note(part: ToolResultPart, { iteration, ...place }: Pick<Entry, "at" | "index"> & { iteration: number | undefined }): void {
     if (iteration === undefined || part.outcome !== "completed") return;
     const tokens = estimateResult(part);
@@ -155,7 +155,7 @@ class View implements MaskedView {
     });
   }
 
-  /** Age counts in whole steps, so that the sent prefix does not change between two steps. */
+  /** Results become old in groups of `batchOf` iterations, so that most requests begin like the previous request. */
   #findOld(iteration: number): readonly Entry[] {
     const { keepIterations, batchOf } = this.#rules;
     return this.#closeBefore(Math.floor((iteration - keepIterations) / batchOf) * batchOf);
@@ -176,7 +176,7 @@ class View implements MaskedView {
     return entries.filter(({ callId }) => this.#open.delete(callId));
   }
 
-  /** Replaces each message once, even if several of its results are due. */
+  /** Masks results. Replaces each message once, even if several of its results are masked. */
   #mask(due: readonly Entry[]): Masked {
     const byMessage = new Map<number, Map<number, string>>();
     let tokensAfter = 0;
@@ -206,21 +206,21 @@ class View implements MaskedView {
   }
 }
 
-/** The set may be an instance of the caller's own class. */
+/** Checks the type of the answer, because the set may be an instance of the caller's own class. */
 function isIn(force: ReadonlySet<number>, each: number): boolean {
   const answer: unknown = force.has(each);
   dropPromise(answer);
   return answer === true;
 }
 
-/** Estimates the tokens of a result: its text and its content parts. */
+/** Estimates the number of tokens in a result: in its text and its content parts. */
 function estimateResult({ result, content = [] }: ToolResultPart): number {
   const text = typeof result === "string" ? result : JSON.stringify(result);
   const beside = content.map((part) => estimateTokens(part.type === "text" ? part.text : String(part.data)));
   return beside.reduce((sum, tokens) => sum + tokens, estimateTokens(text));
 }
 
-/** Includes the call id, so that a model that releases results knows what ids look like. */
+/** Returns the note that replaces a result. It includes the call id, which a model needs to release results. */
 function describeMasked({ name, callId }: ToolResultPart, iteration: number, tokens: number): string {
   const count = String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
   const call = `${cutText(name, longestName)} (call ${cutText(callId, longestName)})`;

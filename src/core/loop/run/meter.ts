@@ -1,27 +1,27 @@
-// Counts the spending of a run and of the runs inside it, and how deep they are nested.
+// Counts the tokens, tool calls and costs of a run and its nested runs, and tracks the nesting depth.
 
 import { isRecord, sharedMap } from "../../utils/guards.ts";
 import type { InboxAnswer } from "../state/loop-state.ts";
 import type { ResolvedLimits } from "./limits.ts";
 
-/** The number of runs around a run, and the most levels allowed. */
+/** The nesting level of a run: `depth` is the number of outer runs, and `maxDepth` the maximum number of levels. */
 export interface Level {
   readonly depth: number;
   readonly maxDepth: number;
 }
 
-/** The level of a run, by the signal of each of its calls. */
+/** The levels of runs. The key is the abort signal of a tool call. */
 const levels = /* @__PURE__ */ sharedMap<AbortSignal, Level>("levels");
 
-/** The key under which the context of a call holds the level of its run, in every copy of the package. */
+/** The context of each tool call has the level of its run under this key. All copies of the package use the same key. */
 export const levelKey: unique symbol = Symbol.for("turnwright.Level");
 
-/** Records the level of the run that a call's signal belongs to. */
+/** Stores the level of a run, by the signal of one of its tool calls. */
 export function noteLevel(signal: AbortSignal, { depth, maxDepth }: Level): void {
   if (!levels.has(signal)) levels.set(signal, { depth, maxDepth });
 }
 
-/** Returns the level of the run whose call passed on its signal or its context; undefined if neither is from a call. */
+/** Returns the level of the run whose tool call passed on its signal or context. Undefined if neither is from a tool call. */
 export function findOuterLevel({
   signal,
   context,
@@ -55,7 +55,7 @@ export interface Spending {
 
 const none = Number.POSITIVE_INFINITY;
 
-/** Counts for one run and for all runs around it. */
+/** Counts the spending of one run, and adds it to the meters of its outer runs. */
 export class Meter {
   readonly #limits: SharedLimits;
   readonly #outer: Meter | undefined;
@@ -78,32 +78,32 @@ export class Meter {
     this.#outer?.add(spending);
   }
 
-  /** The lowest rest of the token limits of this run and of all runs around it. */
+  /** The number of tokens that are left: the lowest remainder among the limits of this run and its outer runs. */
   get tokensLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }
 
-  /** The lowest rest of the tool-call limits. */
+  /** The number of tool calls that are left: the lowest remainder among the limits of this run and its outer runs. */
   get toolCallsLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxToolCalls - this.#toolCalls, this.#outer?.toolCallsLeft ?? none));
   }
 
-  /** The lowest rest of the cost limits, in USD. Counts known costs only. */
+  /** The USD that are left: the lowest remainder among the limits of this run and its outer runs. Counts only known costs. */
   get costLeftUSD(): number {
     return Math.max(0, Math.min(this.#limits.maxCostUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none));
   }
 
-  /** The lowest limit of tool calls among these runs. */
+  /** The lowest `maxToolCalls` of this run and its outer runs. */
   get maxToolCalls(): number {
     return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
   }
 
-  /** Finds the limit of an outer run that a stream of this cost would exceed, counting spending that is not settled yet. */
+  /** Finds the limit of an outer run that a stream with this cost would exceed. `unsettled` is not counted in the meter yet. */
   findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#outer?.findSpent(costUSD, unsettled);
   }
 
-  /** Finds such a limit of this run or of an outer run. */
+  /** Like `findSpentOutside`, but also checks the limits of this run. */
   findSpent(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
     return this.#findOwnSpent(costUSD, unsettled) ?? this.findSpentOutside(costUSD, unsettled);
   }

@@ -1,43 +1,42 @@
-// Parking: a run inside a call that would be suspended waits while other calls of the outer batch still run. The outer run
-// decides when nothing of that batch runs any more. It either suspends the inner run, lets it go on because somebody ended it
-// meanwhile, or ends it.
+// Parking: before a nested run is suspended, it waits until no other call in the outer run's batch is running. Then the outer run
+// decides: it suspends the nested run, ends the nested run, or lets the nested run continue because it was cancelled meanwhile.
 
 import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 
-/** A run inside a call that waits. */
+/** A nested run that is waiting. */
 interface Parked {
   readonly scope: CancelScope;
   readonly isDrained: boolean;
-  /** Returns true if the run has to end, although nothing around it ends. */
+  /** Returns true if the run has to end, even if its outer runs do not end. */
   mustEnd(): boolean;
-  /** Suspends the run. Called synchronously for all runs of a tree, so that no message to one of them is lost. */
+  /** Suspends the run. Called synchronously for all nested runs, so that no message to them is lost. */
   suspend(): void;
 }
 
-/** The next move of a parked run: it is suspended, it looks at its calls again, or it has to end. */
+/** What a parked run does next: it is suspended, it looks at its calls again, or it has to end. */
 export type ParkedEnd = "suspended" | "look-again" | "ended";
 
-/** Called by a run inside a call before it is suspended. */
+/** Called by a nested run before it is suspended. */
 export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
 /** A call with a parked run. */
 interface ParkedCall {
   readonly parked: Parked;
-  /** Resumes the run with its next move. Settles when the call is over, or waits again. */
+  /** Lets the run continue; `end` says how. Settles when the call is over, or waits again. */
   goOn(end: ParkedEnd): Promise<void>;
 }
 
 /** The parked runs of one batch. */
 export class Parking {
-  /** By the index of the call. */
+  /** The parked calls, by the index of the call. */
   readonly #waiting = new Map<number, ParkedCall>();
 
-  /** True if a parked run has to go on in order to end. */
+  /** True if a parked run has to continue in order to end. */
   get mustGoOn(): boolean {
     return [...this.#waiting.values()].some(({ parked }) => parked.mustEnd());
   }
 
-  /** Begins a call. Settles when it is over, or when it waits; `onWait` is called first. */
+  /** Begins a call. Settles when the call is over or waits. Calls `onWait` before it settles for a waiting call. */
   begin(index: number, call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
     let stop: () => void = () => {};
     let fail: (error: unknown) => void = () => {};
@@ -57,24 +56,24 @@ export class Parking {
         onWait(parked.isDrained);
         stop();
       });
-    // `stop` and `fail` belong to the promise that waits now.
+    // `stop` and `fail` belong to the latest promise, so read them late.
     const end = (): void => stop();
     return start(() => void call(park).then(end, (error: unknown) => fail(error)));
   }
 
-  /** Lets a parked run go on. Settles when its call is over, or waits again. */
+  /** Lets a parked run continue. Settles when its call is over, or waits again. */
   goOn(index: number): Promise<void> | undefined {
     return this.#waiting.get(index)?.goOn("look-again");
   }
 
-  /** Lets those runs go on that were ended while they waited. */
+  /** Lets the runs continue that were cancelled while they waited. */
   async goOnEnded(): Promise<void> {
     await this.#tell("look-again", ({ parked }) => parked.mustEnd());
   }
 
   /** Ends all parked runs. */
   async end(): Promise<void> {
-    const reason = new DOMException("The run around this one is over.", "AbortError");
+    const reason = new DOMException("The outer run has ended.", "AbortError");
     for (const { parked } of this.#waiting.values()) if (!isEnded(parked.scope)) parked.scope.cancel({ kind: "abort", reason });
     await this.#tell("ended");
   }
@@ -84,7 +83,7 @@ export class Parking {
     for (const { parked } of this.#waiting.values()) parked.suspend();
   }
 
-  /** Resumes the suspended runs, so that they can return. Settles when their calls are over. */
+  /** Lets the suspended runs return. Settles when their calls are over. */
   async leave(): Promise<void> {
     await this.#tell("suspended");
   }

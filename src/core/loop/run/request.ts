@@ -1,59 +1,59 @@
-// One request to the model: its tools and messages, and the stream that it returns.
+// The types of one model request: its tools, its messages, and the stream that answers it.
 
 import type { Message } from "../../types/message.ts";
 import type { RequestTranscript, StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ShownTool, ToolCall, ToolChange } from "../../types/tool-outcome.ts";
 
-/** A stream whose `iteration-end` was not sent yet. */
+/** A finished stream whose `iteration-end` event was not emitted yet. */
 export interface OpenIteration {
   readonly result: StreamResult;
   readonly continuation: number;
-  /** The calls of earlier streams of the iteration. */
+  /** The calls from earlier streams in the same iteration. */
   readonly earlier: readonly ToolCall[];
-  /** True if it was streamed in this execution. */
+  /** True if the model was streamed in this execution; false if the stream was replayed. */
   readonly live: boolean;
 }
 
 /** The tools at the start of a run. */
 export interface FirstTools {
   readonly shown: { readonly [name: string]: ShownTool };
-  /** The definitions that they were made from; undefined if an earlier execution began the run. */
+  /** The definitions from which `shown` was made. Undefined if an earlier execution began the run. */
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
-/** The tools of a replayed iteration's calls, from its record. */
+/** What the record of a replayed iteration says about the tools of its calls. */
 interface RecordedTools {
   /** True if `policies.approve` was set. */
   readonly asks: boolean;
   /** The called tools as the model saw them. */
   readonly tools: ReadonlyMap<string, ShownTool>;
-  /** Later changes that break calls, by tool. */
+  /** Later tool changes that do not fit the recorded calls, by tool name. */
   readonly changes: ReadonlyMap<string, readonly ToolChange[]>;
 }
 
-/** Visible tools by name, and the definitions that they were made from. */
+/** The visible tools, and the definitions from which they were made. */
 export interface VisibleTools {
   readonly tools: readonly ToolDefinition[];
   readonly byName: ReadonlyMap<string, ToolDefinition>;
-  /** The definitions for which these tools can be reused. Empty if they are for one iteration only. */
+  /** These visible tools can be reused as long as the registry has this list. Empty if the tools are for one iteration only. */
   readonly source: readonly ToolDefinition[];
-  /** The tools of the registry at that time. */
+  /** The definitions in the registry when these tools were made. */
   readonly registered: readonly ToolDefinition[];
   /** Set in a replayed iteration. */
   readonly recorded?: RecordedTools | undefined;
   readonly hiddenCount: number;
-  /** True if one of them starts early. */
+  /** True if a visible tool starts while the model is still streaming. */
   readonly hasEager: boolean;
-  /** True if one of them may require decisions. */
+  /** True if a visible tool may need approval. */
   readonly hasApproval: boolean;
 }
 
-/** The lists that the requests of one run share. */
+/** The transcript in the forms that all requests of one run share. */
 export interface RequestViews {
   /** The messages to send. */
   sent(): readonly Message[];
-  /** The same as a property of each request. All requests share one getter, which is cheap. */
+  /** The property `messages` of each request. It is one shared getter, so that building a request is cheap. */
   readonly messages: PropertyDescriptor;
   readonly transcript: RequestTranscript;
 }

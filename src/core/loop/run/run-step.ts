@@ -1,4 +1,4 @@
-// Runs one journal step: performs it, or returns its recorded result.
+// Runs a journal step: performs its effect, or returns its recorded result.
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
@@ -15,7 +15,10 @@ import type { Ending, LoopStatus } from "../../types/termination.ts";
 /** Closes a journal. */
 export type CloseJournal = () => void | PromiseLike<void>;
 
-/** Opens the journal if it needs to be opened, else returns undefined. A journal that opens too late is closed again. */
+/**
+ * Opens the journal, and returns the function that closes it. Returns undefined if the journal has no `open`. A journal that opens
+ * after the deadline is closed again.
+ */
 export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<CloseJournal> {
   const { journal } = run;
   if (journal.open === undefined) return undefined;
@@ -23,7 +26,7 @@ export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<Cl
     try {
       dropPromise(close());
     } catch {
-      // The run is over, so this error cannot be reported.
+      // The run has ended, so the error cannot be reported.
     }
   };
   const opened: PromiseLike<() => PromiseLike<void>> = journal.open();
@@ -42,7 +45,7 @@ export function isReplayed(run: Run, key: string): boolean | PromiseLike<boolean
   return askWhether(run, "replays", key);
 }
 
-/** Returns true if a journal has recorded a step; false if it cannot tell. */
+/** Returns true if a journal has recorded a step. Returns false if the journal has no `has` method. */
 export function isRecorded(run: Run, key: string): boolean | PromiseLike<boolean> {
   return askWhether(run, "has", key);
 }
@@ -52,7 +55,7 @@ function askWhether(run: Run, verb: "replays" | "has", key: string): boolean | P
   return new JournalCall(run, verb, key).take(answer, (recorded) => recorded === true);
 }
 
-/** Runs or replays one step. `then` gets its result, and true if its body ran in this execution. */
+/** Runs or replays one step. `then` gets the result of the step. `live` is true if the body ran in this execution. */
 export function runStep<T, Next>(
   step: Step<T>,
   run: Run,
@@ -67,7 +70,7 @@ export function runStep<T, Next>(
   });
 }
 
-/** Runs or replays several steps, created in order. A single one is a plain step. `then` gets the same as in `runStep`, as arrays. */
+/** Runs or replays several steps together. A single step becomes a plain `step`. `then` gets arrays, in the order of the steps. */
 export function runSteps<T, Next>(
   steps: readonly Step<T>[],
   run: Run,
@@ -87,8 +90,11 @@ export function runSteps<T, Next>(
   const prepared = steps.map((step) => prepare(step, run, asked.expect(step.key)));
   return asked.take(run.journal.all(prepared), (answers) => {
     const given: unknown = answers;
-    if (!Array.isArray(given)) throw badAnswer(given, `"all" of ${steps.length} steps`);
-    if (answers.length !== steps.length) throw new Error(`The journal answered ${answers.length} of ${steps.length} steps.`);
+    if (!Array.isArray(given)) throw badAnswer(given, `"all" with ${steps.length} steps`);
+    if (answers.length !== steps.length)
+      throw new Error(
+        `The journal returned ${answers.length} results for ${steps.length} steps. "all" must return one for each.`,
+      );
     asked.marks.forEach((mark, index) => {
       readAnswer(answers[index], mark);
       if (!mark.live) noteRecalled(run, steps[index]?.kind);
@@ -100,19 +106,19 @@ export function runSteps<T, Next>(
   });
 }
 
-/** Every step returns an object, so any other value means that the journal lost its record. */
+/** Checks the result of a step. Every step returns an object, so any other value means that the journal has lost the record. */
 function readAnswer(answer: unknown, { key, live }: StepMark): void {
   if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
   if (!live) checkAnswer(key, answer);
 }
 
 function badAnswer(answer: unknown, asked: string): Error {
-  return new TypeError(`The journal must give back what was kept for ${asked}, but gave ${describeValue(answer)}.`);
+  return new TypeError(`The journal must return the recorded result of ${asked}, but returned ${describeValue(answer)}.`);
 }
 
 /**
- * Kinds of steps that do something: request the model, run a tool, call a hook. The other kinds only read the state of the run:
- * "run", "inbox", "validation", "approval" and "result". The first acting step that is not replayed makes the iteration new.
+ * The kinds of steps that have an effect, such as a model request, a tool or a hook. The other kinds only read: "run", "inbox",
+ * "validation", "approval" and "result". The replay of an iteration ends at the first acting step that is not recorded.
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
@@ -143,13 +149,13 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: St
   return { key, kind, input, run: run.journal.durable ? obeyEngine(runBody, run.scope) : runBody };
 }
 
-/** Called before the body of a step. Throws if the body must not run any more. */
+/** Called before the body of a step. Throws if the body must no longer run. */
 function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   const { bounds, scope, clock, state } = run;
   mark.call.refuseLate();
-  // Without this, the run would loop forever over a journal that reports a step as recorded but lacks its record.
+  // Without this check, the run would loop forever over a journal that reports a step as recorded but has no record of the step.
   if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key: mark.key });
-  // The wall clock starts with the first step that is not replayed. The active time of earlier executions is already spent.
+  // The wall clock starts with the first step that is not replayed. The active time of earlier executions counts too.
   if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
     scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
   }
@@ -161,31 +167,34 @@ function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   mark.live = true;
 }
 
-/** Called with the result of a body. A run that broke meanwhile records nothing more. */
+/** Called with the result of a body. Throws if the run broke while the body ran, so that the journal records nothing more. */
 function endBody<T>(run: Run, mark: StepMark, answer: T): T {
   run.traffic.endBody(mark, answer);
   refuseBroken(run);
   return answer;
 }
 
-/** Marks rejections as handled. A journal that throws may never await the bodies that it began, and they reject when the run breaks. */
+/**
+ * Marks a rejection as handled. A journal that throws may never await the bodies that it has started, and these bodies reject when
+ * the run breaks.
+ */
 function markHandled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => {});
   return answer;
 }
 
-/** True if a step does something new, or asks for a decision or a result. Reading a passed one is not new. */
+/** True if a step has an effect, reads the inbox, or asks for a decision or a result. Reading a passed decision is not new. */
 function isNew(key: string, kind: StepKind): boolean {
   return acting.has(kind) || kind === "inbox" || ((kind === "approval" || kind === "result") && !isDecisionKey(key));
 }
 
-/** Rejects unknown decisions before anything new is done. A run that is being ended used none, so it is skipped. */
+/** Rejects unknown decisions before the first new step. Skips a run that is being cancelled, because it does not use decisions. */
 function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): void {
   if (decisions.isEmpty || scope.cause !== undefined) return;
   decisions.refuseLeft(state.current.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
 }
 
-/** Aborts the run if the engine cancels the step. Stops following the engine's signal when the step ends. */
+/** Aborts the run if the workflow engine cancels the step. Stops listening to the engine's signal when the step ends. */
 function obeyEngine<T>(run: Step<T>["run"], scope: CancelScope): Step<T>["run"] {
   const obey: Step<T>["run"] = async (call) => {
     const letGo = scope.follow(call.signal);
@@ -198,7 +207,7 @@ function obeyEngine<T>(run: Step<T>["run"], scope: CancelScope): Step<T>["run"] 
   return (call) => markHandled(Promise.resolve(obey(call)));
 }
 
-/** Parks a run that is inside a call. Any other run is suspended at once. */
+/** Parks a nested run. Suspends any other run immediately. */
 export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | ParkedEnd {
   const suspend = (): void => {
     run.control?.shut();
@@ -210,8 +219,8 @@ export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | Park
 }
 
 /**
- * Makes a run wait that was started only to replay its records. It shares limits with its sibling calls, so they must replay
- * first. Undefined for a run that need not wait.
+ * Makes a nested run wait after it has replayed its records. The calls of a batch share limits, so all of them must replay before
+ * one takes new steps. Returns undefined if the run need not wait.
  */
 export function waitForTurn(run: Run): Promise<void> | undefined {
   if (!run.awaitsTurn) return undefined;
@@ -225,35 +234,35 @@ async function takeTurn(run: Run): Promise<void> {
   refuseBroken(run);
 }
 
-/** True if a run has to end although part of it waits, or if a run that is parked in it has to. */
+/** True if a run must end although some of its calls wait, or if one of its parked nested runs must end. */
 function mustEnd(run: Run): boolean {
   return run.journal.replays === undefined && (isCut(run) || run.parking?.mustGoOn === true);
 }
 
 /**
- * True if a run was ended from outside after it did something new. A run that was ended before that leaves its records unchanged:
- * its calls go on waiting, and the next execution takes the decisions.
+ * True if a run was cancelled after it took a new step. A run that was cancelled earlier leaves its records unchanged: its calls
+ * continue to wait, and the next execution uses the decisions.
  */
 export function isCut(run: Run): boolean {
   return isEnded(run.scope) && hasWorked(run);
 }
 
-/** A run, and the outer runs that keep their steps in the same journal. */
+/** A run, with the outer runs that use the same journal. */
 type Part = Pick<Run, "replayed" | "isPart"> & { readonly outer: Part | undefined };
 
-/** Records that a run did something new. This also counts for the runs around it, whose iterations it is part of. */
+/** Notes that a run took a new step. Also notes it for the outer runs, because a nested run is part of their iterations. */
 export function noteWork(run: Part): void {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
 }
 
-/** Records that a step was recalled. */
+/** Notes that a step was replayed. */
 function noteRecalled(run: Run, kind: StepKind | undefined): void {
   if (kind === undefined || !acting.has(kind)) return;
   const owner = journalOwnerOf(run);
   if (owner.replay === "none") owner.replay = "begun";
 }
 
-/** Emits `replay-end` if steps were recalled and it was not emitted yet. */
+/** Emits `replay-end` once, if steps were replayed. */
 export function endReplay(run: Run): void {
   const owner = journalOwnerOf(run);
   if (owner.replay !== "begun") return;
@@ -261,20 +270,20 @@ export function endReplay(run: Run): void {
   owner.events.send({ type: "replay-end", runId: owner.runId, iteration: owner.state.iteration });
 }
 
-/** Returns the run whose journal has the steps of a run: the run itself, or one around it. */
+/** Returns the run that owns the journal: the run itself, or an outer run. */
 function journalOwnerOf(run: Run): Run {
   let owner = run;
   while (owner.isPart && owner.outer !== undefined) owner = owner.outer;
   return owner;
 }
 
-/** True if a run can wait: it is not inside the call of an ordinary tool, whose step has to end. */
+/** True if a run can wait. A run inside a call of an ordinary tool cannot, because the step of that call has to end. */
 export function canWait(run: Part): boolean {
   const outer = outerOf(run);
   return outer === undefined ? run.outer === undefined : canWait(outer);
 }
 
-/** True if a run, or a run around it, did something new. */
+/** True if a run or one of its outer runs took a new step. */
 function hasWorked(run: Part): boolean {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.replayed) return true;
   return false;
@@ -287,8 +296,8 @@ function outerOf({ isPart, outer }: Part): Part | undefined {
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped-by-user"]);
 
 /**
- * True if a retry may follow an ending, because everything before the ending was replayed. The retry is recorded, or this call
- * requests it.
+ * True if a retry may follow an ending, because everything before the ending was replayed. The retry is either recorded, or
+ * requested by `resume: "retry-last"`.
  */
 export function mayReopen(run: Pick<Run, "replayed" | "isPart">, { status }: Ending): boolean {
   return run.replayed && !run.isPart && reopenable.has(status);

@@ -24,7 +24,7 @@ import type { FirstTools, OpenIteration, RequestViews, VisibleTools } from "./re
 import type { RunBounds } from "./limits.ts";
 import { sharedMap } from "../../utils/guards.ts";
 
-/** Returns the common fields of an event. `live` is false for a replayed one. Default true. */
+/** Returns the common fields of an event. Set `live` to false for a replayed event. Default true. */
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
 }
@@ -35,47 +35,47 @@ export interface RunCallPorts extends ToolCallPorts {
   /** Removes and returns the metadata of a result. */
   takeMetadata(call: ToolCall): unknown;
   /**
-   * The position of each call among the calls of its iteration. Kept for all iterations, because a tool that the loop no longer
-   * waits for may end much later.
+   * The position of each call within its iteration, by call id. The positions are kept for all iterations, because an abandoned
+   * tool may end much later.
    */
   readonly places: Map<string, number>;
   /** Returns the position of a call. */
   indexOf(callId: string): number;
-  /** The outcomes of the current iteration's calls that were emitted so far. */
+  /** The emitted outcomes of the calls in the current iteration, by call id. */
   readonly ended: Map<string, ToolOutcome["kind"]>;
-  /** Adds a run that a call has started. */
+  /** Adds a nested run of a call. */
   addNested(callId: string, nested: NestedRun): void;
-  /** Returns how many runs a call has started, including its earlier attempts. */
+  /** Returns the number of nested runs that a call has started, including its earlier attempts. */
   countNested(callId: string): number;
-  /** Removes and returns the runs that a call has started; undefined if there are none. */
+  /** Removes and returns the nested runs of a call. Returns undefined if there are none. */
   takeNested(callId: string): readonly NestedRun[] | undefined;
 }
 
-/** A run inside a call of another run. */
+/** A nested run: a run that a tool call of another run has started. */
 export interface NestedRun {
   readonly run: Run;
   readonly result: Promise<LoopResult>;
 }
 
-/** A run that has claimed its resources and taken no step yet. It must be driven or released. */
+/** A run that holds its resources but has not taken a step yet. It must be driven or released. */
 export interface StartedRun {
   readonly run: Run;
-  /** Runs it to its end, and releases it. */
+  /** Runs the loop until the run ends, and releases the run. */
   drive(): Promise<LoopResult>;
 }
 
-/** The call that a nested run belongs to, and the run of that call. */
+/** What a nested run must know about the call that contains it. `run` is the outer run. */
 export interface Nesting {
   readonly run: Run;
   readonly callId: string;
   /** True if the steps of the nested run are in the outer run's journal. Default false. */
   readonly isPart?: boolean | undefined;
   readonly park?: Park | undefined;
-  /** True if the nested run has to wait for its turn before it does anything new. Default false. */
+  /** True if the nested run must wait for its turn before it takes a step that is not recorded. Default false. */
   readonly awaitsTurn?: boolean | undefined;
 }
 
-/** One live run. */
+/** One run in progress. */
 export interface Run {
   readonly options: LoopOptions;
   readonly runId: string;
@@ -87,65 +87,65 @@ export interface Run {
   readonly timeouts: Timeouts;
   readonly clock: Clock;
   readonly journal: Journal;
-  /** The pending steps of the journal. */
+  /** The journal calls that have not returned yet. */
   readonly traffic: JournalTraffic;
   readonly scope: CancelScope;
   readonly events: LoopEventSink;
   /** The timer that the streams of the run share. */
   readonly alarm: IdleTimer;
   readonly control: ControlClaim | undefined;
-  /** Decisions about calls that wait. */
+  /** The caller's decisions about waiting calls. */
   readonly decisions: Decisions;
-  /** Names that the deliberate gate allows; undefined if it is not active. */
+  /** The tool names that the deliberate gate allows. Undefined if the gate is not active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;
   readonly stopConditions: readonly StopCondition[];
-  /** The optional parts that its policies name. */
+  /** The optional features from `options.policies`. */
   readonly features: Features;
   /** The part of the run that its calls use. */
   readonly ports: RunCallPorts;
-  /** The number of runs around this one, and the most levels allowed. */
+  /** The number of outer runs. `maxDepth` is the maximum number of nested levels. */
   readonly depth: number;
   readonly maxDepth: number;
   readonly meter: Meter;
-  /** The run whose call contains this one. */
+  /** The run whose tool call contains this run. Undefined if this run is not nested. */
   readonly outer: Run | undefined;
-  /** True if its steps are in the journal of the outer run. The outer run then decides about retries. */
+  /** True for a nested run whose steps are in the outer run's journal. The outer run then decides about retries. */
   readonly isPart: boolean;
-  /** Waits before the run is suspended, if it is inside a call. */
+  /** Set for a nested run, which waits here before it is suspended. */
   readonly park: Park | undefined;
-  /** True while the run only replays its records, until its sibling calls have caught up. */
+  /** True while a nested run may only replay its records, because calls in the same batch are still replaying. */
   awaitsTurn: boolean;
-  /** Settles when its turn has come. */
+  /** Settles when the run may take new steps. Undefined if the run has not had to wait. */
   turn: Promise<void> | undefined;
-  /** The runs inside calls of the current batch, if there are any. */
+  /** The waiting nested runs of the current batch. Undefined if the batch has no nested runs. */
   parking: Parking | undefined;
-  /** The transcript as sent to the model, if something may be masked. */
+  /** The transcript as sent to the model. Undefined if nothing can be masked. */
   view: MaskedView | undefined;
-  /** Runs inside its calls that share its journal and still hold resources. */
+  /** The nested runs that share this run's journal and still hold resources. */
   readonly parts: Set<Run>;
-  /** The error that broke the run, for example one of its journal. */
+  /** The error that broke the run, for example an error from its journal. */
   failure: { readonly error: unknown } | undefined;
-  /** Starts the loop again, inside a call of this run. */
+  /** Starts a nested run. */
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
   /** The visible tools of the last stream. */
   visibleTools: VisibleTools;
-  /** Limits the tools of the current iteration; undefined if any tool may run. */
+  /** The restriction on the tools of the current iteration. Undefined if any tool may run. */
   toolChoice: StreamResult["toolChoice"];
-  /** The tools in the first record of the run; undefined for runs that cannot be resumed. */
+  /** The tools in the first record of the run. Undefined for a run that cannot be resumed. */
   firstTools: FirstTools | undefined;
-  /** True while all steps of the current iteration were replayed. `runStep` clears it; `runIteration` and `readInbox` set it. */
+  /** True while all steps of the current iteration were replayed. `runIteration` and `readInbox` set it; a new step clears it. */
   replayed: boolean;
   /**
-   * "begun" once an acting step was recalled, "over" once `replay-end` was sent. Only kept by the run that the journal belongs to,
-   * not by runs inside its calls.
+   * "begun" after the first step with an effect was replayed, "over" after `replay-end` was emitted. Nested runs that share the
+   * journal do not use this field.
    */
   replay: "none" | "begun" | "over";
-  /** The calls of a live stream, as they were judged when it ended; undefined if the stream was replayed. */
+  /** The calls of the last stream, prepared when the stream ended, by call id. Undefined if the stream was replayed. */
   prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
-  /** The transcript as the requests show it; made with the first request. */
+  /** The transcript in the forms that requests use. Created for the first request. */
   requestViews: RequestViews | undefined;
-  /** The last stream, until `iteration-end` is sent. */
+  /** The last stream, until `iteration-end` is emitted. */
   openIteration: OpenIteration | undefined;
   /** Releases all resources of the run and its parts. May be called more than once. */
   release(): void;
@@ -156,9 +156,9 @@ export interface ResultProcessor extends ResultProcessing {
   process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
 }
 
-/** Turns the answer into a value. */
+/** Validates the answer against its schema, and turns it into a value. */
 export interface OutputReader extends StructuredOutput {
-  /** Instructions for the model, part of the system text. */
+  /** Instructions for the model, which become part of the system text. */
   readonly prompt: string;
   readonly maxRetries: number;
   /** Validates the answer, or replays the validation. */
@@ -170,54 +170,54 @@ export interface BatchCall {
   readonly call: ToolCall;
   /** The position among the calls of the message. */
   readonly index: number;
-  /** Set once the call is ready to run. */
+  /** Set when the call is ready to run. */
   ready: ReadyCall | undefined;
-  /** Set if the call is a run of its own. */
+  /** Set if the tool is an agent, so that the call is a nested run. */
   agent: RunnableAgent | undefined;
-  /** Set once the tool has deferred its result. */
+  /** Set when the tool has deferred its result. */
   deferred: DeferredOutcome | undefined;
-  /** The outcome, or the preliminary outcome of a call that waits. */
+  /** The outcome, or the preliminary outcome of a call that is waiting. */
   outcome: ToolOutcome | undefined;
   /** True if the outcome was produced in this execution. */
   isLive: boolean | undefined;
   /** True if the outcome was emitted. */
   isTold: boolean;
   /**
-   * Set while the call waits for a decision or its result: the id in the option `decisions`, and the key of the step that will
-   * record the answer.
+   * Set while the call waits for a decision or for its result. It has the id for the option `decisions`, and the key of the step
+   * that will record the decision or the result.
    */
   question: CallQuestion | undefined;
-  /** The ending of the suspended run inside the call, while it waits. */
+  /** The ending of the call's nested run, while that run is suspended. */
   suspended: Ending | undefined;
   /** True if the call was approved. */
   isApproved: boolean;
-  /** Set if a decision is required before it runs: for the first time, or again because its tool has changed. */
+  /** Set if the call needs a decision before it runs: for the first time, or again because its tool has changed. */
   mustAsk: "first" | "again" | undefined;
-  /** True if its step found that a decision is required first. */
+  /** True if the step of the call found that the call needs a decision first. */
   isOpen: boolean;
   /** How often a decision was requested again because the tool had changed. */
   round: number;
-  /** Number of decisions about it that were left to a later execution. */
+  /** How often an execution ended before a decision about the call, and left the decision to a later execution. */
   questions: number;
-  /** True if it may have run in an execution that did not record its end. */
+  /** True if the tool may have run in an earlier execution, which did not record an outcome. */
   mayHaveRun: boolean;
-  /** Set after a fatal failure: the call may not begin any more, but a recorded outcome is replayed. */
+  /** True after a fatal failure of another call. The call may no longer begin, but its recorded outcome is replayed. */
   isBarred: boolean;
-  /** True if it replays its records first, and then waits for its turn. */
+  /** True if the nested run replays its records first, and then waits for its turn. */
   awaitsTurn: boolean;
-  /** True if it has begun, and waits to go on. */
+  /** True if the nested run has begun, and waits for permission to continue. */
   hasBegun: boolean;
-  /** Parks the run of the call, if it has begun. */
+  /** Parks the nested run of the call. Set when the nested run has begun. */
   park: Park | undefined;
 }
 
-/** A question for a later execution to answer. */
+/** A question about a waiting call. A later execution can get the answer through the option `decisions`. */
 export type CallQuestion = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
 
-/** The outcome of a call that waits for its result. */
+/** The outcome of a call that is waiting for its result. */
 export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
 
-/** Makes a call in its initial state. */
+/** Returns the initial state of a call in its batch. */
 export function toBatchCall(call: ToolCall, index: number): BatchCall {
   return {
     call,
@@ -243,20 +243,20 @@ export function toBatchCall(call: ToolCall, index: number): BatchCall {
   };
 }
 
-/** Returns the prepared call. Throws if it was not prepared. */
+/** Returns the prepared call. Throws if the call was not prepared. */
 export function readyOf({ call, ready }: BatchCall): ReadyCall {
   if (ready === undefined) throw new Error(`The call ${call.callId} was not prepared.`);
   return ready;
 }
 
-/** Runs a call as a run of its own. */
+/** An agent with the code that runs a call as a nested run. */
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
-  /** Makes the `Parking` for runs inside calls. */
+  /** Makes the `Parking` for the nested runs of a batch. */
   createParking(): Parking;
 }
 
-/** The optional parts of one run. */
+/** The optional features of one run. */
 export interface Features {
   readonly loopDetection: LoopDetector | undefined;
   readonly masking: ResultMasking | undefined;
@@ -264,7 +264,7 @@ export interface Features {
   readonly output: OutputReader | undefined;
 }
 
-/** Reads the optional parts from checked policies. */
+/** Reads the optional features from checked policies. */
 export function readFeatures({ loopDetection, masking, results, output }: LoopPolicies = {}): Features {
   return {
     loopDetection: loopDetection as LoopDetector | undefined,
@@ -274,26 +274,26 @@ export function readFeatures({ loopDetection, masking, results, output }: LoopPo
   };
 }
 
-/** The part of a run that a control uses. */
+/** What a control needs from the run that claims it. */
 export interface ClaimPorts {
   readonly scope: CancelScope;
   readonly maxInterrupts: number;
 }
 
-/** How each control is claimed. `createLoopControl` registers its function here, from any copy of the package. */
+/** The function that claims each control. `createLoopControl` adds it. All copies of the package share this map. */
 export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> = /* @__PURE__ */ sharedMap("controls");
 
-/** The hold of a run on its control. */
+/** The access of a run to the control that it has claimed. */
 export interface ControlClaim {
-  /** Messages that were not taken yet, in order. More may come. */
+  /** The messages that were not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   /** Removes the first `count` messages. */
   takeMessages(count: number): void;
   readonly drains: boolean;
-  /** Called when the first call of the run is about to start. Nothing interrupts the run from then on. */
+  /** Called when the first tool call of the run is about to start. From then on, no message interrupts the run. */
   startToolChain(): void;
-  /** Called after the last look at the inbox. The verbs return "finished" from then on. */
+  /** Called after the last look at the inbox. From then on, the control's methods return "finished". */
   shut(): void;
-  /** Releases the control, once. The verbs return "finished" from then on, and remaining messages wait for the next run. */
+  /** Releases the control. From then on, its methods return "finished". Remaining messages are kept for the next run. */
   release(ending?: EndReason["kind"]): void;
 }

@@ -1,4 +1,4 @@
-// Checks the options of the caller before any request: unknown keys, wrong types, limits out of range.
+// Checks the caller's options before any request: unknown names, wrong types, and limits that are out of range.
 
 import type { IterationPlan, LoopOptions } from "../../types/loop-options.ts";
 import type { DeliberateGate, LoopPolicies, PreToolTextPolicy, RestartPolicy } from "../../types/policies.ts";
@@ -31,10 +31,9 @@ const has =
     value !== null &&
     methods.every((name) => isFunction(Reflect.get(value as object, name)));
 
-const toolsExpected =
-  'an array of tools, or a registry (of an object of tools by name: importTools(tools) of "turnwright/interop")';
+const toolsExpected = 'an array of tools, or a registry (for tools in an object: importTools(tools) from "turnwright/interop")';
 
-/** Checks for an optional part that brings its own code. */
+/** Makes the check for an optional feature, which must come from the function `maker`. */
 function madeBy(maker: string, kind: string, method: string): Check {
   return [`made by ${maker}`, (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind];
 }
@@ -56,11 +55,11 @@ const optionChecks: Checks<LoopOptions> = {
   hooks: is.object,
   control: ["a control made by createLoopControl", /* @__PURE__ */ has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
-  events: ["an eventemitter3, such as createLoopEvents makes", isEmitter],
-  journal: ["a journal (of a saved one: memoryJournal(saved))", /* @__PURE__ */ has("step", "all")],
+  events: ["an eventemitter3 emitter, for example createLoopEvents()", isEmitter],
+  journal: ["a journal (for a saved journal: memoryJournal(saved))", /* @__PURE__ */ has("step", "all")],
   runId: ["a string that is not empty", (value) => isText(value) && value !== ""],
   resume: ['"retry-last"', (value) => value === "retry-last"],
-  decisions: ["an object of call ids and their decisions", isRecord],
+  decisions: ["an object of decisions by call id", isRecord],
   clock: [
     'a clock: an object with "now", "setTimeout" and "clearTimeout"',
     /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"),
@@ -97,7 +96,7 @@ const settingsChecks: Checks<ModelSettings> = {
   topP: ["a number", Number.isFinite],
   stopSequences: is.texts,
   seed: ["a number", Number.isFinite],
-  extra: ["an object of plain data; fields of the wire's own go here", (value) => isRecord(value) && isPlainData(value)],
+  extra: ["an object of plain data, with extra fields for the provider API", (value) => isRecord(value) && isPlainData(value)],
 };
 
 const hookChecks: Checks<NonNullable<LoopOptions["hooks"]>> = {
@@ -120,7 +119,7 @@ const preToolTextChecks: Checks<PreToolTextPolicy> = {
 
 const restartChecks: Checks<RestartPolicy> = {
   effects: ["an object of arrays of tool names", isRecord],
-  stash: ["a stash, such as createContextStash makes", /* @__PURE__ */ has("take")],
+  stash: ["a stash, for example createContextStash()", /* @__PURE__ */ has("take")],
 };
 
 const sessionChecks: Checks<Pick<Session, "detailsLabel" | "surfaceUserErrors">> = {
@@ -147,7 +146,7 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkCacheTool(options as LoopOptions);
 }
 
-/** The most common mistake is a top-level option that belongs into a group. */
+/** Throws if a top-level option belongs into a group such as `limits`, which is the most common mistake. */
 function checkPlacement(options: unknown): void {
   const groups = {
     limits: { ...limitRules, onUnknownCost: true },
@@ -182,7 +181,7 @@ function checkPolicies(policies: LoopPolicies): void {
   if (preToolText !== undefined) checkFields("policies.preToolText", preToolText, preToolTextChecks);
 }
 
-/** With a misspelt allowlist, the gate would allow everything. */
+/** Checks a gate. Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools. */
 function checkGate(gate: DeliberateGate): void {
   checkFields("policies.gate", gate, gateChecks);
   if (gate.active === undefined) throw invalidOption("policies.gate.active", gateChecks.active[0], gate.active);
@@ -195,26 +194,26 @@ function checkRestarts(restarts: RestartPolicy): void {
   }
 }
 
-/** Without prices, the limit could never be reached. */
+/** `maxCostUSD` requires `pricing`, because without prices the limit would never be reached. */
 function checkPricing({ limits, pricing }: LoopOptions): void {
   const isCapped = limits?.maxCostUSD !== undefined && limits.maxCostUSD !== Number.POSITIVE_INFINITY;
-  if (isCapped && pricing === undefined) throw invalidOption("pricing", 'given where "limits.maxCostUSD" is', pricing);
+  if (isCapped && pricing === undefined) throw invalidOption("pricing", 'a function if "limits.maxCostUSD" is set', pricing);
 }
 
-/** With a new id for each call, the recorded run could never be resumed. */
+/** A durable journal requires `runId`, because a run with a random id could never be resumed. */
 function checkRunId({ journal, runId }: LoopOptions): void {
   if (journal?.durable === true && runId === undefined)
-    throw invalidOption("runId", 'given where the journal is "durable"', runId);
+    throw invalidOption("runId", 'a string if "journal.durable" is true', runId);
 }
 
-/** An unreadable decision would deny a call that was approved, or fail one that waits for its result. */
+/** Checks the decisions. An invalid decision must throw, because it would otherwise deny or fail the call. */
 function checkDecisions({ decisions }: LoopOptions): void {
   for (const [id, decision] of Object.entries<unknown>(decisions ?? {})) {
     if (isDecision(decision)) continue;
     const given = isRecord(decision) ? (decision["kind"] ?? decision) : decision;
     throw invalidOption(
       `decisions.${id}`,
-      'one whose "kind" is approve, deny, modify (with "args"), ask, result (with a "result" of plain data) or failed (with an "error" text)',
+      'an object whose "kind" is approve, deny, modify (with "args"), ask, result (with plain data as "result") or failed (with a string "error")',
       given,
     );
   }
@@ -227,13 +226,13 @@ function isDecision(value: unknown): boolean {
   return kind === "approve" || kind === "deny" || kind === "ask" || isOutsideResult(value);
 }
 
-/** The other fields are only passed on. These are read with the answer, and an error then would lose it. */
+/** Checks the session fields that are used for the result, because an error at that time would lose the answer. */
 function checkSession({ responseTarget, detailsLabel, surfaceUserErrors }: Session): void {
   checkFields("session", { detailsLabel, surfaceUserErrors }, sessionChecks);
   if (responseTarget === undefined || isResponseTarget(responseTarget)) return;
   throw invalidOption(
     "session.responseTarget",
-    'an object whose "kind" is a text, such as "persona", and whose "name" is a string',
+    'an object with a string "kind", such as "persona", and an optional string "name"',
     responseTarget,
   );
 }
@@ -248,13 +247,13 @@ function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
 }
 
-/** A model that is told to use a tool must have it. A registry may add it later. */
+/** Checks that the tool exists which the texts from the cacher mention. Skips a registry, which may add the tool later. */
 function checkCacheTool({ tools = [], policies }: LoopOptions): void {
   const toolName = policies?.results?.toolName;
   if (toolName === undefined || !Array.isArray(tools)) return;
   if (tools.some((tool: unknown) => isRecord(tool) && tool["name"] === toolName)) return;
-  const expected = `an array with the tool "${toolName}", which the texts of "policies.results.cacher" point to`;
-  throw new LoopError("invalid-option", { option: "tools", expected, received: "one without it" });
+  const expected = `an array with the tool "${toolName}", because the texts from "policies.results.cacher" mention this tool`;
+  throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
 }
 
 function isNames(value: unknown): boolean {

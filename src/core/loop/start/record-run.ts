@@ -1,4 +1,4 @@
-// Claims the id of a run, and writes its first record.
+// Claims the id and the control of a run, and records the first step of the run.
 
 import type { Journal } from "../../types/journal.ts";
 import type { LoopControl, LoopOptions } from "../../types/loop-options.ts";
@@ -12,12 +12,12 @@ import { recordVersion, runKey, type RunPrint, type RunRecord, type RunStart } f
 import { toShown } from "../../tools/compare-tools.ts";
 import { runStep } from "../run/run-step.ts";
 
-/** Ids of the runs that are live in this process. */
+/** The ids of the runs in progress in this process. */
 const liveRunIds = new Set<string>();
-/** In-memory journals of live runs. A second run would take the records of the first for its own. */
+/** The in-memory journals of runs in progress. A second run must not use them, because it would replay the first run's records. */
 const liveJournals = new WeakSet<Journal>();
 
-/** Held by a run until it is released. */
+/** What a run has claimed, until the run is released. */
 interface Claims {
   readonly control: ControlClaim | undefined;
   release(): void;
@@ -29,12 +29,12 @@ interface Claiming extends ClaimPorts {
   readonly nesting: Nesting | undefined;
 }
 
-/** Claims the run id and the control together, and follows the caller's signal and the outer run. */
+/** Claims the run id, the journal and the control. Cancels the run when the caller's signal or the outer run is cancelled. */
 export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Claiming): Claims {
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   const journal = options.journal?.durable === false ? options.journal : undefined;
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });
-  // First, because a signal of the caller may throw.
+  // This comes first, because the caller's signal may throw.
   const letGo = scope.follow(options.signal);
   const control = options.control === undefined ? undefined : claimOr(letGo, options.control, { scope, maxInterrupts });
   liveRunIds.add(runId);
@@ -76,9 +76,9 @@ function tie(scope: CancelScope, outer: CancelScope): () => void {
   return () => outer.leave(slot);
 }
 
-/** Records the identity of the run, or compares it with the record. Throws LoopError "journal-mismatch". */
+/** Records the identity of the run, or compares it with the recorded identity. Throws LoopError "journal-mismatch". */
 export function recordRun(run: Run): void | PromiseLike<void> {
-  // A run inside a call cannot be resumed by itself, unless it has a journal of its own.
+  // A nested run cannot be resumed on its own, unless it has its own journal.
   const isReached = run.outer === undefined || (run.isPart ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const print = describeRun(run);
@@ -101,10 +101,10 @@ function describeRun({ options: { runId }, visibleTools, state }: Run): RunPrint
   };
 }
 
-/** For readers without the options of the run, such as `inspectJournal`. */
+/** Returns data for code that does not have the options of the run, such as `inspectJournal`. */
 function describeStart({ options, features: { loopDetection }, state }: Run): RunStart {
   return {
-    // Copied, because the list of the state grows with the run.
+    // Copied, because the array in the state grows during the run.
     messages: [...state.messages],
     ...(options.pricing === undefined ? {} : { priced: true }),
     ...(loopDetection?.action === "inject-warning" ? { loops: toLoops(loopDetection) } : {}),

@@ -1,4 +1,4 @@
-// Starts a run: checks the options, and claims the resources of the run until it is released.
+// Starts a run: checks the options, and claims resources, which the run holds until it is released.
 
 import type { LoopEvent } from "../../types/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
@@ -29,17 +29,17 @@ import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../types/po
 import type { Provider } from "../../types/provider.ts";
 import type { Session } from "../../types/common.ts";
 
-/** Inputs of a run besides its options. */
+/** The inputs of a run besides its options. */
 export interface StartPorts {
-  /** Runs the loop again, inside a call of the run. */
+  /** Starts a nested run. */
   readonly nest: Run["nest"];
-  /** The queue of a reader of the events. */
+  /** The queue for the reader of `streamToolLoop`. */
   readonly queue?: EventQueue<LoopEvent> | undefined;
-  /** The call around the run, if there is one. */
+  /** Set for a nested run: the call that contains it. */
   readonly nesting?: Nesting | undefined;
 }
 
-/** Checks the options and claims the resources of the run. Throws LoopError, and then holds nothing. */
+/** Checks the options and claims the resources of the run. If it throws a LoopError, no resource is claimed. */
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
   const checked = readOptions(given);
   checkOptions(checked);
@@ -82,7 +82,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
       around?.delete(run);
       events.close();
       claims.release();
-      // Last, because a clock of the caller may throw.
+      // These come last, because the caller's clock may throw.
       alarm.stop();
       scope.release();
     },
@@ -92,7 +92,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   return run;
 }
 
-/** Resolves the settings of a run. None of them has to be released. */
+/** Creates the parts of a run that need not be released. */
 function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const limits = resolveLimits(options.limits);
   const { clock = systemClock, journal = memoryJournal() } = options;
@@ -113,7 +113,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     visibleTools: { ...noVisibleTools, source: definitions, registered: definitions },
     firstTools: undefined,
     state: createState(options, features),
-    // The lowest limit among the runs around this one.
+    // `meter.maxToolCalls` is the lowest limit of this run and its outer runs.
     bounds: toBounds(
       options,
       { ...limits, maxToolCalls: meter.maxToolCalls },
@@ -140,26 +140,26 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
 }
 
 /**
- * Returns 36 random digits: unique, but not a secret. The first use of the platform's `crypto` in a process would take 4 to 9 ms,
- * a third of a first run.
+ * Returns 36 random characters, which are unique but not secret. Does not use `crypto`, because its first use in a process takes 4
+ * to 9 ms, a third of the time of a first run.
  */
 function createToken(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 14).padEnd(12, "0");
   return digits() + digits() + digits();
 }
 
-/** A run with its steps in the outer run's journal shares that journal's traffic. */
+/** Returns the list of pending journal calls. Nested runs that use the outer run's journal share its list. */
 function trafficOf(nesting: Nesting | undefined): JournalTraffic {
   return nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic();
 }
 
-/** A run with its steps in the outer run's journal takes its decisions from there. */
+/** Returns the decisions of the run. Nested runs that use the outer run's journal also use its decisions. */
 function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): Decisions {
   const outer = nesting?.isPart === true ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined;
   return new Decisions(decisions, outer);
 }
 
-/** A run inside a call is one level deeper than the outer run, and may not allow more levels. */
+/** Returns the nesting level. A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
 function findLevel(own: number, options: LoopOptions, run: Run | undefined): Level {
   const outer = run ?? findOuterLevel(options);
   if (outer === undefined) return { depth: 0, maxDepth: own };
@@ -176,7 +176,7 @@ function createState(options: LoopOptions, features: Features): LoopState {
   return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
 }
 
-/** The ports refer back to their run. */
+/** Adds the ports to a run. They are added last, because the ports refer to the run. */
 function withPorts(run: Omit<Run, "ports">): Run {
   const complete = run as Omit<Run, "ports"> & { ports: Run["ports"] };
   complete.ports = new CallPorts(complete);
@@ -188,15 +188,15 @@ function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {
   return createToolRegistry(tools);
 }
 
-/** Wraps a registry so that it returns only valid tools and agents. `definitions` throws LoopError "invalid-option" for anything else. */
+/** Wraps a registry, and checks the tools and agents that it returns. `definitions` throws LoopError "invalid-option". */
 export function readRegistry(registry: ToolRegistry): ToolRegistry {
   let checked: unknown;
   const definitions = (): readonly ToolDefinition[] => {
     const given: unknown = registry.definitions();
-    // The same array means that nothing has changed.
+    // If the registry returns the same array again, its tools have not changed.
     if ((checked === undefined || given !== checked) && !isTools(given)) {
       dropPromise(given);
-      throw invalidOption("tools.definitions()", "an array of tools, and no promise", given);
+      throw invalidOption("tools.definitions()", "an array of tools, not a promise", given);
     }
     checked = given;
     return given as readonly ToolDefinition[];
@@ -218,7 +218,7 @@ function isTools(value: unknown): boolean {
   }
 }
 
-/** Reads the top-level options before they are checked, each once. */
+/** Reads each option and each field of the option groups once, before they are checked. */
 export function readOptions(given: LoopOptions): LoopOptions {
   if (!isRecord(given)) return given;
   const options = { ...given };
@@ -229,7 +229,7 @@ export function readOptions(given: LoopOptions): LoopOptions {
   return options;
 }
 
-/** Copies the data of checked options. */
+/** Copies the data in checked options, so that later changes by the caller have no effect. */
 export function snapshotOptions(options: LoopOptions): LoopOptions {
   const { provider, modelSettings, toolChoice, decisions, policies } = options;
   return Object.assign(options, {
@@ -241,13 +241,13 @@ export function snapshotOptions(options: LoopOptions): LoopOptions {
   });
 }
 
-/** Reads the getters of a provider once. If they threw later, a paid answer would be lost. */
+/** Reads the properties of a provider once. A getter that throws later would lose an answer that was already paid for. */
 export function readProvider(provider: Provider): Provider {
   const { id, model, family } = provider;
   return { id, model, family, stream: provider.stream.bind(provider) };
 }
 
-/** The session fields that the loop itself reads. Tools and approvals get the caller's own object. */
+/** Copies the session fields that the loop uses. Tools and approvals get the caller's original object. */
 export function readSession({ surfaceUserErrors, detailsLabel, responseTarget }: Session = {}): Session {
   const { kind, name } = responseTarget ?? {};
   return { surfaceUserErrors, detailsLabel, responseTarget: kind === undefined ? undefined : { kind, name } };
@@ -267,7 +267,7 @@ function snapshotPolicies(policies: LoopPolicies): LoopPolicies {
   };
 }
 
-/** Copies a gate, except `allowedNames`, which is read when the run starts. */
+/** Copies a gate. `allowedNames` is not copied here, because it is read later in the start of the run. */
 function snapshotGate(gate: DeliberateGate): DeliberateGate {
   const { active, allowedNames, triggerMatchByToolName: triggers, retain } = gate;
   return {

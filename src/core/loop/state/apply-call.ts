@@ -1,4 +1,4 @@
-// Adds a finished call and its cost to the state.
+// Adds the outcome and the cost of a call to the state.
 
 import type { EventSink, LoopAction } from "../../types/loop-event.ts";
 import type { Pricing, Usage, ContentPart } from "../../types/common.ts";
@@ -21,14 +21,14 @@ import {
 } from "./loop-state.ts";
 import { isSameJson } from "../../utils/json.ts";
 
-/** The provider and model of an answer, and its iteration. */
+/** The provider and the model that answered, and the iteration. */
 interface Answerer {
   readonly provider: string;
   readonly model: string;
   readonly iteration: number;
 }
 
-/** The part of a run that pricing uses. */
+/** What `costOf` needs from the run. */
 interface PricingPorts {
   readonly pricing?: Pricing | undefined;
   readonly events: EventSink;
@@ -42,18 +42,18 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
     const cost: unknown = promiseOrValue(pricing?.(usage, { provider, model }));
     if (cost instanceof Promise) {
       cost.catch(() => {});
-      throw new TypeError("pricing must answer at once, not with a promise.");
+      throw new TypeError("pricing must return the cost synchronously, but returned a promise.");
     }
     if (cost === undefined) return "no-price";
     if (typeof cost === "number" && Number.isFinite(cost) && cost >= 0) return cost;
-    throw new TypeError(`pricing must give USD, a number of 0 or more, or undefined, but gave ${describeValue(cost)}.`);
+    throw new TypeError(`pricing must return the cost in USD (0 or more) or undefined, but returned ${describeValue(cost)}.`);
   } catch (error) {
     events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
     return "pricing-failed";
   }
 }
 
-/** Adds the outcome of one call, and its result in the transcript. */
+/** Adds the outcome of one call to the state. `part` is the result of the call in the transcript. */
 export function applyCall(
   state: LoopState,
   { outcome, restart, extraction }: SettledCall,
@@ -74,7 +74,7 @@ export function applyCall(
 
 function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart): void {
   state.functionHistory.push(toHistoryEntry(state, outcome, part));
-  // Also true if a stage has moved the texts of the content into the result.
+  // Also if a stage of `policies.results` has moved the text parts from the content into the result.
   if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
 }
 
@@ -92,7 +92,7 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
   state.contextMessage = toContextMessage(state.contextItems);
 }
 
-/** Adds the spending of runs inside a call. It is counted once, here. */
+/** Adds the spending of a call's nested runs. This is the only place where it is added to the state. */
 export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   state.usage = addUsage(state.usage, usage);
   state.costUSD = addCost(state.costUSD, costUSD);
@@ -100,7 +100,7 @@ export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0
   state.toolCallsExecuted += toolCallsExecuted;
 }
 
-/** Counts a consecutive error. */
+/** Counts one more consecutive error. */
 export function countError(state: LoopState): void {
   state.consecutiveToolErrors += 1;
   state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
@@ -121,14 +121,14 @@ function toHistoryEntry(state: LoopState, outcome: ToolOutcome, { result, conten
   };
 }
 
-/** Adds the spending of a stream, or of the extraction of a result. */
+/** Adds the usage and the cost of a model request: a stream, or the extraction of a result. */
 export function applySpending(state: LoopState, result: Pick<StreamResult, "usage" | "costUSD">): void {
   if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
   state.costUSD = addCost(state.costUSD, result.costUSD);
   state.spentUSD += result.costUSD ?? 0;
 }
 
-/** Counts one more iteration. An iteration with waiting calls is counted when it is over. */
+/** Counts identical iterations. An iteration with waiting calls is counted later, when none of its calls waits. */
 export function countIdenticalCalls(
   last: IdenticalCalls,
   settled: readonly Pick<SettledCall, "outcome" | "awaiting" | "suspended">[],
@@ -160,19 +160,19 @@ function toFacts(part: ContentPart): readonly string[] {
   return part.type === "text" ? [part.type, part.text] : [part.type, part.mediaType, String(part.data)];
 }
 
-/** When repeated calls count as a loop, and how the run reacts. */
+/** How many repetitions make a loop, and how the run reacts. */
 export interface LoopRule {
   readonly threshold: number;
   readonly action: LoopAction;
 }
 
-/** A loop that the last iteration has completed. */
+/** A loop that ended with the last iteration: its cycle, how often the cycle occurred, and the tool. */
 export interface FoundLoop extends Repeats {
-  /** The first tool of the iteration. */
+  /** The name of the tool in the first call of the iteration. */
   readonly toolName: string;
 }
 
-/** Returns the number of identical iterations if it has reached the limit. Undefined if `maxIterations` ends the run anyway. */
+/** Returns the number of identical iterations if it has reached `maxIdenticalCalls`. Undefined if `maxIterations` ends the run. */
 export function findIdenticalCalls(
   { identical, countedIterations }: LoopState,
   { maxIdenticalCalls, maxIterations }: { readonly maxIdenticalCalls?: number | undefined; readonly maxIterations: number },
@@ -182,7 +182,7 @@ export function findIdenticalCalls(
   return { toolName: outcomes[0]?.call.name ?? "", count };
 }
 
-/** Returns the loop that the last calls of the model complete. Undefined if the iteration ends the run for another reason. */
+/** Returns the loop that ends with the model's last calls. Undefined if the iteration ends the run for another reason. */
 export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoop | undefined {
   const { repetition, current, streamResults, finalAnswerTo } = state;
   const last = streamResults.at(-1);

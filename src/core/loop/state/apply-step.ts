@@ -1,4 +1,4 @@
-// Updates the state with the result of one step. No I/O, no clock, no randomness: the same results give the same state.
+// Updates the state with the result of one step. This code uses no I/O, clock or randomness: the same results give the same state.
 
 import type { ProviderMetadataPart, ToolResultPart } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
@@ -26,7 +26,7 @@ import {
 } from "./loop-state.ts";
 import { wasDispatched } from "../../tools/outcome-texts.ts";
 
-const malformedNote = "Your last tool call was malformed. Send it again, complete.";
+const malformedNote = "Your last tool call was malformed. Send the complete call again.";
 
 /** Updates `state` with the result of a step. */
 export function applyStep(state: LoopState, step: StepResult): void {
@@ -66,7 +66,7 @@ export function applyStep(state: LoopState, step: StepResult): void {
   state.phase = step.kind;
 }
 
-/** Begins a new iteration, or goes on with a suspended one. */
+/** Begins a new iteration, or continues a suspended iteration. */
 function applyInbox(state: LoopState, answer: InboxAnswer): void {
   if (state.phase !== "start" && state.phase !== "resume") beginIteration(state);
   applyMessages(state, answer);
@@ -91,8 +91,8 @@ function clearIteration(state: LoopState): void {
 }
 
 /**
- * Prepares another request to the model after an ending. A batch stays, and so does a message of which a call has run. Any other
- * message is removed.
+ * Prepares another model request after an ending. If the run ended after the assistant message, the message is removed, unless
+ * one of its calls has run. Finished batches stay.
  */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
@@ -106,7 +106,7 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.unsent.length = 0;
   state.ending = undefined;
   state.finalAnswerTo = undefined;
-  // The counters of a resumed run start again at 0.
+  // The counters of a retried run start again at 0.
   state.consecutiveToolErrors = 0;
   state.restarts = 0;
   state.pauses = 0;
@@ -126,21 +126,21 @@ function applyMessages(state: LoopState, answer: InboxAnswer): void {
 }
 
 /**
- * True if the result of a suspended execution has returned the unsent messages. A run inside a call may go on in the same
- * execution because somebody ended it; then there was no such result.
+ * True if the result of an earlier, suspended execution has returned the unsent messages to the caller. A nested run that was
+ * cancelled continues in the same execution, so its messages were not returned.
  */
 function wasGivenBack({ phase, lastInbox }: LoopState, { token }: InboxAnswer): boolean {
   return phase === "resume" && token !== lastInbox?.token;
 }
 
-/** Adds the steered messages in the order in which they came. The others stay unsent. */
+/** Adds the messages sent with `steer` to the transcript, in the order of their arrival. Other messages stay unsent. */
 function applySteering(state: LoopState): void {
   const { unsent, messages } = state;
   for (const { verb, message } of unsent) if (verb === "steer") messages.push(message);
   const rest = unsent.filter(({ verb }) => verb !== "steer");
   unsent.splice(0, unsent.length, ...rest);
   state.iterationStart = messages.length;
-  // After a new message, repeating earlier calls is legitimate.
+  // After a new message, the model may repeat earlier calls for a good reason.
   beginCounts(state);
 }
 
@@ -156,12 +156,12 @@ function applyTime(state: LoopState, answer: InboxAnswer): void {
   state.lastInbox = answer;
 }
 
-/** Compares only times of the same execution, so that days between two executions do not count. */
+/** Returns the active time. Compares only times from the same execution, so that the days between two executions do not count. */
 function activeAt({ activeMs, lastInbox }: LoopState, { now, token }: InboxAnswer): number {
   return lastInbox?.token === token ? activeMs + now - lastInbox.now : activeMs;
 }
 
-/** Returns the state after a look at the inbox, in the fields that the decision about the look reads. */
+/** Returns the state after a look at the inbox. Only the fields that `nextStep` needs for its decision are updated. */
 export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
   const unsent = [...(wasGivenBack(state, answer) ? [] : state.unsent), ...(answer.messages ?? [])];
   return { ...state, unsent, lastInbox: answer, activeMs: activeAt(state, answer) };
@@ -174,20 +174,20 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   else if (finalAnswerTo === undefined) state.countedIterations += 1;
   applyStream(state, result);
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
-  // The text of an interrupted iteration is only in its stream result: the next run answers again.
+  // The text of an interrupted iteration stays only in its stream result, because the next run answers again.
   if (result.status !== "follow-up-interrupt") applySaid(state, result);
   if (result.status !== "tool-calls" && !isUnfinished(result)) state.identical = noIdenticalCalls;
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
-/** Adds the usage of a stream, and of early calls that the model did not repeat. */
+/** Adds the usage of a stream, and the spending of early calls that a retried stream did not repeat. */
 function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   applyPrice(state, result);
 }
 
-/** Updates the assumed cost of one more stream, and the first stream of unknown cost. */
+/** Updates the expected cost of the next stream, and remembers the first stream with an unknown cost. */
 function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
   state.lastCostUSD = costUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
@@ -202,7 +202,7 @@ function applySaid(state: LoopState, result: StreamResult): void {
   if (state.current.text.trim() !== "") state.finalText = state.current.text;
   if (result.details.trim() !== "") state.detailsText = result.details;
   const resent = isUnfinished(result);
-  // A "continue" continuation sends the same request again; a "paused" one appends the message so far.
+  // After the finish reason "continue", the same request is sent again. After "paused", the request includes the message so far.
   if (!resent || result.finish === "paused") placeMessage(state);
   state.continuation = resent ? state.continuation + 1 : state.continuation;
 }
@@ -245,13 +245,13 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   applyRepetition(state, results, loop);
 }
 
-/** Keeps messages to runs inside the calls as undelivered. They were for other models, so the model of this run does not read them. */
+/** Keeps undelivered messages to nested runs. They were meant for other models, so the model of this run does not get them. */
 function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
   for (const { outcome } of settled)
     for (const content of outcome.undelivered ?? []) unsent.push({ verb: "keep", message: { role: "user", content } });
 }
 
-/** Warns the model of a loop, unless the results of its calls have changed. */
+/** Warns the model about a loop, unless the results of the repeated calls have changed. */
 function applyRepetition(state: LoopState, results: readonly ToolResultPart[], loop: Repeats | undefined): void {
   state.repetition = state.repetition?.noteResults(state.current.calls, results);
   if (loop === undefined || state.repetition?.repeats(loop.cycle) === false) return;
@@ -259,24 +259,24 @@ function applyRepetition(state: LoopState, results: readonly ToolResultPart[], l
   state.messages.push({ role: "user", content });
 }
 
-/** Only the complaint is added: the answer is in the transcript already. */
+/** Adds only the complaint to the transcript, which already has the answer. */
 function applyOutput(state: LoopState, { answer, complaint }: Extract<StepResult, { kind: "output" }>): void {
   state.lastOutput = answer;
   if (answer.kind === "invalid") state.invalidAnswers += 1;
   if (complaint !== undefined) state.messages.push({ role: "user", content: complaint });
 }
 
-/** Answers the open calls of the last message, so that the transcript can be sent again. */
+/** Stores the ending. Adds results for the open calls of the last message, so that the transcript can be sent again. */
 function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
   if (state.phase !== "resume") state.closedAfter = state.phase;
   if (state.phase !== "model") return;
-  // Also if an earlier continuation is placed already, because the text of a "continue" continuation is not in it yet.
+  // Also if the message is already placed, because it may not have the text of the last continuation yet.
   placeMessage(state);
   answerOpenCalls(state);
 }
 
-/** Answers calls that no longer run because the run ends. Calls that have run keep their outcome. */
+/** Adds `not-run` results for the calls that do not run because the run ends. Calls that have already run keep their outcome. */
 function answerOpenCalls(state: LoopState): void {
   const early = earlyOutcomesOf(state.current);
   const settled = state.current.calls

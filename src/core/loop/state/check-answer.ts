@@ -1,5 +1,5 @@
-// Checks the recorded results of a journal. A saved journal may have been edited, or changed by a `redact` function. Checks only
-// the fields that the loop needs, and only of replayed results.
+// Checks the recorded results from a journal. A saved journal may have been edited, or changed by a `redact` function. The checks
+// cover only replayed results, and only the fields that the loop needs.
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
@@ -50,7 +50,7 @@ const stream: Fields = {
   visibleTools: "array",
 };
 
-/** The shape of a step's result, by the word in its key. */
+/** The required fields of a step's result, by the word in the step's key. */
 const steps: { readonly [word: string]: Fields } = {
   run: { tools: "tools", messages: "array" },
   retry: { reopen: "boolean", before: "text", now: "number", token: "text" },
@@ -68,7 +68,7 @@ const steps: { readonly [word: string]: Fields } = {
   tool: { kind: "text", call: "call", durationMs: "number" },
 };
 
-/** More fields of a result, by its kind. A kind has the same fields in every step. */
+/** The additional required fields of a result, by its `kind`. A kind has the same fields in every step. */
 const kinds: { readonly [kind: string]: Fields } = {
   failed: { error: "error" },
   "approval-failed": { error: "error" },
@@ -86,13 +86,13 @@ const kinds: { readonly [kind: string]: Fields } = {
   given: { decision: "decision" },
 };
 
-/** Kinds without fields of their own. */
+/** The kinds without additional fields. */
 const plainKinds =
   "completed denied malformed truncated interrupted not-run limit deferred continue abort valid approve modify deny cancelled fits cut begun";
 
-/** Throws LoopError "journal-damaged" if `answer` is not a possible result of the step with `key`. */
+/** Throws LoopError "journal-damaged" if `answer` is not a valid result for the step with this key. */
 export function checkAnswer(key: string, answer: unknown): void {
-  // Records of another version are rejected elsewhere, by their version.
+  // Another version of the record format is rejected later, with "journal-mismatch".
   if (key === runKey && isRecord(answer) && answer["version"] !== recordVersion) return;
   const problem = describeProblem(wordOf(key), answer);
   if (problem !== undefined) throw new LoopError("journal-damaged", { key, problem });
@@ -108,16 +108,16 @@ function problemOf(answer: UnknownRecord, word: string): string | undefined {
   const { kind } = answer;
   if (fields?.["kind"] === undefined || typeof kind !== "string") return misfit(answer, fields);
   if (plainKinds.split(" ").includes(kind)) return misfit(answer, fields);
-  if (!Object.hasOwn(kinds, kind)) return `has a "kind" that is not known: ${describeValue(kind)}`;
+  if (!Object.hasOwn(kinds, kind)) return `has an unknown "kind": ${describeValue(kind)}`;
   return misfit(answer, fields) ?? misfit(answer, kinds[kind]);
 }
 
 function misfit(answer: UnknownRecord, fields: Fields = {}): string | undefined {
   const name = Object.keys(fields).find((field) => !fits[fields[field] as Type](answer[field]));
-  return name === undefined ? undefined : `has no "${name}" that can be read: it is ${describeValue(answer[name])}`;
+  return name === undefined ? undefined : `has an invalid "${name}": ${describeValue(answer[name])}`;
 }
 
-/** The word in a key that names its step. step-key.ts describes the keys. */
+/** Returns the word that names the step in a key. See step-key.ts for the format of keys. */
 function wordOf(key: string): string {
   return /^(?:retry\d+\/)?i\d+\/([\w-]+)/.exec(key)?.[1] ?? key.replace(/\d+$/, "");
 }

@@ -1,5 +1,5 @@
-// Checks a conversation before it is sent: each call must be answered exactly once, directly after its assistant message.
-// Violations are rejected with their index, or repaired if the caller allows it.
+// Checks a conversation before it is sent: each call must have exactly one result, directly after its assistant message. If the
+// caller sets `repair`, violations are repaired. Otherwise they are rejected with the index of the message.
 
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -10,7 +10,7 @@ import { renderOutcome } from "../../tools/outcome-texts.ts";
 import { isContentPart } from "../../tools/to-outcome.ts";
 import { seal, sealedCopy } from "./transcript.ts";
 
-/** A valid conversation, and every call id in it. */
+/** A valid conversation, and all its call ids. */
 export interface CheckedMessages {
   readonly messages: readonly Message[];
   readonly heldIds: ReadonlySet<string>;
@@ -22,8 +22,8 @@ interface OpenCall {
 }
 
 /**
- * Checks a conversation. With `repair`, drops results without a call and answers open calls as not run. Throws LoopError
- * "invalid-messages".
+ * Checks a conversation. With `repair`, drops results without a call, and adds `not-run` results for calls without a result.
+ * Throws LoopError "invalid-messages".
  */
 export function checkMessages(messages: readonly unknown[], repair: boolean): CheckedMessages {
   const heldIds = new Set<string>();
@@ -42,7 +42,7 @@ export function checkMessages(messages: readonly unknown[], repair: boolean): Ch
     checked.push(message);
   });
   if (open.length > 0) checked.push(...answerOpen(open, messages.length - 1, repair));
-  if (checked.length === 0) throw invalid(0, "and those after it hold nothing that can be sent");
+  if (checked.length === 0) throw invalid(0, "and all later messages contain nothing that can be sent. Add a user message");
   return { messages: checked, heldIds };
 }
 
@@ -52,13 +52,13 @@ interface Placed {
   readonly index: number;
 }
 
-/** Histories of other libraries have one tool message per result; `repair` joins them. */
+/** With `repair`, joins consecutive tool messages, because other libraries use one tool message for each result. */
 function placeMessages(messages: readonly unknown[], repair: boolean): readonly Placed[] {
   if (!repair) return messages.map((value, index) => ({ value, index }));
   const placed: Placed[] = [];
   /**
-   * The results of the last tool message, if the next ones belong to it. Extended in place, because copying for each would be
-   * quadratic.
+   * The results of the last tool message, while only tool messages follow. The array is extended in place, because a copy for each
+   * message would take quadratic time.
    */
   let joined: unknown[] | undefined;
   messages.forEach((value, index) => {
@@ -81,15 +81,15 @@ function callsOf(message: AssistantMessage, { index, heldIds }: { index: number;
   const calls: OpenCall[] = [];
   for (const part of message.content) {
     if (part.type !== "tool-call") continue;
-    if (heldIds.has(part.callId)) throw invalid(index, "holds a call id that was used before");
+    if (heldIds.has(part.callId)) throw invalid(index, "reuses the id of an earlier call. Give each call its own id");
     heldIds.add(part.callId);
     calls.push({ callId: part.callId, name: part.name });
   }
   return calls;
 }
 
-const repairAdvice = 'Answer each call, or set the option "repair" to true: then open calls are answered as not run';
-const dropAdvice = 'Leave such results out, or set the option "repair" to true, which does so';
+const repairAdvice = 'Add a result for each call, or set the option "repair" to true, which adds "not-run" results';
+const dropAdvice = 'Remove such results, or set the option "repair" to true, which removes them';
 
 interface AnswerCheck {
   readonly open: readonly OpenCall[];
@@ -104,15 +104,15 @@ function checkAnswers(message: ToolMessage, { open, index, repair }: AnswerCheck
     const known = ids.has(result.callId) && !results.has(result.callId);
     if (known) results.set(result.callId, result);
     else if (!repair)
-      throw invalid(index, `answers a call that the message before does not make, or answers one twice. ${dropAdvice}`);
+      throw invalid(index, `has a result without a call in the previous message, or two results for one call. ${dropAdvice}`);
   }
   if (results.size === open.length && results.size === message.results.length) return message;
-  if (!repair) throw invalid(index, `leaves a call of the message before unanswered. ${repairAdvice}`);
+  if (!repair) throw invalid(index, `has no result for a call in the previous message. ${repairAdvice}`);
   return { role: "tool", results: open.map((call) => results.get(call.callId) ?? notRun(call)) };
 }
 
 function answerOpen(open: readonly OpenCall[], index: number, repair: boolean): readonly ToolMessage[] {
-  if (!repair) throw invalid(index, `makes calls that the next message does not answer. ${repairAdvice}`);
+  if (!repair) throw invalid(index, `has calls without results in the next message. ${repairAdvice}`);
   return [{ role: "tool", results: open.map(notRun) }];
 }
 
@@ -121,20 +121,20 @@ function notRun({ callId, name }: OpenCall): ToolResultPart {
   return { callId, name, outcome: "not-run", result: renderOutcome({ call, durationMs: 0, kind: "not-run" }) };
 }
 
-/** Describes the problem of a message by its role; undefined if there is none. */
+/** One function for each role, which returns the problem of a message, or undefined if the message is valid. */
 const problems: { readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => string | undefined } = {
   user: ({ content }) =>
     typeof content === "string" || isListOf(content, isContentPart)
       ? undefined
-      : 'must have as "content" a string or content parts',
+      : 'must have a string or an array of content parts as "content"',
   assistant: ({ content }) =>
-    isListOf(content, isAssistantPart) ? undefined : 'must have as "content" an array of text, reasoning and tool-call parts',
-  tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have as "results" an array of tool results'),
+    isListOf(content, isAssistantPart) ? undefined : 'must have an array of text, reasoning and tool-call parts as "content"',
+  tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have an array of tool results as "results"'),
 };
 
 /**
- * Adds advice to a problem if a part has the form of another library. Binary data is only visible in the caller's own parts, not
- * in the copy.
+ * Adds advice to a problem if a part has the format of another library. `given` is the caller's message, because the copy no
+ * longer has binary data.
  */
 function withAdvice(problem: string, given: UnknownRecord): string {
   try {
@@ -167,14 +167,14 @@ function assertMessage(given: unknown, index: number): Message {
   if (!isRecord(value)) throw invalid(index, "is not an object");
   const { role } = value;
   if (role !== "user" && role !== "assistant" && role !== "tool") {
-    throw invalid(index, 'must have as "role" one of "user", "assistant" and "tool"; system text goes into the option "system"');
+    throw invalid(index, 'must have the role "user", "assistant" or "tool". Pass system text in the option "system"');
   }
   const problem = problems[role](value);
   if (problem !== undefined) throw invalid(index, isRecord(given) ? withAdvice(problem, given) : problem);
   return seal(value as unknown as Message);
 }
 
-/** Copies the message: the result contains the transcript and must be serializable, and later changes by the caller must have no effect. */
+/** Copies the message, so that later changes by the caller have no effect. Throws if the message is not serializable. */
 function copy(value: unknown, index: number): unknown {
   try {
     return sealedCopy(value);

@@ -1,4 +1,4 @@
-// Detects a model that repeats its calls. Passed as `policies.loopDetection`.
+// Detects a model that repeats its calls. The value is passed as `policies.loopDetection`.
 
 import type { ToolResultPart } from "../../types/message.ts";
 import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
@@ -16,8 +16,8 @@ const checks: Checks<LoopDetectionOptions> = {
 };
 
 /**
- * Detects a model that repeats the same iteration, or the same sequence of iterations. Without it a run still ends after
- * `limits.maxIdenticalCalls` identical iterations.
+ * Detects a model that repeats the same iteration, or the same sequence of iterations. Without loop detection, a run still ends
+ * after `limits.maxIdenticalCalls` identical iterations.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -31,13 +31,13 @@ export function detectLoops(options: LoopDetectionOptions = {}): LoopDetection {
   return Object.freeze(detection);
 }
 
-/** Digests of the calls of one iteration, and of their results if those are compared. */
+/** The digest of the calls in one iteration, and the digest of their results if results are compared. */
 interface CountedIteration {
   readonly calls: string;
   readonly results: string | undefined;
 }
 
-/** Returns a count without iterations. */
+/** Returns the count before the first iteration. */
 export function createRepetition(rules: CycleRules): CountedRepetition {
   const matches = Array.from({ length: rules.maxCycle }, () => 0);
   return new CountedRepetition(rules, [], matches);
@@ -46,9 +46,9 @@ export function createRepetition(rules: CycleRules): CountedRepetition {
 /** The last iterations, and how often they repeat. */
 export class CountedRepetition implements Repetition {
   readonly #rules: CycleRules;
-  /** Newest first. Holds one more than the longest cycle. */
+  /** The last iterations, newest first: at most one more than the longest cycle. */
   readonly iterations: readonly CountedIteration[];
-  /** At index `n - 1`: the number of consecutive iterations, up to the last one, that equal the iteration `n` before them. */
+  /** Element `n - 1` counts how many of the last iterations, without a gap, equal the iteration `n` before them. */
   readonly #matches: readonly number[];
 
   constructor(rules: CycleRules, iterations: readonly CountedIteration[], matches: readonly number[]) {
@@ -99,7 +99,7 @@ export class CountedRepetition implements Repetition {
   }
 }
 
-/** Unusable arguments are empty, so `argsText` distinguishes such calls. */
+/** Describes a call for comparison. Invalid arguments are `{}` in `args`, so such calls are compared by `argsText`. */
 function describeCall({ name, args, argsText, problem }: ToolCall): string {
   return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
 }
@@ -108,7 +108,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/** Digests each line first: the joined lines may be longer than a string can be. */
+/** Returns the digest of several lines. Digests each line first, because the joined lines may exceed the maximum string length. */
 function digestOf(lines: readonly string[]): string {
   return digest(lines.map(digest).sort().join("\n"));
 }

@@ -1,5 +1,5 @@
-// The state of one run after its steps so far. It is updated in place, so that an iteration costs the same at iteration 5 and at
-// iteration 5,000.
+// The state of one run after the steps that were applied so far. The state is updated in place, so that iteration 5,000 takes as
+// long as iteration 5.
 
 import type { Json } from "../../types/json.ts";
 import type { Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../../types/message.ts";
@@ -17,43 +17,43 @@ import type {
 } from "../../types/tool-outcome.ts";
 import { noUsage } from "../../utils/count-usage.ts";
 
-/** A message from outside with its verb: "steer" sends it, "interrupt" ends the run for it, "keep" only keeps it. */
+/** A message to a run. "steer" sends it to the model, "interrupt" ends the run with it, and "keep" only returns it at the end. */
 export interface InboxMessage {
   readonly verb: "steer" | "interrupt" | "keep";
   readonly message: UserMessage;
 }
 
-/** The result of an inbox step. The loop reads this result, never the live control, so that a replay decides the same. */
+/** The result of an inbox step. The loop uses this result and not the live control, so that a replay makes the same decisions. */
 export interface InboxAnswer {
-  /** Clock time in milliseconds. */
+  /** The time of the run's clock in milliseconds. */
   readonly now: number;
-  /** Identifies the execution of the step. Times of different executions are not comparable. */
+  /** Identifies the execution that ran the step. Times from different executions are not comparable. */
   readonly token: string;
-  /** The ending if the run was stopped, killed or aborted, or reached a wall-clock limit of its own or of an outer run. */
+  /** Set if the run was stopped, killed or aborted, or if its wall clock or an outer run's wall clock expired. */
   readonly ended?: Ending | undefined;
-  /** The exhausted budget of an outer run. */
+  /** Set if a budget of an outer run is exhausted. */
   readonly spentOutside?: Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
-  /** Messages to the control since the last look, in order. */
+  /** The messages sent to the control since the inbox was last read, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
-  /** Iterations whose results the caller newly wants to leave out. */
+  /** The iterations that the caller has newly added to `force` of `maskResults`. */
   readonly force?: readonly number[] | undefined;
-  /** The ending that a last look was for. A look for another ending is out of date. */
+  /** For a last look: the key of the ending that follows. A recorded look before another ending is out of date. */
   readonly before?: string | undefined;
-  /** That ending with the phase before it, for readers without the limits of the run. */
+  /** For a last look: the ending, and in `after` the phase before it. For code that reads a journal without the run's limits. */
   readonly ending?: Ending | undefined;
   readonly after?: LoopState["phase"] | undefined;
-  /** Set if a steered message came with a last look, and the run goes on with it. */
+  /** Set if a last look found a steered message, with which the run continues. */
   readonly goesOn?: true | undefined;
 }
 
-/** The answer of a hook step. */
+/** The result of a hook step. */
 export type HookAnswer =
   | { readonly kind: "continue" }
   | { readonly kind: "abort"; readonly reason?: string | undefined }
   | { readonly kind: "failed"; readonly error: PlainError };
 
-/** The validation of an answer against its schema: its value, its issues, or the ending of the run instead. */
+/** The result of validating an answer against its schema: the value, the issues, or the ending if the validation failed. */
 export type OutputAnswer =
   | { readonly kind: "valid"; readonly value: Json }
   | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
@@ -62,48 +62,48 @@ export type OutputAnswer =
 /** The decision to retry after a recorded ending. */
 export interface ReopenAnswer {
   readonly reopen: boolean;
-  /** The ending that it decides about. A decision about another ending is out of date. */
+  /** The key of the ending that the decision is about. A decision about another ending is out of date. */
   readonly before: string;
   readonly now: number;
   readonly token: string;
 }
 
-/** One call of a batch with its outcome, and the restart that it requested. */
+/** One call of a batch, with its outcome and its effects on the run. */
 export interface SettledCall {
   readonly outcome: ToolOutcome;
   readonly restart?: ContextRestart | undefined;
   /** The text that replaces the result for the model, if a stage of `policies.results` changed it. */
   readonly textForModel?: string | undefined;
-  /** The cost of extracting the result in USD; undefined if unknown. */
+  /** The usage and the cost in USD of extracting the result. `costUSD` is undefined if the cost is unknown. */
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
-  /** True if the model has nothing to add after this tool. Undefined if the tool does not specify it. */
+  /** True if the model has nothing to add after this tool. Undefined if the tool does not say. */
   readonly needsNoFollowUp?: boolean | undefined;
-  /** Set if the call waits for a decision, or for its result if the outcome is "deferred": the id of the question in `decisions`. */
+  /** Set while the call waits: the id for the option `decisions`. The call waits for its result if the outcome is "deferred". */
   readonly awaiting?: string | undefined;
-  /** Changes of its tool since the last request for a decision. */
+  /** The changes to the tool since a decision was last requested. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
-  /** The ending of the suspended run inside the call. The call is not over, and goes on when the run is resumed. */
+  /** The ending of the call's suspended nested run. The call is not over: it continues when the run is resumed. */
   readonly suspended?: Ending | undefined;
 }
 
 /** The input of `applyStep`: the result of one step. */
 export type StepResult =
   | { readonly kind: "inbox"; readonly answer: InboxAnswer }
-  /** Steered messages join the transcript. */
+  /** The messages sent with `steer` are added to the transcript. */
   | { readonly kind: "steer" }
   | { readonly kind: "model"; readonly result: StreamResult; readonly finalAnswerTo?: Ending | undefined }
-  /** `loop` is a loop that the model is warned of after the results. */
+  /** `loop` is the loop about which the model gets a warning, after the results. */
   | { readonly kind: "batch"; readonly settled: readonly SettledCall[]; readonly loop?: Repeats | undefined }
-  /** `complaint` is the message to the model if it is asked again. */
+  /** `complaint` is the message that asks the model for another answer. */
   | { readonly kind: "output"; readonly answer: OutputAnswer; readonly complaint?: string | undefined }
   | { readonly kind: "hook"; readonly answer: HookAnswer }
   /** The last look at the inbox before an ending. */
   | { readonly kind: "last-look"; readonly answer: InboxAnswer; readonly ending: Ending; readonly attempt?: number | undefined }
   | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number }
-  /** The run goes on past a recorded suspension. */
+  /** The run continues past a recorded suspension. */
   | { readonly kind: "resume" };
 
-/** The results that a tool released, and the iteration of the release. */
+/** The results that a tool released, and the iteration in which it did so. */
 export interface ReleasedResults {
   readonly iteration: number;
   readonly release: ContextRelease;
@@ -115,18 +115,18 @@ export interface CurrentMessage {
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
   readonly providerMetadata: readonly ProviderMetadataPart[];
-  /** Outcomes of the calls that were started during the stream. */
+  /** The outcomes of the calls that were started while the model was streaming. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
 
 /** The calls of the last iteration, and the number of consecutive identical iterations. */
 export interface IdenticalCalls {
   readonly outcomes: readonly ToolOutcome[];
-  /** 0 if one of the calls did not succeed. */
+  /** 0 if a call did not succeed. */
   readonly count: number;
 }
 
-/** The value before the first iteration, and after one without calls. */
+/** The value before the first iteration, and after an iteration without calls. */
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
 /** A cycle of iterations, and how often it occurred. */
@@ -150,8 +150,8 @@ export interface Repetition {
   /** Returns true if the last iteration equals the one `cycle` iterations before it. */
   repeats(cycle: number): boolean;
   /**
-   * Returns the shortest cycle that the last iteration has completed for the `threshold`th time, or for a multiple of it. A cycle
-   * that consists of a shorter one is not reported: A A A A is four times A, not twice A A.
+   * Returns the shortest cycle that has now occurred `threshold` times in a row, or a multiple of `threshold` times. A cycle that
+   * consists of a shorter cycle is not reported: A A A A is four times A, not twice A A.
    */
   findRepeats(threshold: number): Repeats | undefined;
 }
@@ -160,31 +160,31 @@ export interface Repetition {
 export interface LoopState {
   /** The step that was applied last. */
   phase: "start" | StepResult["kind"];
-  /** 0-based iteration. */
+  /** The index of the iteration, counted from 0. */
   iteration: number;
-  /** 0-based stream of this iteration; above 0 for continuations. */
+  /** The index of the stream in this iteration, counted from 0. Continuations have an index above 0. */
   continuation: number;
-  /** Iterations that count towards `maxIterations`. */
+  /** The number of iterations that count towards `maxIterations`. */
   countedIterations: number;
   pauses: number;
   restarts: number;
   toolCallsExecuted: number;
 
   readonly messages: Message[];
-  /** How many of them were passed to the run. */
+  /** The number of messages that were passed to the run. They are the first in `messages`. */
   readonly givenMessages: number;
-  /** Every call id in the transcript. */
+  /** All call ids in the transcript. */
   readonly heldIds: Set<string>;
   current: CurrentMessage;
   /** True if the current message is already at the end of `messages`. */
   isCurrentPlaced: boolean;
   readonly contextItems: Json[];
-  /** The context items as one message; rebuilt when they change. */
+  /** The context items in the form of one message. It is built again when the items change. */
   contextMessage: UserMessage | undefined;
   readonly hiddenTools: Set<string>;
-  /** Iterations whose results the caller wants to leave out of requests. */
+  /** The iterations whose results the caller masks with `force` of `maskResults`. */
   readonly forcedIterations: number[];
-  /** Releases by tools, in order. */
+  /** The results that tools have released, in order. */
   readonly releases: ReleasedResults[];
 
   readonly streamResults: StreamResult[];
@@ -193,45 +193,45 @@ export interface LoopState {
   finalText: string;
   detailsText: string;
   thoughtLog: Json | undefined;
-  /** True if a tool has delivered content that users see. */
+  /** True if a tool has returned content parts, which users see. */
   contentDelivered: boolean;
   usage: Usage;
-  /** USD; undefined once the cost of one iteration is unknown. */
+  /** The cost of the run in USD. Undefined after an iteration whose cost is unknown. */
   costUSD: number | undefined;
-  /** The first stream of this run with unknown cost, and its iteration. */
+  /** The first stream whose cost is unknown, and its iteration. */
   unpriced: (NonNullable<StreamResult["unpriced"]> & { readonly iteration: number }) | undefined;
-  /** USD; the sum of the known costs. */
+  /** The sum of the known costs in USD. */
   spentUSD: number;
-  /** USD of the last stream with a known cost. The next stream is assumed to cost the same. */
+  /** The cost in USD of the last stream with a known cost. The next stream is assumed to cost the same. */
   lastCostUSD: number;
 
-  /** Messages from outside that have not been sent. */
+  /** The messages to the run that were not sent to the model. */
   readonly unsent: InboxMessage[];
-  /** True once the model has requested tools. Nothing interrupts the run from then on. */
+  /** True after the first batch of tool calls. From then on, no message interrupts the run. */
   chainStarted: boolean;
 
   consecutiveToolErrors: number;
-  /** Most consecutive errors within the last batch, even if a later call succeeded. */
+  /** The highest number of consecutive errors during the last batch, even if a later call succeeded. */
   errorPeak: number;
   lastInbox: InboxAnswer | undefined;
   activeMs: number;
   lastHook: HookAnswer | undefined;
   lastBatch: readonly SettledCall[];
-  /** True if a batch has crossed `maxToolCalls`. */
+  /** True if a batch had more calls than `maxToolCalls` allows. */
   toolLimitReached: boolean;
-  /** True if the model has requested tools even after that. */
+  /** True if the model has requested tools although `maxToolCalls` was reached. */
   toolLimitBroken: boolean;
-  /** The repetition of the last calls; undefined without loop detection. */
+  /** Counts repeated calls. Undefined without loop detection. */
   repetition: Repetition | undefined;
   /** The consecutive identical iterations. */
   identical: IdenticalCalls;
   /** The validation of the last answer, until the next iteration. */
   lastOutput: OutputAnswer | undefined;
-  /** Consecutive answers that did not fit. */
+  /** The number of consecutive answers that did not fit their schema. */
   invalidAnswers: number;
-  /** The ending that the last iteration was the final answer to. */
+  /** Set if the last stream was a final answer: the ending of the run after the answer. */
   finalAnswerTo: Ending | undefined;
-  /** The number of the current retry; 0 before the first. */
+  /** The number of the current retry. 0 before the first retry. */
   retry: number;
   /** How often the run was resumed after a suspension in this iteration. */
   resumes: number;
@@ -239,11 +239,11 @@ export interface LoopState {
   endChecks: number;
   /** The number of messages when this iteration began. */
   iterationStart: number;
-  /** The state before this iteration's message was added. */
+  /** The values from before this iteration's message was added. */
   beforeMessage: BeforeMessage;
   /** The last step before the ending. */
   closedAfter: LoopState["phase"];
-  /** The ending, once it is decided. */
+  /** The ending. Undefined until it is decided. */
   ending: Ending | undefined;
 }
 
@@ -254,11 +254,11 @@ export interface InitialState {
   readonly contextItems: readonly Json[];
   /** True if the run has `pricing`. */
   readonly priced: boolean;
-  /** Counts repeated calls. Default: they are not counted. */
+  /** Counts repeated calls. Default: repeated calls are not counted. */
   readonly repetition?: Repetition | undefined;
 }
 
-/** The values that a retry restores when it removes a message. */
+/** The values that are restored when a retry removes the last message. The numbers are array lengths. */
 export interface BeforeMessage {
   readonly modelParts: number;
   readonly functionHistory: number;
@@ -335,19 +335,19 @@ export function createLoopState(initial: InitialState): LoopState {
   };
 }
 
-/** Renders context items as the last message of each request. */
+/** Returns the message for the context items, which is the last message in each request. */
 export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
   if (items.length === 0) return undefined;
   const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
   return { role: "user", content: ["Context:", ...lines].join("\n") };
 }
 
-/** Returns what a call with a question waits for. */
+/** Returns what a waiting call needs. */
 export function neededBy({ kind }: Pick<ToolOutcome, "kind">): WaitingCall["waitsFor"] {
   return kind === "deferred" ? "result" : "approval";
 }
 
-/** Returns the suspension that the last batch requires: its calls wait, or runs inside them were suspended. */
+/** Returns the suspension of the run if calls of the last batch wait, or if their nested runs are suspended. */
 export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
   const calls = lastBatch.flatMap(pendingIn);
   const isAsking = calls.some(({ waitsFor }) => waitsFor === "approval");

@@ -1,4 +1,4 @@
-// Keys of journal steps, and the first record of a run.
+// The keys of journal steps, and the types of the first record of a run.
 
 import type { LoopAction } from "../../types/loop-event.ts";
 import type { Message } from "../../types/message.ts";
@@ -6,13 +6,13 @@ import type { ShownTool } from "../../types/tool-outcome.ts";
 import type { LoopState } from "./loop-state.ts";
 import type { Ending } from "../../types/termination.ts";
 
-/** The format of the records: see docs/decisions/0021. */
+/** The version of the record format. See docs/decisions/0021. */
 export const recordVersion = 3;
 
-/** The facts that identify a run to a later execution. */
+/** The data by which a later execution checks that a journal belongs to the run. */
 export type RunPrint = {
   readonly version: number;
-  /** Absent if the caller set none. */
+  /** Absent if the caller did not set `runId`. */
   readonly runId?: string;
   /** The tools at the start of the run. */
   readonly tools: { readonly [name: string]: ShownTool };
@@ -21,19 +21,19 @@ export type RunPrint = {
 
 /** How repeated calls are counted. */
 export interface CycleRules {
-  /** Most iterations in one cycle. */
+  /** The maximum number of iterations in one cycle. */
   readonly maxCycle: number;
   /** True if iterations with different results are different. */
   readonly compareResults: boolean;
 }
 
-/** The start of a run. Plain data. */
+/** The start of a run, as plain data. */
 export type RunStart = {
-  /** The messages that were passed to the run, as they were sent. */
+  /** The messages that were passed to the run, after they were checked and repaired. */
   readonly messages: readonly Message[];
   /** Set if the run had `pricing`. */
   readonly priced?: true;
-  /** How repeated calls were counted, and when the model was warned. Absent if it was not to be warned. */
+  /** How repeated calls were counted, and when the model was warned. Set only for the action "inject-warning". */
   readonly loops?: {
     readonly repetition: CycleRules;
     readonly rule: { readonly threshold: number; readonly action: LoopAction };
@@ -43,18 +43,18 @@ export type RunStart = {
 /** The first record. */
 export type RunRecord = RunPrint & RunStart;
 
-/** The key of the first step, which identifies the run. */
+/** The key of the first step, which records the identity of the run. */
 export const runKey = "run";
 
-/** Steps that occur once per iteration. */
+/** The word in the key of a step that occurs once in each iteration. */
 type IterationStep = "output" | "iteration" | "results";
 
 const callSteps = ["validation", "approval", "intent", "agent", "tool", "result"] as const;
 
-/** Steps that belong to one call. */
+/** The word in the key of a step that belongs to one call. */
 export type CallStep = (typeof callSteps)[number];
 
-/** The position of a call in its message. */
+/** The position of a call in its assistant message. */
 export interface CallPlace {
   readonly index: number;
   readonly name: string;
@@ -70,14 +70,14 @@ export function stepKey(state: IterationPlace, step: IterationStep): string {
 }
 
 /**
- * Returns the key of the next stream of the current iteration. A final answer has its own word, because its request differs from
- * that of a stream at the same position.
+ * Returns the key of the next stream in the current iteration. A final answer has its own word in the key, because its request
+ * differs from the request of a normal stream at the same position.
  */
 export function streamKey(state: IterationPlace & Pick<LoopState, "continuation">, word: "model" | "final-answer"): string {
   return placeKey(state, state.continuation === 0 ? word : `${word}/continuation${state.continuation}`);
 }
 
-/** Returns the key of the inbox step that begins an iteration, `ahead` iterations after the current one. */
+/** Returns the key of the inbox step that begins an iteration. `ahead` is 1 for the next iteration, and 0 for the current one. */
 export function inboxKey({ iteration, retry }: IterationPlace, ahead: number, resumes: number): string {
   return againKey(placeKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
 }
@@ -87,12 +87,12 @@ export function lastInboxKey(state: IterationPlace, attempt: number): string {
   return againKey(placeKey(state, "inbox-end"), "again", attempt);
 }
 
-/** True if a key is that of a last look of this run, not of a run inside its calls. */
+/** True for the key of a last look at the inbox. False for the keys of nested runs. */
 export function isLastLook(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox-end(?:\/|$)/.test(key);
 }
 
-/** True if a key is that of a look at the inbox of this run, not of a nested run. */
+/** True for the key of any look at the inbox. False for the keys of nested runs. */
 export function isInboxKey(key: string): boolean {
   return /^(?:retry\d+\/)?i\d+\/inbox(?:-end)?(?:\/|$)/.test(key);
 }
@@ -107,22 +107,22 @@ export function callKey(state: IterationPlace, step: CallStep, { index, name, ro
   return againKey(placeKey(state, `${step}/${index}/${escapeName(name)}`), "again", round);
 }
 
-/** True if a key belongs to a call of the current iteration: to a step of the call, or of a run inside it. */
+/** True for the key of a step that belongs to a call of the current iteration, or to a nested run of such a call. */
 export function isCallKey(state: IterationPlace, key: string): boolean {
   return callSteps.some((step) => key.startsWith(`${placeKey(state, step)}/`));
 }
 
-/** Returns the key of a later decision about a question. Attempt 0 is the question itself. */
+/** Returns the key of a later decision about a question. `key` is the key of the question, which attempt 0 returns. */
 export function decisionKey(key: string, attempt: number): string {
   return againKey(key, "decision", attempt);
 }
 
-/** True if a key is that of a later decision. */
+/** True for the key of a later decision. */
 export function isDecisionKey(key: string): boolean {
   return /\/decision\d+$/.test(key);
 }
 
-/** Returns the key of the validation of arguments that a person edited. */
+/** Returns the key of the step that validates arguments after a person edited them. */
 export function editKey(state: IterationPlace, place: CallPlace): string {
   return `${callKey(state, "validation", place)}/edit`;
 }
@@ -132,19 +132,19 @@ export function retryKey(retry: number): string {
   return `retry${retry}`;
 }
 
-/** Returns the retry of a key or an ending; 0 before the first. */
+/** Returns the number of the retry in a step key or an ending key. Returns 0 if the key is from before the first retry. */
 export function retryOf(key: string): number {
   return Number(/^retry(\d+)(?:\/|$)/.exec(key)?.[1] ?? 0);
 }
 
-/** Returns the iteration of a key or an ending; -1 for none. */
+/** Returns the iteration in a step key or an ending key. Returns -1 if the key has no iteration. */
 export function iterationOf(key: string): number {
   return Number(/^(?:retry\d+\/)?i(\d+)\//.exec(key)?.[1] ?? -1);
 }
 
 /**
- * Names an ending by its position, for records about one ending. With other limits a run may have several endings in one
- * iteration: before a stream, after it, or after a final answer.
+ * Returns the key of an ending, which identifies it in records. A run that is resumed with other limits may have several endings
+ * in one iteration: before a stream, after a stream, or after a final answer.
  */
 export function endingKey(
   state: IterationPlace & Pick<LoopState, "streamResults" | "finalAnswerTo">,
@@ -159,12 +159,12 @@ function placeKey({ iteration, retry }: IterationPlace, step: string): string {
   return retry === 0 ? place : `${retryKey(retry)}/${place}`;
 }
 
-/** Returns the key of a repeated step at the same position; 0 is the first time. */
+/** Returns the key of a repeated step at the same position. A `count` of 0 is the first time, and adds nothing to the key. */
 function againKey(key: string, word: "resume" | "again" | "decision", count: number): string {
   return count === 0 ? key : `${key}/${word}${count}`;
 }
 
-/** A tool's name may contain a slash. */
+/** Escapes a tool's name for a key, because the name may contain a slash. */
 function escapeName(name: string): string {
   return name.replace(/[%/]/g, (character) => (character === "/" ? "%2F" : "%25"));
 }

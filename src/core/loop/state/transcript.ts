@@ -1,4 +1,4 @@
-// Builds the messages of a run.
+// Builds the messages in a run's transcript.
 
 import { type LoopState, neededBy, type SettledCall, type CurrentMessage } from "./loop-state.ts";
 import type { AssistantMessage, AssistantPart, Message, TextPart, ToolResultPart, UserMessage } from "../../types/message.ts";
@@ -9,7 +9,7 @@ import { problemOf } from "../../providers/judge-finish.ts";
 import type { Json } from "../../types/json.ts";
 import { renderOutcome } from "../../tools/outcome-texts.ts";
 
-/** Saves the values that the next message will change. */
+/** Saves the values that the next assistant message will change. */
 export function noteBeforeMessage(state: LoopState): void {
   const { modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
   state.beforeMessage = {
@@ -21,7 +21,7 @@ export function noteBeforeMessage(state: LoopState): void {
   };
 }
 
-/** Restores the values from before the message. Its cost stays, and so does its stream in `streamResults`. */
+/** Removes the last assistant message, and restores the saved values. The cost and the entry in `streamResults` stay. */
 export function takeMessageBack(state: LoopState): void {
   const { modelParts, functionHistory, ...before } = state.beforeMessage;
   state.messages.length = state.iterationStart;
@@ -32,7 +32,7 @@ export function takeMessageBack(state: LoopState): void {
 
 const views = new WeakMap<readonly unknown[], readonly unknown[]>();
 
-/** Messages that the loop made or copied, and froze. */
+/** The messages that the loop has created or copied, and then frozen. */
 const sealed = new WeakSet<Message>();
 
 /** Freezes a message. */
@@ -41,15 +41,15 @@ export function seal<M extends Message>(message: M): M {
   return freezeDeep(message);
 }
 
-/** Levels of nesting that a message adds around its arguments and results. */
+/** The number of nesting levels that a message adds around its arguments and results. */
 const envelope = 8;
 
-/** Returns a message that nobody else can change: the same object if a run made it, else a copy. Throws like `toJson`. */
+/** Returns a message that the caller cannot change: the same object if a run made it, otherwise a copy. Throws like `toJson`. */
 export function sealedCopy(message: unknown): unknown {
   return sealed.has(message as Message) ? message : toJson(message, envelope);
 }
 
-/** Returns a frozen copy of the transcript, cached until a message is added. After any other change, call `forgetView`. */
+/** Returns a frozen copy of the transcript, which is cached until a message is added. After other changes, call `forgetView`. */
 export function frozenView(messages: readonly Message[]): readonly Message[] {
   const known = views.get(messages) as readonly Message[] | undefined;
   if (known?.length === messages.length && known.at(-1) === messages.at(-1)) return known;
@@ -63,12 +63,12 @@ export function frozenView(messages: readonly Message[]): readonly Message[] {
   return view;
 }
 
-/** Drops the cached view after a change that is not at the end. */
+/** Removes the cached copy of `frozenView`. Call it after a change that does not add a message at the end. */
 export function forgetView(messages: readonly Message[]): void {
   views.delete(messages);
 }
 
-/** Returns the text of the last user message; empty if there is none. */
+/** Returns the text of the last user message, or an empty string if there is no user message. */
 export function lastUserText(messages: readonly Message[]): string {
   for (let at = messages.length - 1; at >= 0; at -= 1) {
     const message = messages[at];
@@ -77,13 +77,13 @@ export function lastUserText(messages: readonly Message[]): string {
   return "";
 }
 
-/** Returns the text of a message, with one line per text part. */
+/** Returns the text of a message. Text parts are joined with line breaks. */
 export function userTextOf({ content }: UserMessage): string {
   if (typeof content === "string") return content;
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** Joins the text, reasoning and calls of a message with those of its continuation. */
+/** Joins the text, the reasoning and the calls of a message and its continuation. */
 export function joinMessage(
   current: CurrentMessage,
   { text, reasoning, calls, finish }: StreamResult,
@@ -95,15 +95,15 @@ export function joinMessage(
   };
 }
 
-/** A cut-off continuation makes the whole message cut off: the calls of its earlier continuations do not run either. */
+/** Adds a problem to earlier calls. If a continuation is cut off, the earlier calls of the message do not run either. */
 function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
   return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }
 
-/** The result that the model reads for a call that restarted the context. */
+/** The result in the transcript for a call that restarted the context. */
 export const restartedResult: Json = { status: "context_restarted" };
 
-/** Puts the current message at the end of the transcript, replacing its earlier continuations. */
+/** Puts the current message at the end of the transcript, and replaces its earlier version from before the continuation. */
 export function placeMessage(state: LoopState): void {
   const message = toAssistantMessage(state.current);
   if (message === undefined) return;
@@ -112,7 +112,7 @@ export function placeMessage(state: LoopState): void {
   state.isCurrentPlaced = true;
 }
 
-/** True if a call has a name. A call without a name cannot be sent back and is left out. */
+/** True if a call has a name. A call without a name cannot be sent to the model, so it is omitted from the transcript. */
 export function isNamed(call: ToolCall): boolean {
   return call.name.trim() !== "";
 }
@@ -134,7 +134,7 @@ function toCallPart({ callId, providerCallId, name, args }: ToolCall): Assistant
     : { type: "tool-call", callId, providerCallId, name, args };
 }
 
-/** Adds the results of the current calls, and returns them. Edited arguments are stored next to the model's own. */
+/** Adds the results of the current calls, and returns them. Arguments that a person edited are stored beside the original ones. */
 export function placeResults(state: LoopState, settled: readonly SettledCall[]): readonly ToolResultPart[] {
   if (settled.length === 0) return [];
   if (settled.some(({ outcome }) => outcome.approvedArgs !== undefined)) noteEdits(state, settled);
@@ -145,7 +145,7 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 
 const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
 
-/** Returns the outcomes of the calls that were started during the stream, by call id. */
+/** Returns the outcomes of the calls that were started while the model was streaming, by call id. */
 export function earlyOutcomesOf({ eagerOutcomes = [] }: Pick<CurrentMessage, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
   return eagerOutcomes.length === 0 ? noOutcomes : new Map(eagerOutcomes.map((outcome) => [outcome.call.callId, outcome]));
 }
@@ -169,7 +169,7 @@ function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall)
   }
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
   const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
-  // The text that the stages produced already includes the text parts.
+  // The text from the stages of `policies.results` already includes the text parts.
   const beside = textForModel === undefined ? content : content.filter(({ type }) => type !== "text");
   const part = { callId, name, outcome: outcome.kind, result: textForModel ?? renderOutcome(outcome) };
   return beside.length === 0 ? part : { ...part, content: beside };
