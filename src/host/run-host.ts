@@ -120,13 +120,13 @@ export type ResumeAnswer =
 
 /** The state of a conversation. */
 export interface HostedStatus {
-  /** The last run. */
+  /** The `runId` of the last run. */
   readonly runId: string;
-  /** How the last run ended; "running" until then. */
+  /** How the last run ended, or "running" if its end is not stored yet. */
   readonly status: "running" | LoopStatus;
-  /** Why it ended, or what it waits for. */
+  /** Why the last run ended, or what the run waits for. Undefined while the status is "running". */
   readonly reason: EndReason | undefined;
-  /** True if the run is live in this process. If it is "running" and not live here, it was cut off, or another process has it. */
+  /** True if the run is live in this process. A "running" run that is not live was cut off, or is live in another process. */
   readonly isLive: boolean;
   /** The number of starts that wait for the live run in this process. */
   readonly queued: number;
