@@ -3,8 +3,8 @@
 import type { AGUIEvent } from "./ag-ui-event.ts";
 
 /**
- * An event, and the pages that get it. "recalled" marks a replayed event, which pages with `from: "live"` do not get. "again" marks an event
- * that only these pages get.
+ * An event, and the pages that get it. "recalled" marks a replayed event, which pages with `from: "live"` do not get. "again" marks an
+ * event that only pages with `from: "live"` get.
  */
 export interface Entry {
   readonly event: AGUIEvent;
