@@ -1,4 +1,4 @@
-// A chat for AG-UI clients: the endpoints of the server, and what its pages do.
+// A chat for AG-UI clients: the endpoints of the server, and the code of a page.
 
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -30,13 +30,13 @@ const host = createRunHost();
 async function post(request: Request): Promise<Response> {
   const { threadId, runId, message, continues, decisions } = await readAGUIRequest(request); // check here that the user may use this thread
   const after = lastEventId(request);
-  // A page whose connection broke sends its request again.
+  // After a broken connection, the page sends its request again, with the id of its last event.
   if (after !== undefined) return toAGUIResponse(host.join(threadId), { threadId, runId, after });
   if (message !== undefined) {
     const answer = await host.start(threadId, { provider, tools, message });
     return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId }) : refuse();
   }
-  // A page in another tab may be behind.
+  // Refuse decisions from a tab that shows an earlier run.
   if ((await host.status(threadId))?.runId !== continues) return refuse();
   const answer = await host.resume(threadId, { provider, tools, decisions });
   return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId, from: "live" }) : refuse();
@@ -44,16 +44,16 @@ async function post(request: Request): Promise<Response> {
 
 const refuse = () => new Response("Nothing waits here, or the last answer is not finished.", { status: 409 });
 
-/** GET /api/chat, by TanStack AI: a page that loads its thread, or joins a run of it. */
+/** GET /api/chat, sent by TanStack AI to load a thread or to join a run. */
 async function get(request: Request): Promise<Response> {
   const { searchParams } = new URL(request.url);
   const runId = searchParams.get("runId");
   if (runId === null) return Response.json(toAGUIThread(await host.status(searchParams.get("threadId") ?? "")));
-  const threadId = runId.slice(0, runId.lastIndexOf("/")); // check here, too
+  const threadId = runId.slice(0, runId.lastIndexOf("/")); // check here, too, that the user may use this thread
   return toAGUIResponse(host.join(threadId), { version: "0.0", threadId, runId, after: lastEventId(request) });
 }
 
-/** Answers a request that cannot be used, and a decision for a call that does not wait. */
+/** Answers an invalid request, or a decision about a call that does not wait. */
 function toErrorResponse(error: unknown): Response {
   if (isRequestError(error)) return new Response(error.message, { status: error.status }); // 400, 413 or 415
   if (isLoopError(error, "unknown-decision")) return refuse();
@@ -69,7 +69,7 @@ const fetchLocal = (_: unknown, init?: RequestInit) =>
   const agent = new HttpAgent({ url: "http://localhost/api/chat", threadId: "chat", fetch: fetchLocal });
   agent.addMessage({ id: "1", role: "user", content: "Pay the bill." });
   await agent.runAgent();
-  // The run waits: each interrupt is a call that a person decides about.
+  // The run waits. Each interrupt is a call that waits for the decision of a person.
   const resume = agent.pendingInterrupts.map(({ id }) => {
     return { interruptId: id, status: "resolved" as const, payload: { approved: true, args: { amount: 10 } } };
   });

@@ -1,4 +1,4 @@
-// Conversations that several pages follow: the endpoints of a server, and what its pages see.
+// Conversations that several pages follow: the endpoints of a server, and the events that its pages get.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,13 +1,13 @@
-// Bundles the page in memory.
+// Bundles the files of the page in memory.
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** The files of the page, by the path in the address. */
+/** The files of the page by their URL path. */
 export type PageFiles = ReadonlyMap<string, { readonly type: string; readonly body: string }>;
 
-/** Bundles the script of the page, and reads its other files. */
+/** Bundles the script of the page, and reads the other files of the page. */
 export async function bundlePage(): Promise<PageFiles> {
   const pathOf = (name: string): string => fileURLToPath(new URL(`page/${name}`, import.meta.url));
   const { outputFiles } = await build({
@@ -19,7 +19,7 @@ export async function bundlePage(): Promise<PageFiles> {
     platform: "browser",
     jsx: "automatic",
     define: { "process.env.NODE_ENV": '"production"' },
-    // This repository tests three majors of `ai`, so version 7 has another name here. An application has it as `ai`.
+    // This repository tests three major versions of `ai`, so version 7 has another package name here. Use `ai` in your application.
     alias: { ai: "ai-v7" },
   });
   return new Map([

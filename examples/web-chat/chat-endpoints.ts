@@ -1,23 +1,23 @@
-// The glue between the requests of `useChat` and the runs of a host: everything from POST to stream.
+// The endpoints of the chat: they connect the requests of `useChat` to the runs of a host.
 
 // #region endpoints
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HostedLoopOptions, RunHost } from "turnwright/host";
 import { pipeUIMessageStream, readUIChatRequest } from "turnwright/ui-message-stream";
 
-/** The host, and the options of every run. */
+/** The host, and the options for every run. */
 export interface Chat {
   readonly host: RunHost;
   readonly run: HostedLoopOptions;
 }
 
-/** POST /api/chat: a new message, a decision about a call that waits, or the wish for another answer. */
+/** POST /api/chat: a new message, a decision about a call that waits, or a request for another answer. */
 export async function postChat({ host, run }: Chat, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const { id, trigger, message, decisions, continues } = await readUIChatRequest(req, { maxBytes: 500_000, maxFiles: 0 });
   if (!isChatId(id)) return void res.writeHead(404).end(); // check here that the user may use this chat
   const decides = message === undefined && trigger === "submit";
   const last = message === undefined ? await host.status(id) : undefined;
-  // A page in another tab may be behind: its decision would be about another run.
+  // Refuse decisions from a tab that shows an earlier run.
   if (message === undefined && (last === undefined || (decides && continues !== last.runId))) return refuse(res);
   const start = message === undefined ? ({ ...run, regenerate: true } as const) : { ...run, message };
   const answer = decides ? await host.resume(id, { ...run, decisions }) : await host.start(id, start);
@@ -25,15 +25,15 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
   await pipeUIMessageStream(answer.join(), res, { version: 7, from: decides ? "live" : "start" });
 }
 
-/** GET /api/chat/:id/stream: a page that was reloaded, a second tab, or any page after a crash of the server. */
+/** GET /api/chat/:id/stream: from a reloaded page, a second tab, or any page after a crash of the server. */
 export async function getStream({ host, run }: Chat, id: string, res: ServerResponse): Promise<void> {
-  if (host.join(id) === undefined) await host.resume(id, run); // goes on from the journal if the last run was cut off
+  if (host.join(id) === undefined) await host.resume(id, run); // continues from the journal if the last run was cut off
   const reader = host.join(id);
   if (reader === undefined) return void res.writeHead(204).end();
   await pipeUIMessageStream(reader, res, { version: 7 });
 }
 
-/** DELETE /api/chat/:id/run: the stop button of any tab. */
+/** DELETE /api/chat/:id/run, from the stop button in any tab. */
 export const deleteRun = ({ host }: Chat, id: string, res: ServerResponse): void =>
   void res.writeHead(host.stop(id, { requester: "page" }) === "accepted" ? 202 : 409).end();
 

@@ -1,13 +1,13 @@
-// The messages of a chat for a page that loads. A run that is live or waits is left out: the page gets it from its stream.
+// Makes the messages of a chat for a page that loads. The page gets a live or suspended run from its stream, so that run is omitted.
 
 import type { AssistantMessage, Message, ToolResultPart } from "turnwright";
 import type { RunHost } from "turnwright/host";
 import type { AssistantPart, ToolCallPart } from "turnwright/parts";
 
-/** A chat as a page loads it. */
+/** The data that a page loads. */
 export interface LoadedChat {
   readonly messages: readonly PageMessage[];
-  /** True if the last message comes from the stream. */
+  /** True if the page must read the last message from the stream. */
   readonly isOpen: boolean;
 }
 
@@ -31,7 +31,7 @@ export async function loadChat(host: RunHost, id: string): Promise<LoadedChat> {
   return { messages: [...messages.slice(0, -1), { ...last, metadata }], isOpen };
 }
 
-/** One message for each message of the user, and one for everything up to the next. */
+/** Makes one message for each user message, and one assistant message for everything up to the next user message. */
 function toPageMessages(transcript: readonly Message[]): readonly PageMessage[] {
   const messages: PageMessage[] = [];
   for (const [index, message] of transcript.entries()) {
@@ -56,7 +56,7 @@ function toUserParts(content: Extract<Message, { role: "user" }>["content"]): re
   return content.flatMap((part) => (part.type === "text" ? [{ type: "text", text: part.text }] : []));
 }
 
-/** Ids of calls are unique in one run only, so the id of the message comes before them. */
+/** Converts an assistant message to message parts. Call ids are unique only within a run, so they are prefixed with the message id. */
 function toStep({ content }: AssistantMessage, id: string, results: readonly ToolResultPart[]): readonly object[] {
   const toPart = (part: AssistantPart): object => {
     if (part.type !== "tool-call") return { type: part.type, text: part.text, state: "done" };

@@ -1,7 +1,9 @@
-// A page with `useChat`: streamed text, cards of calls, approvals, a sub-agent, a stop button that works in every tab, and reloads that
-// lose nothing. `npm run web-chat` serves it on http://localhost:8080 (PORT sets another port). With OPENAI_API_KEY or ANTHROPIC_API_KEY your own
-// model answers, else a script. OPENAI_PRICES or ANTHROPIC_PRICES, such as "1/4", are USD for a million tokens, input and output. Chats
-// are kept in .cache/web-chat. Without `--serve`, the example checks itself.
+// A chat page with `useChat`: streamed text, tool calls, approvals, a sub-agent, and a stop button that works in every tab. The page can be
+// reloaded at any time. `npm run web-chat` serves the page on http://localhost:8080. Set PORT to use another port.
+//
+// With OPENAI_API_KEY or ANTHROPIC_API_KEY, a real model answers, otherwise a script. OPENAI_PRICES and ANTHROPIC_PRICES are the prices
+// in USD for a million input and output tokens, such as "1/4". Chats are stored in .cache/web-chat. Without `--serve`, the example
+// tests itself.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -37,7 +39,7 @@ if (isServing) {
   console.log("The page, an order that was approved, and its reload: as expected.");
 }
 
-/** Live runs end after their iteration, and go on when the server is there again. */
+/** Closes the host and the server. Live runs end after their current iteration, and can be resumed when the server runs again. */
 async function stop(): Promise<void> {
   await host.close();
   server.closeAllConnections();

@@ -1,10 +1,10 @@
-// A model made of rules, for those without a key. It orders tea, asks its researcher, and streams its words.
+// A scripted model, so that the example runs without an API key. It orders tea, calls the researcher, and streams its text.
 
 import type { Message, ModelChunk, Provider, ToolResultPart } from "turnwright";
 import { createMockProvider, type MockMessage, type MockPart, text, toolCall } from "turnwright/testing";
 import { type Pace, readOrder, researcherPrompt } from "./tea-shop.ts";
 
-/** Makes the model. It answers by the transcript alone, so another process can go on with its runs. */
+/** Creates the model. Its answers depend only on the transcript, so another process can continue its runs. */
 export function createScriptedModel(pace: Pace): Provider {
   const model = createMockProvider(
     ({ messages, system }) => (system === researcherPrompt ? research(messages) : talk(messages)),
@@ -56,7 +56,7 @@ function confirm({ outcome, result }: ToolResultPart): string {
   return outcome === "denied" ? "All right, I have ordered nothing." : "The order did not work, I am sorry.";
 }
 
-/** The last question of the user, and all results since. */
+/** Returns the last question of the user, and all tool results after it. */
 function readLast(messages: readonly Message[]): { readonly question: string; readonly results: readonly ToolResultPart[] } {
   const index = messages.findLastIndex(({ role }) => role === "user");
   const asked = messages[index];

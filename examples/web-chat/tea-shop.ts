@@ -1,10 +1,10 @@
-// A shop with three tools: one that reports progress, one that a person has to approve, and one that is an agent itself.
+// A tea shop with three tools: one reports progress, one needs the approval of a person, and one is an agent.
 
 import { defineAgentTool, defineTool, type Pricing, type Provider } from "turnwright";
 import type { HostedLoopOptions } from "turnwright/host";
 import { z } from "zod";
 
-/** The prompt of the agent in the tool `ask_researcher`. */
+/** The system prompt of the agent in the tool `ask_researcher`. */
 export const researcherPrompt = "You compare teas for a customer. Look up both prices, then answer in two sentences.";
 
 const prices = new Map([
@@ -25,17 +25,17 @@ export function readOrder(value: unknown): Order | undefined {
   return orderSchema.safeParse(value).data;
 }
 
-/** Waits before each word and each step of a tool, so that a page has something to watch. Rejects when the signal fires. */
+/** Waits before each word and each step of a tool, so that the page shows progress. Rejects when the signal aborts. */
 export type Pace = (signal: AbortSignal) => Promise<void>;
 
-/** The model of the shop, and what it costs. */
+/** The model of the shop, and its prices. */
 export interface ShopModel {
   readonly provider: Provider;
   readonly pricing: Pricing;
   readonly pace: Pace;
 }
 
-/** Makes the options of every run. Each order that was placed is passed to `onOrder`. */
+/** Returns the options for every run. `onOrder` is called for each order that was placed. */
 export function createShop({ provider, pricing, pace }: ShopModel, onOrder: (order: Order) => void): HostedLoopOptions {
   const lookUpPrice = defineTool({
     name: "look_up_price",

@@ -1,4 +1,4 @@
-// The server of the page: its files, and the four paths of the chat.
+// The server: it serves the files of the page, and the four endpoints of the chat.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isLoopError } from "turnwright";
@@ -7,14 +7,14 @@ import type { PageFiles } from "./bundle-page.ts";
 import { type Chat, deleteRun, getStream, isChatId, postChat } from "./chat-endpoints.ts";
 import { loadChat } from "./load-chat.ts";
 
-/** The chat, and the page that shows it. */
+/** The chat, and the files of its page. */
 export interface WebChat extends Chat {
   readonly files: PageFiles;
 }
 
 /**
- * Makes the server. `POST /api/chat` streams an answer, `GET /api/chat/{id}` loads a chat, `GET /api/chat/{id}/stream` joins its run,
- * and `DELETE /api/chat/{id}/run` stops it.
+ * Creates the server. `POST /api/chat` streams an answer. `GET /api/chat/{id}` loads a chat, `GET /api/chat/{id}/stream` joins the run
+ * of a chat, and `DELETE /api/chat/{id}/run` stops the run.
  */
 export function createWebChatServer(chat: WebChat): Server {
   return createServer((request, response) => {
@@ -22,7 +22,7 @@ export function createWebChatServer(chat: WebChat): Server {
   });
 }
 
-/** Other names may lead here, too: a page of another site could then read the chat. */
+/** The allowed values of the header `Host`. Without this check, another site could read the chat by DNS rebinding. */
 const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
 const chatPath = /^\/api\/chat\/([^/?]+)(\/stream|\/run)?$/;
 
@@ -48,7 +48,7 @@ async function routeChat(
   end(response, 404);
 }
 
-/** Errors of a request have a status and may be shown. Anything else is a fault of the server, and its text stays here. */
+/** Sends an error. The message of an invalid request is sent to the page. Other errors may contain secrets, so their text is not sent. */
 function refuse(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   if (isRequestError(error)) return end(response, error.status, error.message);
@@ -65,7 +65,7 @@ function sendJson(response: ServerResponse, value: object): void {
   response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" }).end(JSON.stringify(value));
 }
 
-/** The page loads its own script and style, and nothing from elsewhere. No other site may frame it. */
+/** The content security policy: the page loads files only from this server, and other sites cannot show the page in a frame. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'";
 

@@ -1,12 +1,12 @@
-// The events of AG-UI that a run is sent as. Declared here, because each version of `@ag-ui/core` has other types. Tests check every
-// event with the validators of 1.0 and 0.0.
+// The AG-UI events that are sent to a page. They are declared here, because each version of `@ag-ui/core` has different types. Tests
+// check the events with the validators of versions 1.0 and 0.0.
 
 import type { Json, Usage } from "../core/entry-kit.ts";
 
-/** The version of the protocol that the page reads: that of `@ag-ui/client`. */
+/** The protocol version of the page. It is the version of `@ag-ui/client`. */
 export type AGUIVersion = "1.0" | "0.0";
 
-/** Says which run inside a call an event belongs to. Absent on events of the run itself. */
+/** Names the nested run that an event belongs to. Absent on events of the outermost run. */
 export interface AGUIAttribution {
   readonly subagentRunId?: string;
 }
@@ -23,7 +23,7 @@ export type AGUIEvent =
   | { readonly type: "RUN_ERROR"; readonly message: string; readonly code: string }
   | AGUIPartEvent;
 
-/** An event inside a run. */
+/** An event between the start and the end of a run. */
 export type AGUIPartEvent =
   | ({ readonly type: "STEP_STARTED" | "STEP_FINISHED"; readonly stepName: string } & AGUIAttribution)
   | ({ readonly type: "TEXT_MESSAGE_START"; readonly messageId: string; readonly role: "assistant" } & AGUIAttribution)
@@ -73,7 +73,7 @@ export type AGUIDelta =
     } & AGUIAttribution)
   | ({ readonly type: "TOOL_CALL_ARGS"; readonly toolCallId: string; readonly delta: string } & AGUIAttribution);
 
-/** The names of `CUSTOM` events. The guide lists their values. */
+/** The names of `CUSTOM` events. */
 export type AGUICustomName =
   | "tool-progress"
   | "approval-decided"
@@ -84,41 +84,41 @@ export type AGUICustomName =
   | "steered"
   | "subagent";
 
-/** The ids that a client correlates a run by. */
+/** The ids by which a client matches events to its request. */
 export interface AGUIRunIds {
   readonly threadId: string;
   readonly runId: string;
 }
 
-/** Why a run ended without an error. "cancelled" is version 1.0 only. */
+/** How a run ended without an error. "cancelled" exists only in version 1.0. */
 export type AGUIOutcome =
   | { readonly type: "success" | "cancelled" }
   | { readonly type: "interrupt"; readonly interrupts: AGUIInterrupt[] };
 
 /** A call that waits for the page. */
 export interface AGUIInterrupt extends AGUIAttribution {
-  /** The id of the run and that of the waiting call, as in `result.pendingCalls`. `readAGUIRequest` separates them. */
+  /** The `runId`, a colon, and the `id` of the waiting call in `result.pendingCalls`. `readAGUIRequest` separates them again. */
   readonly id: string;
   readonly reason: "approval_required" | "client_tool_input";
-  /** A text for people. */
+  /** A question that the page can show, such as `May "pay" run?`. */
   readonly message: string;
   readonly toolCallId: string;
-  /** JSON Schema of the `payload` of an answer. */
+  /** The JSON Schema for the `payload` of the page's answer. */
   readonly responseSchema: { [keyword: string]: unknown };
   readonly metadata: { readonly kind: string; readonly toolName: string; readonly input: Json };
 }
 
-/** The `result` of a finished run: the facts of its ending, without its texts. */
+/** The `result` of a finished run: how the run ended, without error messages and other texts. */
 export interface AGUIRunResult {
   readonly status: string;
   /** The kind of the reason, such as "answered" or "approval-required". */
   readonly reason: string;
   readonly usage: Usage;
-  /** USD; absent if the cost of an iteration is unknown. */
+  /** The cost in USD. Absent if the cost of an iteration is unknown. */
   readonly costUSD?: number;
 }
 
-/** Tokens in the words of AG-UI 1.0. */
+/** The token usage with the field names of AG-UI 1.0. */
 export interface AGUIUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -2,49 +2,50 @@ import { type Checks, is, oneOf } from "../core/entry-kit.ts";
 import type { OnError, SSEOptions } from "../core/web-kit.ts";
 import type { AGUIVersion } from "./ag-ui-event.ts";
 
-/** How a run is shown. */
+/** The options for showing a run with AG-UI. */
 export interface AGUIOptions {
   /**
-   * "1.0" for `@ag-ui/client` 1.0. "0.0" for `@ag-ui/client` 0.0 and for TanStack AI: runs inside calls are `CUSTOM` events then.
-   * Default "1.0".
+   * The protocol version of the page: "1.0" for `@ag-ui/client` 1.0, "0.0" for `@ag-ui/client` 0.0, CopilotKit and TanStack AI. In "0.0",
+   * nested runs are shown by `CUSTOM` events. Default "1.0".
    */
   readonly version?: AGUIVersion | undefined;
-  /** The thread of the request. Default: the `runId` of the run. */
+  /** The `threadId` of the request. Default: the `runId` of the run. */
   readonly threadId?: string | undefined;
-  /** The run id of the request, which the client correlates by. Default: the `runId` of the run. */
+  /** The `runId` of the request, by which the client matches events to its request. Default: the `runId` of the run. */
   readonly runId?: string | undefined;
   /**
-   * "start" sends everything, for a page that has nothing of the run yet: a new run, or a reload. "live" leaves out what is recalled,
-   * for a page that goes on after it has answered an interrupt. Default "start".
+   * "start" sends all events, for a new run or a reloaded page. "live" omits replayed events, for a page that already shows the first part
+   * of the run and has answered an interrupt. Default "start".
    */
   readonly from?: "start" | "live" | undefined;
-  /** False leaves reasoning out. Default true. */
+  /** Set to false to omit reasoning. Default true. */
   readonly sendReasoning?: boolean | undefined;
   /**
-   * AG-UI cannot take text back. If true, output of an attempt that a wrapping provider may discard is sent once the attempt stands.
-   * If false, it is sent at once; a discarded attempt then stays visible, followed by a `CUSTOM` event `attempt-discarded`. Set it to
-   * false if nothing but `withRetry` wraps the provider: it discards only attempts without output. Default true.
+   * True to hold back the output of an attempt until a wrapping provider, such as `withFallback`, can no longer discard it. AG-UI cannot
+   * remove text. If false, output is sent immediately. Output of a discarded attempt then stays visible, and a `CUSTOM` event
+   * `attempt-discarded` follows. Set to false if only `withRetry` wraps the provider, because `withRetry` never discards output.
+   * Default true.
    */
   readonly holdAttempts?: boolean | undefined;
   /**
-   * Returns the text that the page shows for a failure. Default: neutral texts, because messages of errors may hold secrets. If it
-   * throws, the neutral text is used.
+   * Returns the text that the page shows for a failure. If it throws an error, the neutral text is used. Default: neutral texts, because
+   * error messages may contain secrets.
    */
   readonly onError?: OnError | undefined;
 }
 
-/** How a run is sent to a page. */
+/** The options for sending a run to a page. */
 export interface AGUIResponseOptions extends AGUIOptions, SSEOptions {
   /**
-   * The id of the last event that the page has: `lastEventId(request)` of `turnwright/host`. Only later events are sent. The source
-   * has to begin with the run, as that of `host.join(id)` does. If
-   * the id is not of this source, for example after a restart of the server, the answer is `RUN_ERROR` with the code "restarted", and the
-   * page has to load the thread again. Default none.
+   * The id of the last event that the page has, from `lastEventId(request)` of `turnwright/host`. Only later events are sent. The source
+   * must begin at the start of the run, like the reader from `host.join(id)`. If the id belongs to another source, for example after a
+   * restart of the server, the only event is `RUN_ERROR` with the code "restarted". The page must then load the thread again.
+   * Default: all events are sent.
    */
   readonly after?: string | undefined;
 }
 
-/** The checks of the options, for `checkFields`. */
+/** The checks of `AGUIOptions`, for `checkFields`. */
 export const optionChecks: Checks<AGUIOptions> = {
   version: oneOf("1.0", "0.0"),
   threadId: is.name,

@@ -1,4 +1,4 @@
-// Turns the events of a run into events of AG-UI.
+// Converts the events of a run to AG-UI events.
 
 import { addUsage, checkFields, type LoopEvent, type LoopEvents, noUsage, type Usage } from "../core/entry-kit.ts";
 import { type EventItem, type EventMapper, failedStatuses, toFailureText } from "../core/web-kit.ts";
@@ -10,12 +10,12 @@ import { toPrefix } from "./page-ids.ts";
 import { RunEvents } from "./run-events.ts";
 import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
 
-/** Turns events into events of AG-UI, one at a time. */
+/** Converts events of a run to AG-UI events, one at a time. */
 export type AGUIMapper = EventMapper<AGUIEvent>;
 
 /**
- * Makes the mapping behind `toAGUIStream`, for transports of your own, such as a WebSocket. Throws LoopError "invalid-option" or
- * "unknown-option" if an option is invalid.
+ * Creates a mapper that converts events like `toAGUIStream`. Use it to send the events in another way, for example over a WebSocket. Throws
+ * LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const mapper = createAGUIMapper({ threadId, runId });
@@ -30,12 +30,12 @@ export function createAGUIMapper(options: AGUIOptions = {}): AGUIMapper {
   return { map: (item) => toEvents(mapper.map(item)), end: (failure) => toEvents(mapper.end(failure)) };
 }
 
-/** Returns which entries a page gets. */
+/** Returns a function that is true for the entries that a page gets. */
 export function audienceOf({ from }: AGUIOptions): (entry: Entry) => boolean {
   return from === "live" ? ({ audience }) => audience !== "recalled" : ({ audience }) => audience !== "again";
 }
 
-/** The parts of the run that a stream is about. */
+/** The state of the outermost run. */
 interface Mapped {
   readonly ids: AGUIRunIds;
   /** The `runId` of the run, which is part of the ids of its calls. */
@@ -45,15 +45,16 @@ interface Mapped {
 }
 
 /**
- * Maps all events, those that a page does not get included. So an event has the same place whoever reads, and a page can come back to it.
+ * Maps all events, including events that some pages do not get. So each event has the same position for every page, and a page that
+ * reconnects can continue at this position.
  */
 export class EntryMapper implements EventMapper<Entry> {
   readonly #options: AGUIOptions;
   #out: Entry[] = [];
   #run: Mapped | undefined;
-  /** The end of the run. It is sent once nothing follows, because a resumed run goes on after it. */
+  /** The last events of the run. They are sent only when no event follows, because the events of a resumed run may follow. */
   #ending: readonly Entry[] | undefined;
-  /** True once recalled events are in this stream already. */
+  /** True if this stream has already sent the events that are replayed now. */
   #skipsRecalled = false;
   #cost: { readonly streams: number; readonly usage: Usage; readonly costUSD: number | undefined } = noCost;
 
@@ -83,7 +84,7 @@ export class EntryMapper implements EventMapper<Entry> {
   }
 
   #take(): Entry[] {
-    // The runs push to this very list.
+    // Empty the array instead of replacing it, because `RunEvents` and `NestedRuns` push to the same array.
     return this.#out.splice(0);
   }
 
@@ -115,7 +116,7 @@ export class EntryMapper implements EventMapper<Entry> {
     return { ids, runId: id, events, nested: new NestedRuns({ ...place, events }) };
   }
 
-  /** The run was resumed. Its end no longer counts, and recalled events came before in this stream. */
+  /** Continues after a run was resumed. Its earlier ending is dropped, and replayed events are skipped. */
   #goOn(): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
@@ -132,7 +133,7 @@ export class EntryMapper implements EventMapper<Entry> {
     events.custom("cost", this.#cost);
   }
 
-  /** Closes what is open, and returns the last events. They may turn out not to be the last ones. */
+  /** Closes open parts, and returns the last events of the run. The caller keeps them, because a resumed run may follow. */
   #finish(run: Mapped, end: LoopEvents["run-end"]): readonly Entry[] {
     const isSuspended = end.status === "suspended";
     run.events.close(isSuspended);

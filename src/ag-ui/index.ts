@@ -1,4 +1,4 @@
-// The entry `turnwright/ag-ui`: runs on a page that speaks AG-UI, such as CopilotKit and TanStack AI.
+// The entry `turnwright/ag-ui`: shows runs on pages that use the AG-UI protocol, for example with CopilotKit or TanStack AI.
 
 export {
   type EventItem,

@@ -1,4 +1,4 @@
-// The runs inside calls.
+// Converts the events of nested runs to AG-UI events.
 
 import type { LoopEvent, LoopEvents } from "../core/entry-kit.ts";
 import { failedStatuses, toFailureText } from "../core/web-kit.ts";
@@ -11,9 +11,9 @@ interface NestedRun {
   readonly runId: string;
   readonly path: readonly string[];
   readonly events: RunEvents;
-  /** "new" until something but its start has come. */
+  /** "new" until an event after `run-start` arrives. */
   state: "new" | "open" | "suspended" | "over";
-  /** True if a page that goes on with its own messages knows that it is open. */
+  /** True if pages with `from: "live"` have got the start of this run. */
   isAnnounced: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface OuterRun {
   readonly events: RunEvents;
 }
 
-/** Keeps the runs inside the calls of a run. */
+/** Keeps the nested runs of a run. */
 export class NestedRuns {
   readonly #outer: OuterRun;
   readonly #runs = new Map<string, NestedRun>();
@@ -34,12 +34,12 @@ export class NestedRuns {
     this.#outer = outer;
   }
 
-  /** True if a run inside a call waits. Its call ends as interrupted then, and goes on when the run is resumed. */
+  /** True if a nested run of a call is suspended. The call then ends as `interrupted`, and continues when the run is resumed. */
   isSuspended(callId: string): boolean {
     return [...this.#runs.values()].some(({ path, state }) => path[0] === callId && state === "suspended");
   }
 
-  /** Returns the run that made a call, by the ids of the calls around it, joined by "/". */
+  /** Returns the `runId` of the last nested run at a path. The path is the ids of the outer calls, joined by "/". */
   runIdAt(path: string): string | undefined {
     return [...this.#runs.values()].findLast((run) => run.path.join("/") === path)?.runId;
   }
@@ -52,7 +52,7 @@ export class NestedRuns {
     if (this.#isShown) run.events.add(event);
   }
 
-  /** Ends the runs that wait, before the end of the run around them. */
+  /** Ends the nested runs that are not over as "suspended", before the outermost run ends. */
   close(interrupts: readonly { readonly id: string; readonly subagentRunId?: string }[]): void {
     for (const run of this.#runs.values()) {
       if (run.state === "over" || run.state === "new") continue;
@@ -63,7 +63,7 @@ export class NestedRuns {
     }
   }
 
-  /** Version 0.0 reads `CUSTOM` events about these runs, and nothing of what they say. */
+  /** True if the events of nested runs are sent. Version 0.0 only gets `CUSTOM` events with their status. */
   get #isShown(): boolean {
     return this.#outer.options.version !== "0.0";
   }
@@ -124,7 +124,7 @@ export class NestedRuns {
     this.#outer.out.push({ event: { type: "CUSTOM", name: "subagent", value }, audience });
   }
 
-  /** The tool that the run works for. */
+  /** Returns the name of the tool whose call started the nested run. */
   #nameOf(path: readonly string[]): string {
     const callId = path.at(-1) ?? "";
     const around = path.length === 1 ? this.#outer.events : this.#eventsAt(path.slice(0, -1).join("/"));

@@ -1,17 +1,17 @@
-// Collects events, and holds them back while an attempt may still be discarded.
+// Collects events, and holds them back as long as their attempt may be discarded.
 
 import type { AGUIEvent } from "./ag-ui-event.ts";
 
 /**
- * An event, and who gets it. "recalled" happened before: a page that goes on with its own messages has it. "again" is sent to such a page
- * only.
+ * An event, and the pages that get it. "recalled" marks a replayed event, which pages with `from: "live"` do not get. "again" marks an
+ * event that only pages with `from: "live"` get.
  */
 export interface Entry {
   readonly event: AGUIEvent;
   readonly audience: "all" | "recalled" | "again";
 }
 
-/** The events of one run, on their way to the list that all runs share. */
+/** Collects the events of one run, and adds them to the array that all runs share. */
 export class Outbox {
   readonly #out: Entry[];
   #held: Entry[] | undefined;
@@ -21,7 +21,7 @@ export class Outbox {
     this.#out = out;
   }
 
-  /** The number of what is held back now, from 1; undefined if nothing is. */
+  /** The number of the current hold, counted from 1. Undefined if no events are held back. */
   get holding(): number | undefined {
     return this.#held === undefined ? undefined : this.#holds;
   }
@@ -36,15 +36,15 @@ export class Outbox {
     this.#holds += 1;
   }
 
-  /** Sends what was held back. */
+  /** Sends the held-back events. */
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
-    // Not with a spread: an attempt may have more events than a function takes arguments.
+    // `push(...held)` would fail for an attempt with more events than the maximum number of arguments.
     for (const entry of held) this.#out.push(entry);
   }
 
-  /** Forgets what was held back. */
+  /** Drops the held-back events. */
   drop(): void {
     this.#held = undefined;
   }

@@ -1,4 +1,4 @@
-// The places of events in a run, so that a page that comes back gets the rest.
+// Gives each event an id with its position in the run, so that a page that reconnects gets only later events.
 
 import { type EventItem, type EventMapper, toFailureText } from "../core/web-kit.ts";
 import type { AGUIDelta, AGUIEvent } from "./ag-ui-event.ts";
@@ -6,15 +6,15 @@ import type { AGUIOptions, AGUIResponseOptions } from "./ag-ui-options.ts";
 import { audienceOf, EntryMapper } from "./create-ag-ui-mapper.ts";
 import type { Entry } from "./outbox.ts";
 
-/** An event with its id, which is absent if the source has no ids. */
+/** An event with its id. `id` is undefined if the items of the source have no ids. */
 export interface PlacedEvent {
   readonly id: string | undefined;
   readonly event: AGUIEvent;
 }
 
 /**
- * Counts events, and in a text its characters. A log gives the fragments that a reader has missed in one piece, so fragments cannot be
- * counted.
+ * A position in a run: the number of events, and the number of characters in a text. Fragments of a text are not counted, because a
+ * reader that is late gets several fragments as one.
  */
 interface Place {
   readonly events: number;
@@ -23,12 +23,12 @@ interface Place {
 
 const idPattern = /^(.{1,80})\.(\d{1,9})\.(\d{1,9})$/;
 
-/** Maps events, gives them ids, and leaves out what the page has. */
+/** Maps events, gives them ids, and omits the events that the page already has. */
 export class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;
   readonly #isSent: (entry: Entry) => boolean;
   readonly #after: string | undefined;
-  /** The id of the first event of the source. It tells sources apart. */
+  /** The id of the first event of the source. It distinguishes sources. */
   #source: string | undefined;
   #seen: Place = { events: 0, chars: 0 };
   #at: Place = { events: 0, chars: 0 };
@@ -39,7 +39,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
     this.#mapper = new EntryMapper(options);
     this.#isSent = audienceOf(options);
     this.#after = after;
-    const error = new Error("The page asks for events after one of another source.");
+    const error = new Error("The id in `after` belongs to another source of events.");
     const message = toFailureText({ kind: "thrown", error }, options.onError);
     this.#restarted = { id: undefined, event: { type: "RUN_ERROR", message, code: "restarted" } };
   }
@@ -56,7 +56,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
   #begin(source: string): void {
     this.#source = source;
     const [, given, events, chars] = idPattern.exec(this.#after ?? "") ?? [];
-    // The page cannot take back what it shows of the other source.
+    // The page cannot remove the events of the other source that it already shows.
     this.isOver = this.#after !== undefined && given !== source;
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }
@@ -72,7 +72,7 @@ export class PlacedMapper implements EventMapper<PlacedEvent> {
     return this.#source === undefined ? undefined : `${this.#source}.${this.#at.events}.${this.#at.chars}`;
   }
 
-  /** Goes to the end of an event, and returns what the page does not have of it. */
+  /** Moves the position past an event. Returns the part of the event that the page does not have, or undefined. */
   #restOf(event: AGUIEvent): AGUIEvent | undefined {
     const { events, chars } = this.#at;
     const { events: seen, chars: seenChars } = this.#seen;

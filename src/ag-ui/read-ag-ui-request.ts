@@ -1,4 +1,4 @@
-// Reads a request of an AG-UI client: a new message, answers to interrupts, and results of its own tools. Everything else is ignored.
+// Reads a request from an AG-UI client: a new message, answers to interrupts, and results of the page's tools. Ignores everything else.
 
 import {
   type ApprovalDecision,
@@ -23,37 +23,42 @@ import {
 } from "../core/web-kit.ts";
 import { fromPageId, toResultId } from "./page-ids.ts";
 
-/** The content of a request. */
+/** The content of a request from an AG-UI client. */
 export interface AGUIRequest {
-  /** The id of the conversation. Check that the user may use it. */
+  /** The id of the conversation. Check that the user may access the conversation. */
   readonly threadId: string;
-  /** The id that the client gave this request. It correlates answers, and is not the `runId` of a run. */
+  /** The id of this request, by which the client matches events to the request. It is not the `runId` of a run. */
   readonly runId: string;
-  /** The new message; absent if the page answers interrupts, or adds results. */
+  /** The new user message. Absent if the page sends decisions or results. */
   readonly message?: UserMessage | undefined;
-  /** The `runId` of the run that `decisions` and `results` are about. Compare it with the run that waits: another page may be behind. */
+  /**
+   * The `runId` of the run that `decisions` and `results` belong to. Compare it with the waiting run, because another tab may still show an
+   * earlier run.
+   */
   readonly continues?: string | undefined;
-  /** Decisions by the id of the waiting call, as the option `decisions` of a run takes them. */
+  /** Decisions by the `id` of the waiting call. Pass `{ ...decisions, ...results }` as the option `decisions` of the run. */
   readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
-  /** Results by the id of the waiting call. */
+  /** Results by the `id` of the waiting call. */
   readonly results: { readonly [callId: string]: UIResult };
 }
 
 type Decision = AGUIRequest["decisions"][string];
 
-/** One answer of the page: a decision or a result, by the id that the page knows. */
+/** One answer from the page: an id of the page, and a decision or a result. */
 type Answer = readonly [id: string, answer: Decision | UIResult];
 
 /**
- * Reads the `RunAgentInput` of an AG-UI client: a web `Request`, a request of node:http, a text, or a parsed body.
+ * Reads a `RunAgentInput` from an AG-UI client: a web `Request`, a node:http request, a JSON string, or a parsed body.
  *
- * The page is not trusted. Only the text and the files of a user message at the end of the history count, the answers in `resume`, and
- * results of its own tools: messages with the role "tool" at the end of the history of a request without `resume`. A call is denied unless
- * its answer is `resolved` and its payload says `approved: true`. Edited arguments come in `payload.args`, results in `payload.result` or
- * `payload.error`. The history, system messages, arguments, tools, state and context of the page are ignored. If a call does not wait,
- * the run refuses its answer.
+ * The page is not trusted. These parts of the request are used, and all others are ignored:
+ * - the text and the files of a user message at the end of the history,
+ * - the answers in `resume`,
+ * - without `resume`, the results of the page's tools: messages with the role "tool" at the end of the history.
  *
- * Throws RequestError with `status` 400, 413 or 415 if the body cannot be used, and LoopError "invalid-option" or "unknown-option" if an
+ * A call is denied unless its answer has the status `resolved` and `payload.approved` is true. Edited arguments are read from
+ * `payload.args`, and results from `payload.result` or `payload.error`. If a call does not wait, the run rejects its answer.
+ *
+ * Throws RequestError with `status` 400, 413 or 415 if the request is invalid, and LoopError "invalid-option" or "unknown-option" if an
  * option is invalid.
  *
  * @example
@@ -75,7 +80,7 @@ export async function readAGUIRequest(
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
   const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
   if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)
-    throw new RequestError(400, "The request has neither a new message of the user nor answers to interrupts.");
+    throw new RequestError(400, "The request has neither a new user message, nor answers to interrupts, nor results of tools.");
   return { ...ids, ...(isFromUser && { message: readUserMessage(toParts(last.content), options) }), ...answers };
 }
 
@@ -85,7 +90,7 @@ function readNeeded(value: unknown, field: string): string {
   return id;
 }
 
-/** Sorts answers, and takes the run off their ids. */
+/** Separates decisions from results, and removes the `runId` from their ids. */
 function readAnswers(answers: readonly Answer[]): Pick<AGUIRequest, "continues" | "decisions" | "results"> {
   const decisions: [string, Decision][] = [];
   const results: [string, UIResult][] = [];
@@ -96,7 +101,8 @@ function readAnswers(answers: readonly Answer[]): Pick<AGUIRequest, "continues" 
     if (answer.kind === "result" || answer.kind === "failed") results.push([id, answer]);
     else decisions.push([id, answer]);
   }
-  if (runIds.size > 1) throw new RequestError(400, "The answers are about more than one run.");
+  if (runIds.size > 1)
+    throw new RequestError(400, "The answers belong to more than one run. Send the answers for each run in a separate request.");
   const [continues] = runIds;
   const sorted = { decisions: Object.fromEntries(decisions), results: Object.fromEntries(results) };
   return continues === undefined ? sorted : { continues, ...sorted };
@@ -122,7 +128,7 @@ function readPayload({ status, payload }: UnknownRecord): Decision | UIResult {
   return isText(reason) ? { kind: "deny", reason } : { kind: "deny" };
 }
 
-/** Reads the messages of tools at the end of the history. Those that the server sent have the id that it gave them. */
+/** Reads the tool messages at the end of the history. Skips the messages that the server sent, which it recognizes by their id. */
 function readToolMessages(messages: readonly unknown[]): readonly Answer[] {
   const others = messages.findLastIndex((message) => !isRecord(message) || message.role !== "tool");
   return messages
@@ -136,7 +142,7 @@ function readToolMessages(messages: readonly unknown[]): readonly Answer[] {
     });
 }
 
-/** Tools of a page write their data as JSON in a text. */
+/** Parses the content of a tool message, because tools of a page write their results as JSON strings. */
 function toResult(content: unknown): Json {
   if (!isText(content)) return (content ?? null) as Json;
   try {
@@ -148,13 +154,13 @@ function toResult(content: unknown): Json {
 
 const mimePattern = /^[\w.+-]+\/[\w.+*-]+$/;
 
-/** Returns the parts of a message in the form that `readUserMessage` takes. */
+/** Converts the content of a message to the parts that `readUserMessage` expects. */
 function toParts(content: unknown): readonly unknown[] {
   if (isText(content)) return [{ type: "text", text: content }];
   return listOf(content).map((part) => (isRecord(part) && part.type !== "text" ? toFile(part) : part));
 }
 
-/** Returns a file of a page. The types of AG-UI 0.0 and 1.0 differ. */
+/** Converts a file part of AG-UI 0.0 or 1.0 to a file part for `readUserMessage`. The two versions use different types. */
 function toFile(part: UnknownRecord): unknown {
   const { type } = part;
   if (type === "binary") return toFilePart(part.mimeType, isText(part.url) ? { url: part.url } : { data: part.data });

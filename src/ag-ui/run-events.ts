@@ -1,4 +1,4 @@
-// The events of one run: its steps, texts and calls. A run inside a call has its own.
+// Converts the steps, texts and calls of one run to AG-UI events. Each nested run has a separate `RunEvents`.
 
 import type { LoopEvent, LoopEvents, LoopEventType } from "../core/entry-kit.ts";
 import { toFailureText, toPlain } from "../core/web-kit.ts";
@@ -8,13 +8,13 @@ import { type Entry, Outbox } from "./outbox.ts";
 import { toResultId } from "./page-ids.ts";
 import { toContent } from "./to-content.ts";
 
-/** Says which run this is. */
+/** The run that events belong to, and the array that they are written to. */
 export interface RunPlace {
-  /** The beginning of all its ids on the page. */
+  /** The prefix of all ids of the run on the page. */
   readonly prefix: string;
   readonly tag: AGUIAttribution;
   readonly options: AGUIOptions;
-  /** The list that all runs share. */
+  /** The array that all runs share. */
   readonly out: Entry[];
 }
 
@@ -24,11 +24,14 @@ interface OpenPart {
   readonly audience: Entry["audience"];
 }
 
-/** The text of an iteration: what is open, the number of its parts, the message that its calls belong to, and its first text. */
+/** The text parts of an iteration. */
 interface TextState {
   readonly open: OpenPart | undefined;
+  /** The number of parts so far. */
   readonly parts: number;
+  /** The id of the message that the calls of the iteration belong to. */
   readonly parent: string | undefined;
+  /** The id of the first text message of the iteration. */
   readonly said: string | undefined;
 }
 
@@ -39,7 +42,7 @@ interface Call {
   readonly audience: Entry["audience"];
   /** The number of the hold in which the start of the call was held back; undefined if the start was sent immediately. */
   readonly holding: number | undefined;
-  /** True once its arguments are complete. */
+  /** True once the arguments of the call are complete. */
   isComplete: boolean;
   hasEnded: boolean;
 }
@@ -48,17 +51,17 @@ type Handlers = { readonly [Type in LoopEventType]?: (event: LoopEvents[Type]) =
 
 const noText: TextState = { open: undefined, parts: 0, parent: undefined, said: undefined };
 
-/** Turns the events of one run into events of AG-UI. */
+/** Converts the events of one run to AG-UI events. */
 export class RunEvents {
   readonly #place: RunPlace;
   readonly #outbox: Outbox;
   #iteration = -1;
   #step: { readonly name: string; readonly audience: Entry["audience"] } | undefined;
   #text = noText;
-  /** The text before the attempt that is held back. */
+  /** The value of `#text` before the held-back attempt, to restore if the attempt is discarded. */
   #before = noText;
   readonly #calls = new Map<string, Call>();
-  /** Calls of attempts that were taken back. Their later reports are dropped. */
+  /** Calls of discarded attempts. Later events of these calls are ignored. */
   readonly #discarded = new Set<string>();
   #audience: Entry["audience"] = "all";
   readonly #handlers: Handlers = {
@@ -101,7 +104,7 @@ export class RunEvents {
     return this.#place.prefix + callId;
   }
 
-  /** Returns the name of a call. */
+  /** Returns the name of the called tool, or undefined if the call is unknown. */
   nameOf(callId: string): string | undefined {
     return this.#calls.get(callId)?.name;
   }
@@ -124,7 +127,7 @@ export class RunEvents {
     this.#push({ type: "CUSTOM", name, value: toPlain(value) });
   }
 
-  /** Closes what is open. Calls without an outcome end, unless the run is suspended. */
+  /** Closes open parts. Ends calls without an outcome as `not-run`, unless the run is suspended. */
   close(isSuspended: boolean): void {
     this.#audience = "all";
     this.#endStep();
@@ -193,7 +196,7 @@ export class RunEvents {
     this.#push({ type: "REASONING_END", messageId }, audience);
   }
 
-  /** Shows a call, once. */
+  /** Sends the start of a call, unless it was already sent. Returns the state of the call. */
   #show({ callId, name }: { readonly callId: string; readonly name: string }): Call {
     const known = this.#calls.get(callId);
     if (known !== undefined) return known;
@@ -215,7 +218,7 @@ export class RunEvents {
     return call;
   }
 
-  /** Ends the arguments of a call, once. They are sent in one piece if the provider did not stream them. */
+  /** Ends the arguments of a call, unless they were already ended. Arguments that were not streamed are sent in one piece. */
   #complete(event: { readonly callId: string; readonly name: string; readonly args?: unknown }): void {
     const isNew = !this.#calls.has(event.callId);
     const call = this.#show(event);
@@ -230,7 +233,7 @@ export class RunEvents {
     this.#complete(event);
     const call = this.#show(event);
     const { name: toolName, result } = event;
-    // Compared as a text: the outcome of a call that waits for a result from outside. It has another end later.
+    // After "deferred", another `tool-end` follows when the result from outside arrives.
     const outcome: string = event.outcome;
     if (outcome === "deferred" || call.hasEnded) return;
     call.hasEnded = true;
@@ -240,7 +243,7 @@ export class RunEvents {
     this.#push({ type: "TOOL_CALL_RESULT", ...facts, metadata: { outcome } });
   }
 
-  /** Drops the held output of the attempt. Output that the page already has cannot be taken back, so an event tells the page. */
+  /** Drops the held-back output of an attempt. Output that was already sent cannot be removed, so the page gets `attempt-discarded`. */
   #discard(): void {
     const { holding } = this.#outbox;
     this.#outbox.drop();

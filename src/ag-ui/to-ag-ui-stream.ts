@@ -15,11 +15,10 @@ import { createAGUIMapper } from "./create-ag-ui-mapper.ts";
 import { type PlacedEvent, PlacedMapper } from "./place-events.ts";
 
 /**
- * Turns the events of a run into events of AG-UI. `events` comes from `streamToolLoop` or from `host.join`. The source is read as fast as
- * the stream is. Cancelling the stream returns the iterator of the source, and does nothing else: the run of `streamToolLoop` then stops,
- * that of a host goes on.
+ * Converts the events of a run to AG-UI events. `events` comes from `streamToolLoop` or `host.join`. It is read only as fast as the stream
+ * is read. Cancelling the stream ends the iteration of `events`. A run of `streamToolLoop` then stops, and a run of a host continues.
  *
- * The stream never fails. If the source throws, the last event is `RUN_ERROR` with a neutral text. Throws LoopError "invalid-option" or
+ * The stream never fails. If `events` throws, the last event is `RUN_ERROR` with a neutral text. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid.
  *
  * @example
@@ -31,9 +30,9 @@ export function toAGUIStream(events: AsyncIterable<EventItem>, options: AGUIOpti
 }
 
 /**
- * Answers a request of an AG-UI client with a run, as a web `Response` with Server-Sent Events. If the source is a reader of a host, each
- * event has an id, for `after`. If the page leaves, the iterator of the source is returned. Without a source the answer is 204. Throws
- * LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * Returns a web `Response` that streams a run to an AG-UI client as Server-Sent Events. If `events` is a reader from a host, each event has
+ * an id, which a reconnecting page sends for the option `after`. If the page disconnects, the iteration of `events` ends. If `events` is
+ * undefined, the status is 204. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * export const POST = async (request: Request) => {
@@ -47,8 +46,8 @@ export function toAGUIResponse(events: AsyncIterable<EventItem> | undefined, opt
 }
 
 /**
- * Answers a request of an AG-UI client with a run, on a response of node:http, which Express and Fastify have too. Works as
- * `toAGUIResponse`. Resolves when the response has ended, or when the page has left.
+ * Streams a run to an AG-UI client on a node:http response, which Express and Fastify also have. Works like `toAGUIResponse`. Resolves when
+ * the response has ended or the page has disconnected.
  *
  * @example
  * createServer(async (req, res) => {

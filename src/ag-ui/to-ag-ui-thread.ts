@@ -4,32 +4,32 @@ import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 import { toInterrupt, waitingCallsOf } from "./to-interrupts.ts";
 
-/** The state of a conversation, as `host.status` returns it. */
+/** The state of a conversation. `host.status` returns an object that fits. */
 export interface AGUIThreadStatus {
   readonly runId: string;
-  /** True if a page can join the run. */
+  /** True if the run is live, so that a page can join it. */
   readonly isLive: boolean;
   readonly reason?: EndReason | undefined;
   readonly messages: readonly Message[];
 }
 
-/** A conversation, as the client of TanStack AI loads it. */
+/** A conversation in the format that the client of TanStack AI loads. */
 export interface AGUIThread {
   readonly messages: AGUIThreadMessage[];
-  /** The run to join; null if none is live. */
+  /** The live run, which the page joins. Null if no run is live. */
   readonly activeRun: { readonly runId: string } | null;
-  /** The calls that wait for the page; null if there are none. */
+  /** The calls that wait for the page. Null if no call waits. */
   readonly interrupts: { readonly runId: string; readonly pending: AGUIInterrupt[] } | null;
 }
 
-/** A message with the parts that TanStack AI shows. */
+/** A message in the format of TanStack AI. */
 export interface AGUIThreadMessage {
   readonly id: string;
   readonly role: "user" | "assistant";
   readonly parts: AGUIThreadPart[];
 }
 
-/** A part of a message. */
+/** A part of a message in the format of TanStack AI. */
 export type AGUIThreadPart =
   | { readonly type: "text" | "thinking"; readonly content: string }
   | {
@@ -53,9 +53,9 @@ export type AGUIThreadPart =
     };
 
 /**
- * Turns the state of a conversation into the answer to `GET ?threadId=` of TanStack AI: the messages, the run to join, and the calls that
- * wait. Without a state, everything is empty. Check before that the user may see the conversation: its messages are sent whole, except
- * for provider metadata.
+ * Converts the state of a conversation to the answer for the request `GET ?threadId=` of TanStack AI: the messages, the live run, and the
+ * calls that wait. If `status` is undefined, the answer has no messages. First check that the user may see the conversation, because
+ * its messages are sent completely, except for provider metadata.
  *
  * @example
  * const answer = Response.json(toAGUIThread(await host.status(threadId)));
@@ -99,7 +99,7 @@ function toAssistantParts(part: AssistantParts[number], results: readonly ToolRe
   return result === undefined || waiting.has(result.outcome) ? [call] : [call, toResultPart(result, prefix)];
 }
 
-/** Outcomes of calls that are not over. */
+/** The outcomes of calls that still wait, so that they have no result yet. */
 const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
 
 function toResultPart({ callId, outcome, result }: ToolResultPart, prefix: string): AGUIThreadPart {

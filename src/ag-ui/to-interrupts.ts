@@ -1,15 +1,15 @@
-// The calls that a suspended run waits for, as interrupts.
+// Converts the calls that a suspended run waits for to AG-UI interrupts.
 
 import type { EndReason, WaitingCall } from "../core/entry-kit.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 
-/** Returns the calls that a suspended run waits for; none for another reason. */
+/** Returns the calls that a suspended run waits for. Returns an empty array for other reasons. */
 export function waitingCallsOf(reason: EndReason | undefined): readonly WaitingCall[] {
   return reason !== undefined && "calls" in reason ? reason.calls : [];
 }
 
-/** Describes one waiting call. */
+/** Converts one waiting call to an interrupt. */
 export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
   const prefix = toPrefix(runId);
   const facts = {
@@ -24,7 +24,7 @@ export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
   return { ...facts, metadata, reason: "client_tool_input", message, responseSchema: resultSchema };
 }
 
-/** Returns the path of a call: the ids of the outer calls, then its own id. An `id` may end with the number of the question, which is removed. */
+/** Returns the ids of the outer calls and of the call, joined by "/". Removes a suffix such as `#2`, which numbers the questions. */
 function toCallPath({ id, callId }: WaitingCall): string {
   const bare = id.replace(/#\d+$/, "");
   return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
@@ -34,13 +34,16 @@ const decisionSchema = {
   type: "object",
   properties: {
     approved: { type: "boolean" },
-    reason: { type: "string", description: "Why the call is denied." },
-    args: { description: "Other arguments for the call." },
+    reason: { type: "string", description: "The reason why the call is denied." },
+    args: { description: "Edited arguments, which replace the arguments of the call." },
   },
   required: ["approved"],
 };
 
 const resultSchema = {
   type: "object",
-  properties: { result: { description: "The result of the call." }, error: { type: "string", description: "Why it failed." } },
+  properties: {
+    result: { description: "The result of the call." },
+    error: { type: "string", description: "The reason why the call failed." },
+  },
 };

@@ -1,4 +1,4 @@
-// The part of the core that only the entries for web pages use. A separate file, so that no other bundle includes it.
+// The part of the core that only the entries for web pages use. It is a separate file, so that no other bundle includes this part.
 
 export { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from "./web/chunk-batches.ts";
 export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./web/failure-text.ts";

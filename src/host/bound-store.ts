@@ -1,16 +1,16 @@
 import { type Clock, LoopError, promiseOrValue } from "../core/entry-kit.ts";
 import type { RunStore } from "./run-store.ts";
 
-/** The time limit of a store. */
+/** The time limit for calls of a store. */
 interface StoreLimits {
-  /** In milliseconds. `Infinity` means none. */
+  /** The time limit in milliseconds. `Infinity` means no limit. */
   readonly storeMs: number;
   readonly clock: Clock;
 }
 
 /**
- * Limits the time that a store may take to read or write. A call that takes longer rejects with LoopError "store-unresponsive", and its
- * late answer is dropped. Journals have a limit of their own, `timeouts.journalMs`.
+ * Limits how long a store may take to read or write. A call that takes longer rejects with LoopError "store-unresponsive", and the
+ * late value is dropped. Journals are not limited here, because `timeouts.journalMs` limits them.
  */
 export function boundStore(store: RunStore, limits: StoreLimits): RunStore {
   return {

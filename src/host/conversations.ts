@@ -1,4 +1,4 @@
-// The conversations that this process has: which run is live, who waits for it, and which ended runs can be read.
+// The conversations in this process: the live run, the number of waiting starts, and the ended runs that can still be read.
 
 import type { Clock } from "../core/entry-kit.ts";
 import { EndedLogs } from "./ended-logs.ts";
@@ -7,7 +7,7 @@ import { LogReader } from "./log-reader.ts";
 import type { RunLog } from "./run-log.ts";
 import { RunTurn } from "./run-turn.ts";
 
-/** A run that has ended here. */
+/** A run that ended in this process and can still be read. */
 interface EndedRun {
   readonly runId: string;
   readonly number: number;
@@ -16,8 +16,9 @@ interface EndedRun {
 
 interface Conversation {
   current: RunTurn | undefined;
-  /** The oldest first. */
+  /** The ended runs, oldest first. */
   ended: readonly EndedRun[];
+  /** The number of starts that wait for `current` to end. */
   waiting: number;
 }
 
@@ -29,9 +30,9 @@ export interface ConversationLimits {
   readonly clock: Clock;
 }
 
-/** The answer to entering a conversation. */
+/** The result of `enter`. */
 export type Entered =
-  /** The conversation is taken, until `leave`. */
+  /** The caller holds the conversation until it calls `leave`. */
   | { readonly kind: "entered"; readonly turn: RunTurn }
   | { readonly kind: "busy"; readonly turn: RunTurn }
   | { readonly kind: "closed" };
@@ -48,7 +49,10 @@ export class Conversations {
     this.#endedLogs = new EndedLogs(limits);
   }
 
-  /** Takes a conversation for one execution. If it is taken, waits for its end if `waits`, and else is refused. */
+  /**
+   * Takes a conversation for one execution. If another execution has the conversation, `waits: true` waits for the end of that
+   * execution, and `waits: false` returns "busy".
+   */
   async enter(id: string, waits: boolean): Promise<Entered> {
     for (;;) {
       if (this.#isClosed) return { kind: "closed" };
@@ -58,7 +62,7 @@ export class Conversations {
         conversation.current = new RunTurn();
         return { kind: "entered", turn: conversation.current };
       }
-      // A conversation whose run is ending is free soon.
+      // If the run is ending, the conversation is free soon, so always wait.
       if (!current.isEnding && (!waits || conversation.waiting >= this.#limits.maxQueued)) return { kind: "busy", turn: current };
       conversation.waiting += 1;
       await current.settled.promise;
@@ -66,7 +70,7 @@ export class Conversations {
     }
   }
 
-  /** Frees a conversation. The events of the run stay readable for a while if `keeps`. */
+  /** Frees a conversation. If `keeps` is true, the events of the run stay readable for `keepMs`. */
   leave(id: string, turn: RunTurn, keeps: boolean): void {
     const conversation = this.#open(id);
     conversation.current = undefined;
@@ -84,7 +88,7 @@ export class Conversations {
     this.#prune(id);
   }
 
-  /** Takes the log of an ended run back, if it has all that happened in the run. */
+  /** Removes the log of an ended run from the kept logs and returns it. Returns undefined if the log is missing or incomplete. */
   takeLog(id: string, number: number, epoch: string | undefined): RunLog | undefined {
     const conversation = this.#open(id);
     const found = conversation.ended.find((one) => one.number === number && one.log.epoch === epoch && !one.log.isBroken);
@@ -94,17 +98,17 @@ export class Conversations {
     return found.log;
   }
 
-  /** Returns the run that has taken a conversation. */
+  /** Returns the execution that holds a conversation, or undefined if the conversation is free. */
   currentOf(id: string): RunTurn | undefined {
     return this.#all.get(id)?.current;
   }
 
-  /** Returns how many starts wait. */
+  /** Returns the number of starts that wait for the live run. */
   waitingOf(id: string): number {
     return this.#all.get(id)?.waiting ?? 0;
   }
 
-  /** Reads the last run, or the one that `from` belongs to while that has something left. */
+  /** Reads the run that `from` belongs to if that run has later events, otherwise the last run. */
   join(id: string, options: JoinOptions): HostedStream | undefined {
     const conversation = this.#all.get(id);
     if (conversation === undefined || this.#isClosed) return undefined;
@@ -117,7 +121,7 @@ export class Conversations {
     return run === undefined ? undefined : new LogReader({ ...options, runId: run.runId, log: run.log });
   }
 
-  /** Refuses new runs, drains the live ones and waits for them. */
+  /** Refuses new runs, drains the live runs, and waits until they have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const turns = [...this.#all.values()].flatMap(({ current }) => current ?? []);
@@ -138,7 +142,7 @@ export class Conversations {
   }
 }
 
-/** True if a reader with the event `from` of this log has something left to read. */
+/** True if this log contains the event `from`, and later events exist or may still arrive. */
 function hasMore(log: RunLog, from: string | undefined): boolean {
   const cursor = from === undefined ? undefined : log.find(from);
   return cursor !== undefined && !log.isOverAt(cursor);

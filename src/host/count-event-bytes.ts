@@ -1,9 +1,9 @@
 import type { LoopEvent } from "../core/entry-kit.ts";
 
-/** Values beyond this many are not looked at, so that a huge result does not hold up its run. */
+/** The maximum number of values that are counted in one event, so that counting a huge result does not delay the run. */
 const mostValues = 10_000;
 
-/** Estimates the memory of an event, in bytes. Texts count fully, other values by a fixed size. */
+/** Estimates how much memory an event uses, in bytes. Strings and binary data count by length, other values by a fixed size. */
 export function countEventBytes(event: LoopEvent): number {
   const seen = new Set<object>();
   const todo: unknown[] = [event];
@@ -21,13 +21,14 @@ export function countEventBytes(event: LoopEvent): number {
   return bytes;
 }
 
-/** Adds the fields of an object to a list. Returns the size of the object itself. A getter or a proxy of a tool may throw. */
+/** Adds the values of an object to `todo`. Returns the estimated size of the object itself, in bytes. */
 function addFields(value: object, todo: unknown[]): number {
   try {
     const fields: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
     for (let index = 0; index < Math.min(fields.length, mostValues); index += 1) todo.push(fields[index]);
     return 32 + 8 * fields.length;
   } catch {
+    // A getter or a proxy in a tool's result threw an error.
     return 0;
   }
 }

@@ -14,7 +14,7 @@ function hasMethods(value: unknown, names: readonly string[]): boolean {
 }
 
 const checks: Checks<RunHostOptions> = {
-  store: ["a store with read, write and journal", (value) => hasMethods(value, storeMethods)],
+  store: ["an object with the methods read, write and journal", (value) => hasMethods(value, storeMethods)],
   whenBusy: whenBusyCheck,
   maxQueued: /* @__PURE__ */ numberWithin({ min: 0 }),
   keepMs: /* @__PURE__ */ numberWithin({ min: 0, max: longestTimerMs }),
@@ -22,14 +22,14 @@ const checks: Checks<RunHostOptions> = {
   stopWhenUnread: is.flag,
   storeMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
   wrapOptions: is.fn,
-  clock: ["a clock", (value) => hasMethods(value, clockMethods)],
+  clock: ["an object with the methods now, setTimeout and clearTimeout", (value) => hasMethods(value, clockMethods)],
 };
 
 /**
- * Makes a host: it starts the runs of conversations, and any number of readers join, leave and come back to each. A reader that leaves
- * ends nothing. The history of a conversation is kept here, so a page sends its new message only.
+ * Creates a host. A host starts the runs of conversations. Any number of readers can join a run, leave it and come back. By default, a run
+ * continues when its readers leave. The host stores the history of each conversation, so a page only sends its new message.
  *
- * The events of a live run are kept once, whatever the number of readers, and are as large as the run. Throws LoopError
+ * The events of a live run are kept in memory once, for any number of readers. They are not limited in size. Throws LoopError
  * "invalid-option" or "unknown-option".
  *
  * @example

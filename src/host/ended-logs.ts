@@ -1,7 +1,7 @@
 import { type Clock, isRecord } from "../core/entry-kit.ts";
 import type { RunLog } from "./run-log.ts";
 
-/** How long, and up to which size, ended runs are kept. */
+/** The limits for keeping ended runs: `keepMs` for each run, and `maxBytes` for all runs together. */
 interface KeepLimits {
   readonly keepMs: number;
   readonly maxBytes: number;
@@ -15,10 +15,10 @@ interface EndedLog {
   readonly drop: () => void;
 }
 
-/** Keeps the logs of ended runs for a while, for readers that come late. */
+/** Keeps the logs of ended runs for a limited time, for readers that join late. */
 export class EndedLogs {
   readonly #limits: KeepLimits;
-  /** The oldest first. */
+  /** The kept logs, oldest first. */
   readonly #logs = new Map<RunLog, EndedLog>();
   #bytes = 0;
   #timer: unknown;
@@ -27,7 +27,7 @@ export class EndedLogs {
     this.#limits = limits;
   }
 
-  /** Keeps a log until its time has come. */
+  /** Keeps a log for `keepMs`. If all logs together exceed `maxBytes`, the oldest logs are dropped. */
   add(log: RunLog, drop: () => void): void {
     this.take(log);
     this.#logs.set(log, { log, endedAt: this.#limits.clock.now(), drop });
@@ -39,7 +39,7 @@ export class EndedLogs {
     this.#arm();
   }
 
-  /** Takes a log back, because its run goes on. */
+  /** Removes a log without calling `drop`, because its run is resumed. */
   take(log: RunLog): void {
     if (!this.#logs.delete(log)) return;
     this.#bytes -= log.bytes;
@@ -57,7 +57,7 @@ export class EndedLogs {
     ended.drop();
   }
 
-  /** One timer serves all logs, because they expire in the order in which they ended. */
+  /** Starts the timer for the oldest log. One timer is enough, because logs expire in the order in which their runs ended. */
   #arm(): void {
     const { keepMs, clock } = this.#limits;
     const [oldest] = this.#logs.values();
@@ -83,7 +83,7 @@ export class EndedLogs {
   }
 }
 
-/** A timer of Node would keep its process alive. */
+/** Calls `unref` on a Node timer, because the timer would otherwise keep the process alive. */
 function letGo(timer: unknown): void {
   const { unref }: { readonly unref?: unknown } = isRecord(timer) ? timer : {};
   if (typeof unref === "function") Reflect.apply(unref, timer, []);

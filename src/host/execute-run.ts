@@ -1,28 +1,28 @@
-// Runs one execution of a run: its events go to the log, and its journal is opened by the host.
+// Runs one execution of a run. Writes its events to the log, and does the host's work when the journal is opened and closed.
 
 import { type Journal, type LoopEvent, type LoopOptions, type LoopResult, runToolLoop } from "../core/entry-kit.ts";
 import { createEmitter, skipRecalled } from "./execution-events.ts";
 import type { HostedLoopOptions } from "./run-host.ts";
 import type { RunTurn } from "./run-turn.ts";
 
-/** The plan of an execution, besides its turn. */
+/** Everything that an execution needs besides its `RunTurn`. */
 export interface ExecutionPlan {
   readonly loop: HostedLoopOptions;
   readonly messages: LoopOptions["messages"];
   readonly journal: Journal;
   /** True if the run continues from its journal. */
   readonly isResumed: boolean;
-  /** True if the log has its earlier executions. */
+  /** True if the log contains the earlier executions of the run. */
   readonly isContinued: boolean;
   readonly wrapOptions: ((options: LoopOptions) => LoopOptions) | undefined;
-  /** Called once the journal is open, before anything else happens. The run is refused if it rejects. */
+  /** Called once the journal is open, before anything else happens. If `claim` rejects, the run is refused. */
   claim(): Promise<void>;
 }
 
 /** How an execution ended. */
 export type ExecutionEnd =
   | { readonly kind: "ended"; readonly result: LoopResult }
-  /** `isRefused` is true if the run did nothing new. */
+  /** The run rejected with `error`. `isRefused` is true if the run did nothing new before that. */
   | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean };
 
 /** Runs an execution to its end. Never rejects. */
@@ -58,15 +58,15 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
   }
 }
 
-/** The work of the host while it holds the journal of a run. */
+/** The host's work when the journal of a run is opened and closed. */
 interface Claim {
-  /** Called once the journal is open. The run is refused if it rejects. */
+  /** Called once the journal is open. If `begin` rejects, the run is refused. */
   begin(): Promise<void>;
-  /** Called before the journal is closed. Another process may take the run over afterwards. */
+  /** Called before the journal is closed. After that, another process may take over the run. */
   finish(): Promise<void>;
 }
 
-/** Adds the work of the host to the opening and closing of a journal. Its methods are bound, because a journal may be a class. */
+/** Returns a journal that also calls `claim` when it is opened and closed. Methods are bound, because the journal may be a class. */
 function claimJournal(journal: Journal, claim: Claim): Journal {
   const { durable, ordered } = journal;
   const open: NonNullable<Journal["open"]> = async (how) => {
@@ -95,7 +95,7 @@ function claimJournal(journal: Journal, claim: Claim): Journal {
   };
 }
 
-/** Gives the result the journal of the store. As in other results, one without `toJSON` stays out of JSON. */
+/** Sets `result.journal` to the journal from the store. A journal without `toJSON` is omitted when the result is written as JSON. */
 function withJournal(result: LoopResult, journal: Journal): LoopResult {
   return Object.defineProperty({ ...result }, "journal", { value: journal, enumerable: "toJSON" in journal });
 }

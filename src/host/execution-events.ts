@@ -3,7 +3,7 @@
 import type { LoopEmitter, LoopEvent, LoopEventType } from "../core/entry-kit.ts";
 import { createLoopEvents } from "../core/index.ts";
 
-/** Every event: one without an entry does not compile. */
+/** All event types. A new event type without an entry here does not compile. */
 const eventTypes: { readonly [Type in LoopEventType]: true } = {
   "run-start": true,
   "run-end": true,
@@ -33,18 +33,19 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
   "listener-error": true,
 };
 
-/** Makes an emitter that passes every event to one function. */
+/** Creates an emitter that passes every event to `take`. */
 export function createEmitter(take: (event: LoopEvent) => void): LoopEmitter {
   const events = createLoopEvents();
-  // The loop emits payloads that include their type.
+  // The cast is safe, because each payload of the loop includes its `type`.
   for (const type of Object.keys(eventTypes)) events.on(type as LoopEventType, (event) => take(event as LoopEvent));
   return events;
 }
 
 /**
- * Passes on what a log does not have yet, of an execution that replays what the log has. Recalled events are dropped. A `run-start` is
- * held back until something follows that is new: the starts and ends of runs have no mark, so a run inside a call that is only told
- * again would be doubled, and an execution that is refused at once would leave a start without an end.
+ * Returns a function that drops replayed events, which the log already contains, and passes new events to `take`.
+ *
+ * `run-start` and `run-end` are never marked as replayed. So each `run-start` is held back until a new event of its run follows.
+ * Otherwise, a replayed nested run would appear twice, and a refused execution would leave a `run-start` without a `run-end`.
  */
 export function skipRecalled(take: (event: LoopEvent) => void): (event: LoopEvent) => void {
   const held = new Map<string, LoopEvent>();
@@ -66,7 +67,7 @@ export function skipRecalled(take: (event: LoopEvent) => void): (event: LoopEven
   };
 }
 
-/** True if an event belongs to a run, or to a run inside its calls. */
+/** True if an event belongs to the run of `start`, or to a run nested in it. */
 function isAround({ runId, path = [] }: LoopEvent, event: LoopEvent): boolean {
   const inner = event.path ?? [];
   if (path.length === inner.length) return event.runId === runId;

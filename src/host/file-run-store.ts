@@ -6,14 +6,14 @@ import { fileJournal } from "../journal/index.ts";
 import type { ConversationRecord, RunStore } from "./run-store.ts";
 
 /**
- * Makes a store in a folder, which is created if it does not exist: one file for each conversation, and one journal for each run, made by
- * `fileJournal`. They are readable by their owner only, and named by a hash of the id. Nothing is removed.
+ * Creates a store in a folder. The folder is created if it does not exist. Each conversation has one file, and each run has one journal
+ * made by `fileJournal`. Only the owner can read the files. Their names are made from a hash of the id. No file is ever removed.
  *
- * Several processes on one machine may share the folder. A run that another process has open is "busy". After a crash, any of them
- * can resume the run.
+ * Several processes on one machine may share the folder. If another process has a run open, the host answers "busy". After a crash, any
+ * of these processes can resume the run.
  *
- * Throws LoopError "invalid-option" if the folder is not a path. Reading rejects with LoopError "journal-damaged" for a changed file, and
- * with errors of the disk.
+ * Throws LoopError "invalid-option" if the folder is not a path. Reading rejects with LoopError "journal-damaged" if a file is not a
+ * valid record, and with errors of the disk.
  *
  * @example
  * const host = createRunHost({ store: fileRunStore("/var/lib/chat/runs") });
@@ -34,7 +34,7 @@ export function fileRunStore(folder: string): RunStore {
 
 const version = 1;
 
-/** Ids may be anything, so files are named by their hash: no separators, no reserved names, no difference of case. */
+/** Makes a file name from the hash of an id, because an id may contain separators, be a reserved name, or differ in case only. */
 function nameOf(id: string): string {
   return createHash("sha256").update(id).digest("hex").slice(0, 40);
 }
@@ -43,7 +43,7 @@ function recordPath(root: string, id: string): string {
   return join(root, `${nameOf(id)}.json`);
 }
 
-/** A journal does not create the folder of its file. */
+/** Returns a journal that calls `make` before it opens, because `fileJournal` does not create the folder. */
 function afterFolder(journal: Journal, make: () => Promise<unknown>): Journal {
   const { open: openJournal } = journal;
   if (openJournal === undefined) return journal;
@@ -87,7 +87,7 @@ function isRecordOf(value: unknown, id: string): value is ConversationRecord {
   );
 }
 
-/** Writes a new file and puts it in the place of the old one, so that a crash leaves one of them whole. */
+/** Writes a new file and renames it over the old file. After a crash, the path has either the complete old file or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomUUID()}.tmp`;
   const file = await open(draft, "wx", 0o600);

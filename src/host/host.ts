@@ -1,4 +1,4 @@
-// A host: which run of a conversation begins or goes on, and with what.
+// The host. Decides which run of a conversation starts or continues, and stores how the run ended.
 
 import { checkFields, isLoopError, type LoopResult, type StopRequest } from "../core/entry-kit.ts";
 import { type ConversationLimits, Conversations } from "./conversations.ts";
@@ -20,7 +20,7 @@ import type { ConversationRecord, RunStore } from "./run-store.ts";
 import type { RunTurn } from "./run-turn.ts";
 import { checkId, joinChecks, readResume, readStart, type ReadStart } from "./start-options.ts";
 
-/** The options of a host, with their defaults. */
+/** The options of a host after defaults are applied. */
 export interface HostSettings extends ConversationLimits {
   readonly store: RunStore;
   readonly whenBusy: WhenBusy;
@@ -30,7 +30,7 @@ export interface HostSettings extends ConversationLimits {
 
 type Refused = Extract<ResumeAnswer, { readonly kind: "not-resumable" }>;
 
-/** Made by `createRunHost`. */
+/** The implementation of `RunHost`, created by `createRunHost`. */
 export class Host implements RunHost {
   readonly #settings: HostSettings;
   readonly #conversations: Conversations;
@@ -78,7 +78,7 @@ export class Host implements RunHost {
   async status(id: string): Promise<HostedStatus | undefined> {
     checkId(id);
     const ending = this.#conversations.currentOf(id);
-    // Its readers know the ending already, so wait until it is stored.
+    // Readers may already have the `run-end` event, so wait until the store has the ending too.
     if (ending?.isEnding === true) await ending.settled.promise;
     const record = await this.#settings.store.read(id);
     if (record === undefined) return undefined;
@@ -93,7 +93,7 @@ export class Host implements RunHost {
     return this.#conversations.close();
   }
 
-  /** Takes the conversation, or answers for it while another run has it. */
+  /** Takes the conversation. If another run has the conversation, steers that run or returns the answer to the start. */
   async #enterOrSteer(id: string, { whenBusy = this.#settings.whenBusy, message }: ReadStart): Promise<RunTurn | StartAnswer> {
     for (;;) {
       const entered = await this.#conversations.enter(id, whenBusy === "queue");
@@ -108,7 +108,7 @@ export class Host implements RunHost {
     }
   }
 
-  /** Runs a turn, and answers once the run does something new. Rejects if it was refused before. */
+  /** Runs a turn, and resolves once the run does something new. Rejects if the run is refused before that. */
   async #run(id: string, turn: RunTurn, plan: () => Promise<RunPlan | Refused>): Promise<ResumeAnswer> {
     let planned: RunPlan | Refused;
     try {
@@ -132,7 +132,7 @@ export class Host implements RunHost {
     return toBusy(turn, end.error);
   }
 
-  /** Stores how a run ended, and frees its conversation. */
+  /** Waits for the run, stores how it ended, and frees the conversation. */
   async #finish(id: string, turn: RunTurn, { plan, running }: Finishing): Promise<LoopResult> {
     const end = await running;
     if (end.kind === "ended") {
@@ -146,12 +146,15 @@ export class Host implements RunHost {
     throw end.error;
   }
 
-  /** If it fails, the record says that the run was cut off. Its journal has the ending, so nothing is lost. */
+  /**
+   * Writes a record. If the write fails, the old record with the status "running" remains. Nothing is lost, because the journal has
+   * the ending.
+   */
   async #write(id: string, { number, log }: RunTurn, record: ConversationRecord): Promise<void> {
     const { store } = this.#settings;
     try {
       const now = await store.read(id);
-      // The journal is closed by now, so another process may have taken the conversation over.
+      // The journal is already closed, so another process may have taken over the conversation.
       if (now?.runs === number && now.epoch === log.epoch) await store.write(id, record);
     } catch {
       return;
@@ -183,7 +186,7 @@ function toHostedRun(turn: RunTurn): HostedRun {
   return { runId, result, join: (options) => turn.read(options, true) };
 }
 
-/** Returns the answer for a conversation that another process has. Throws any other error. */
+/** Returns "busy" if the error means that another process has the conversation. Throws any other error. */
 function toBusy(turn: RunTurn, error: unknown): ResumeAnswer {
   const isElsewhere =
     error instanceof BusyError ||

@@ -1,30 +1,30 @@
 import type { LoopEvent } from "../core/entry-kit.ts";
 
 /**
- * One event of a hosted run. `id` is opaque, unique in the run, and ordered: a reader that passes it as `from` gets everything after
- * it.
+ * One event of a hosted run. `id` is an opaque string that is unique in the run. A reader that passes an `id` as `from` gets all later
+ * events.
  */
 export interface HostedEvent {
   readonly id: string;
   readonly event: LoopEvent;
 }
 
-/** A reader of a hosted run. It can be iterated once. */
+/** A reader of a hosted run. A reader can be iterated only once. */
 export interface HostedStream extends AsyncIterable<HostedEvent> {
   readonly runId: string;
   /**
-   * True if `from` was given and does not belong to this run in this process. The reader then gets everything, so a page has to
-   * clear what it shows.
+   * True if `from` was given, but is not the id of an event of this run in this process. The reader then gets all events from the start.
+   * A page must therefore clear what it shows.
    */
   readonly restarted: boolean;
-  /** True if the run has ended and the reader has everything already. An endpoint answers with 204. */
+  /** True if the run has ended and the reader has no more events to read. An endpoint then answers with 204. */
   readonly isOver: boolean;
 }
 
-/** The options of a reader: its first event, and when it leaves. */
+/** The options of a reader: where it begins to read, and when it leaves. */
 export interface JoinOptions {
-  /** The id of the last event that the reader has. Default: the start of the run. */
+  /** The id of the last event that the reader already has. Default: reads from the start of the run. */
   readonly from?: string | undefined;
-  /** Leaves the run when it aborts. The iteration then ends without an error. */
+  /** When this signal aborts, the reader leaves the run, and its iteration ends without an error. */
   readonly signal?: AbortSignal | undefined;
 }

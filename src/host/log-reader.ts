@@ -3,17 +3,17 @@ import type { RunLog, LogCursor } from "./run-log.ts";
 
 type Result = IteratorResult<HostedEvent, undefined>;
 
-/** How a reader reads. */
+/** The options of a `LogReader`. */
 interface Reading extends Pick<JoinOptions, "from" | "signal"> {
   readonly runId: string;
   readonly log: RunLog;
-  /** True if events from before the execution that is read last are marked as `replayed`, as they are in another process. */
+  /** True if events of earlier executions are marked as `replayed`, like after a restart of the server. Default false. */
   readonly marksEarlier?: boolean | undefined;
-  /** Called once, when it has read everything or has left. */
+  /** Called once, when the reader has read all events or has left. `isEarly` is true if it left before the end. */
   readonly onLeave?: ((how: { readonly isEarly: boolean }) => void) | undefined;
 }
 
-/** Reads one log, up to the end of the execution that is live when it joins, or that was the last one. */
+/** Reads one log, up to the end of the execution that is live when the reader joins. If none is live, up to the end of the last one. */
 export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undefined> {
   readonly runId: string;
   readonly restarted: boolean;
@@ -21,7 +21,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
   readonly #log: RunLog;
   readonly #execution: number;
   readonly #cursor: LogCursor;
-  /** Calls of `next` that wait, oldest first. */
+  /** Resolves the waiting calls of `next`, oldest first. */
   #pending: ((result: Result | Promise<never>) => void)[] = [];
   #hasLeft = false;
 
@@ -60,7 +60,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Called by the log when something has come. */
+  /** Called by the log when an event arrived or the execution ended. Returns true if the reader still waits. */
   wake(): boolean {
     while (this.#pending.length > 0) {
       const result = this.#take();
@@ -81,7 +81,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** True if the event that was just taken belongs to an earlier execution, and is to be marked. */
+  /** True if the event that was just read belongs to an earlier execution and must be marked as `replayed`. */
   #isEarlier(): boolean {
     if (this.#reading.marksEarlier !== true || this.#execution === 0) return false;
     const { entry, offset } = this.#cursor;
@@ -102,7 +102,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
   }
 }
 
-/** Marks an event as recalled. The starts and ends of runs have no such mark. */
+/** Marks an event as `replayed`. `run-start` and `run-end` are never marked. */
 function toReplayed(item: HostedEvent): HostedEvent {
   const { id, event } = item;
   return event.type === "run-start" || event.type === "run-end" ? item : { id, event: { ...event, replayed: true } };

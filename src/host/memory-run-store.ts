@@ -4,19 +4,19 @@ import type { ConversationRecord, RunStore } from "./run-store.ts";
 
 /** The options of `memoryRunStore`. */
 export interface MemoryRunStoreOptions {
-  /** Most conversations. Beyond that, the one that was written longest ago is forgotten. Default `Infinity`. */
+  /** The maximum number of conversations. If it is exceeded, the least recently written conversation is removed. Default `Infinity`. */
   readonly maxConversations?: number | undefined;
 }
 
 interface Kept {
   record: ConversationRecord | undefined;
-  /** By the number of the run. */
+  /** The journals by the number of their run. */
   readonly journals: Map<number, Journal>;
 }
 
 /**
- * Makes a store in the memory of this process: for one process whose conversations may be lost when it ends. It keeps the record of
- * each conversation, and the journal of its last run. Throws LoopError "invalid-option" or "unknown-option".
+ * Creates a store in the memory of this process. Conversations are lost when the process ends. The store keeps the record of each
+ * conversation, and the journal of its last run. Throws LoopError "invalid-option" or "unknown-option".
  *
  * @example
  * const host = createRunHost({ store: memoryRunStore({ maxConversations: 10_000 }) });
@@ -24,7 +24,7 @@ interface Kept {
 export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
   checkFields("options", options, { maxConversations: numberWithin({ min: 1 }) });
   const { maxConversations = Number.POSITIVE_INFINITY } = options;
-  /** The one that was written longest ago comes first. */
+  /** The least recently written conversation comes first. */
   const conversations = new Map<string, Kept>();
   const open = (id: string): Kept => {
     const kept = conversations.get(id) ?? { record: undefined, journals: new Map() };
@@ -39,7 +39,7 @@ export function memoryRunStore(options: MemoryRunStoreOptions = {}): RunStore {
     write: (id, record) => {
       const kept = open(id);
       kept.record = record;
-      // Only the last run of a conversation can go on.
+      // Only the last run of a conversation can continue, so older journals are not needed.
       for (const number of kept.journals.keys()) if (number < record.runs) kept.journals.delete(number);
     },
     journal: (id, number) => {

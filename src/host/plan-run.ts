@@ -1,4 +1,4 @@
-// Reads from the store the messages that a run begins or continues with. Nothing is written before the journal of the run is open.
+// Plans a start or a resume from the stored record. Nothing is written before the journal of the run is open.
 
 import {
   invalidOption,
@@ -22,24 +22,24 @@ import { type History, type ReadStart, toMessages } from "./start-options.ts";
 /** Thrown if another process has the conversation. */
 export class BusyError extends Error {}
 
-/** An execution, and what it replaces in the store. */
+/** The plan of an execution, with the record that the execution replaces in the store. */
 export interface RunPlan extends Omit<ExecutionPlan, "wrapOptions"> {
   /** The record to write back if a resumed run is refused. */
   readonly previous: ConversationRecord | undefined;
-  /** Releases what was held until the run has begun. */
+  /** Releases the locks that are held until the run has begun. */
   release(): Promise<void>;
 }
 
 const noRelease = (): Promise<void> => Promise.resolve();
 
-/** A start that has its turn. */
+/** A start that holds its conversation. */
 interface Starting {
   readonly id: string;
   readonly turn: RunTurn;
   readonly given: ReadStart;
 }
 
-/** Plans the next run of a conversation. Rejects with BusyError or LoopError "journal-locked" if the last one is live elsewhere. */
+/** Plans the next run of a conversation. Rejects with LoopError "journal-locked" if the last run is live in another process. */
 export async function planStart(store: RunStore, { id, turn, given }: Starting): Promise<RunPlan> {
   const record = await store.read(id);
   const number = (record?.runs ?? 0) + 1;
@@ -53,7 +53,7 @@ export async function planStart(store: RunStore, { id, turn, given }: Starting):
       turn.record = { runs: number, status: "running", messages, epoch: turn.log.epoch };
       await store.write(id, turn.record);
     };
-    // The calls that were running when the last run was cut off have no results.
+    // If the last run was cut off, its running calls have no results, so the transcript must be repaired.
     const loop = isCut && given.messages === undefined ? { repair: true, ...given.loop } : given.loop;
     const journal = store.journal(id, number);
     return { loop, messages, journal, isResumed: false, isContinued: false, previous: undefined, claim, release };
@@ -65,7 +65,7 @@ export async function planStart(store: RunStore, { id, turn, given }: Starting):
 
 interface ReadHistory {
   readonly history: History;
-  /** True if the last run was cut off. */
+  /** True if the last run was cut off, for example by a crash of its process. */
   readonly isCut: boolean;
   /** Unlocks the journal of the last run. */
   release(): Promise<void>;
@@ -77,7 +77,7 @@ async function readHistory(store: RunStore, id: string, record: ConversationReco
   return openCutOff(store, id, record);
 }
 
-/** Reads how far a run came that was cut off. Its journal stays locked, because another process may want to resume it. */
+/** Reads the messages of a run that was cut off. Keeps its journal locked, so that another process cannot resume the run meanwhile. */
 async function openCutOff(store: RunStore, id: string, record: ConversationRecord): Promise<ReadHistory> {
   const journal = store.journal(id, record.runs);
   const close = (await journal.open?.()) ?? noRelease;
@@ -97,12 +97,12 @@ async function openCutOff(store: RunStore, id: string, record: ConversationRecor
   }
 }
 
-/** A resume that has its turn. */
+/** A resume that holds its conversation. */
 interface Resuming {
   readonly id: string;
   readonly turn: RunTurn;
   readonly loop: Omit<ResumeOptions, "stopWhenUnread">;
-  /** Takes the log of the run, if this process has it. */
+  /** Returns the log of the run if this process has it. */
   takeLog(number: number, epoch: string | undefined): RunLog | undefined;
 }
 
@@ -143,7 +143,10 @@ export async function readEnding(
   return status === "running" || status === "not-started" ? record : { status, reason, messages };
 }
 
-/** Returns the steered messages that a run has not taken from its inbox. A run takes them in order, and records each look at the inbox. */
+/**
+ * Returns the steered messages that the run has not taken from its inbox. A run takes them in order, and its journal records how many
+ * messages each read of the inbox returned.
+ */
 async function readUnsent(journal: Journal, { steered = [] }: ConversationRecord): Promise<readonly UserMessage[]> {
   if (steered.length === 0 || journal.read === undefined) return steered;
   let taken = 0;
@@ -161,7 +164,10 @@ function toStatus(record: ConversationRecord | undefined): LoopStatus | undefine
   return record === undefined || record.status === "running" ? undefined : record.status;
 }
 
-/** Of a run that was cut off only the run itself knows which calls wait. */
+/**
+ * Throws LoopError "unknown-decision" if a decision names a call that does not wait. Decisions for a run that was cut off are not
+ * checked here, because its record does not list the waiting calls.
+ */
 function refuseDecisions({ status, reason }: ConversationRecord, decisions: ResumeOptions["decisions"] = {}): void {
   if (status === "running" || reason === undefined || !("calls" in reason)) return;
   const waiting = reason.calls.map(({ id }) => id);
@@ -173,13 +179,13 @@ async function readInitial(journal: Journal): Promise<readonly Message[]> {
   if (journal.read === undefined)
     throw invalidOption(
       "store.journal(...).read",
-      "a function: the messages that a run began with are in its journal",
+      "a function, because the host reads the first messages of a resumed run from its journal",
       undefined,
     );
   return (await inspectJournal(journal)).initialMessages;
 }
 
-/** Rejects with BusyError if another process has changed the record meanwhile. */
+/** Rejects with BusyError if another process has changed the record since it was read. */
 async function checkUnchanged(store: RunStore, id: string, before: ConversationRecord | undefined): Promise<void> {
   const now = await store.read(id);
   const isSame = now?.runs === before?.runs && now?.status === before?.status && now?.epoch === before?.epoch;

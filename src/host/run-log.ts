@@ -4,7 +4,7 @@ import type { LoopEvent } from "../core/entry-kit.ts";
 import { countEventBytes } from "./count-event-bytes.ts";
 import type { HostedEvent } from "./hosted-event.ts";
 
-/** A place in a log: an entry, and how many characters of it were read. */
+/** A position in a log: the index of an entry, and how many characters of that entry were read. */
 export interface LogCursor {
   entry: number;
   offset: number;
@@ -12,7 +12,7 @@ export interface LogCursor {
 
 /** Something that waits for the next event of a log. */
 interface Waiter {
-  /** Takes what has come. Returns true if it goes on waiting. */
+  /** Called when an event arrived. Returns true if the waiter still waits. */
   wake(): boolean;
 }
 
@@ -22,12 +22,12 @@ function isFragment(event: LoopEvent): event is Fragment {
   return event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "tool-args-delta";
 }
 
-/** Consecutive fragments of one text. */
+/** Consecutive fragments of one text, stored as one entry. */
 class TextEntry {
   readonly first: Fragment;
   length: number;
   #last: Fragment;
-  /** Kept apart while the text grows. A text built by `+=` would be flattened for each reader that takes a part of it. */
+  /** The fragments are joined only when the text is complete. Slicing a string that was built by `+=` would copy it for each reader. */
   #chunks: string[];
   #whole: string | undefined;
 
@@ -49,7 +49,7 @@ class TextEntry {
     this.#chunks = [];
   }
 
-  /** True once no more fragments are added. */
+  /** True once the text is complete. */
   get isClosed(): boolean {
     return this.#whole !== undefined;
   }
@@ -62,7 +62,7 @@ class TextEntry {
 
   #textAfter(offset: number): string {
     if (this.#whole !== undefined) return this.#whole.slice(offset);
-    // From the end, because most readers are only a few chunks behind.
+    // Search from the end, because most readers are only a few fragments behind.
     let index = this.#chunks.length;
     let start = this.length;
     while (start > offset) {
@@ -74,7 +74,7 @@ class TextEntry {
   }
 }
 
-/** True if two fragments are part of one text. A run has one path, so its id says enough. */
+/** True if two fragments belong to one text. The paths need not be compared, because all events of a run have the same path. */
 function isContinued(one: Fragment, next: Fragment): boolean {
   return (
     one.type === next.type &&
@@ -90,7 +90,7 @@ function isSameSource(one: Fragment, next: Fragment): boolean {
   return next.type === "tool-args-delta" && one.callId === next.callId && one.name === next.name && one.index === next.index;
 }
 
-/** The last item that was made. Readers that are equally far share it. */
+/** The last item that was created. Readers at the same position share the item. */
 interface MadeItem {
   readonly entry: number;
   readonly offset: number;
@@ -101,16 +101,16 @@ interface MadeItem {
 const idPattern = /^([a-z0-9]+)-(\d{1,15})(?:-(\d{1,15}))?$/;
 
 /**
- * Holds the events of a run, over all its executions in this process. Only appended to. A reader is a cursor into it, so a slow
- * reader holds nothing of its own.
+ * Holds the events from all executions of a run in this process. Events are only appended. A reader only has a cursor into the log, so a
+ * slow reader needs no buffer.
  */
 export class RunLog {
-  /** Differs for each log, also of the same run in another process. */
+  /** A random id. Each log has a different one, even if another process has a log of the same run. */
   readonly epoch: string = createEpoch();
   readonly #entries: (LoopEvent | TextEntry)[] = [];
-  /** The text that the next fragment may continue. */
+  /** The incomplete text at the end of the log. The next fragment may continue it. */
   #open: TextEntry | undefined;
-  /** The number of entries at the end of each execution. */
+  /** For each ended execution, the number of entries in the log when the execution ended. */
   readonly #ends: number[] = [];
   #isLive = false;
   #failure: { readonly error: unknown } | undefined;
@@ -118,7 +118,7 @@ export class RunLog {
   #made: MadeItem | undefined;
   #bytes = 0;
 
-  /** The size of the events in memory, estimated. */
+  /** The estimated memory of all events, in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -127,27 +127,26 @@ export class RunLog {
     return this.#isLive;
   }
 
-  /** Returns the error that broke an execution. Only the last one of a log can break. */
+  /** Returns the error that an execution rejected with. Only the last execution of a log can have an error. */
   failureOf(execution: number): { readonly error: unknown } | undefined {
     return execution === this.#ends.length - 1 ? this.#failure : undefined;
   }
 
-  /** True if the last execution broke. Nothing is appended any more. */
+  /** True if the last execution rejected with an error. No more events are appended then. */
   get isBroken(): boolean {
     return this.#failure !== undefined;
   }
 
-  /** The number of the current execution, or of the last one, from 0. */
+  /** The number of the live execution, counted from 0. If none is live, the number of the last execution. */
   get execution(): number {
     return this.#isLive ? this.#ends.length : Math.max(0, this.#ends.length - 1);
   }
 
-  /** The number of entries at the end of an execution; undefined while it is live. */
+  /** The number of entries in the log when an execution ended, or undefined while the execution is live. */
   endOf(execution: number): number | undefined {
     return this.#ends[execution];
   }
 
-  /** Begins an execution. */
   begin(): void {
     this.#isLive = true;
   }
@@ -163,7 +162,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Ends an execution. */
+  /** Ends the live execution, with the error that it rejected with, if any. */
   end(failure?: { readonly error: unknown }): void {
     if (!this.#isLive) return;
     this.#close();
@@ -173,7 +172,7 @@ export class RunLog {
     this.#wake();
   }
 
-  /** Takes the next event for a reader, and moves its cursor. Undefined if there is none before `limit`. */
+  /** Returns the next event at a cursor, and moves the cursor. Returns undefined if no event is available before `limit`. */
   take(cursor: LogCursor, limit: number = this.#entries.length): HostedEvent | undefined {
     for (;;) {
       const entry = cursor.entry < limit ? this.#entries[cursor.entry] : undefined;
@@ -195,7 +194,7 @@ export class RunLog {
     }
   }
 
-  /** Returns the place after the event with an id; undefined if the id is not one of this log. */
+  /** Returns the position after the event with this id, or undefined if this log does not contain the id. */
   find(id: string): LogCursor | undefined {
     const [, epoch, index, offset] = idPattern.exec(id) ?? [];
     const entry = this.#entries[Number(index)];
@@ -204,7 +203,7 @@ export class RunLog {
     return { entry: Number(index), offset: Math.min(Number(offset ?? entry.length), entry.length) };
   }
 
-  /** True if the log has nothing after a place, and nothing is about to come. */
+  /** True if there are no events after a position and no more can arrive. False if the reader still has to get an error. */
   isOverAt({ entry, offset }: LogCursor): boolean {
     if (this.#isLive || this.#failure !== undefined) return false;
     const at = this.#entries[entry];
@@ -248,7 +247,7 @@ export class RunLog {
   }
 }
 
-/** Returns 16 random digits. They tell logs apart, and are no secret. */
+/** Returns 16 random letters and digits. They distinguish logs, and need not be secret. */
 function createEpoch(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 10).padEnd(8, "0");
   return digits() + digits();

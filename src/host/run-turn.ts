@@ -5,7 +5,7 @@ import type { HostedStream, JoinOptions } from "./hosted-event.ts";
 import { LogReader } from "./log-reader.ts";
 import { RunLog } from "./run-log.ts";
 
-/** A promise that is settled from outside. */
+/** A promise with a function that resolves it. */
 interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;
@@ -19,7 +19,7 @@ function defer<T>(): Deferred<T> {
   return { promise, resolve };
 }
 
-/** One execution of a run, from the claim on its conversation until that is free again. */
+/** One execution of a run. It lasts from the moment it takes its conversation until the conversation is free again. */
 export class RunTurn {
   readonly control: LoopControl = createLoopControl();
   log: RunLog = new RunLog();
@@ -27,24 +27,24 @@ export class RunTurn {
   /** The number of the run in its conversation. */
   number = 0;
   stopWhenUnread = false;
-  /** True once its ending is decided. The conversation is free soon. */
+  /** True once the ending of the run is decided. The conversation is free soon after that. */
   isEnding = false;
-  /** True once its record is stored and it runs. */
+  /** True once the record of the run is stored and the run has begun. */
   isOpen = false;
-  /** Resolves to true once it is open, or to false if it was refused. */
+  /** Resolves to true when `isOpen` becomes true, or to false if the run was refused. */
   readonly opened: Deferred<boolean> = defer();
-  /** Resolves once it does something new. Until then it may still be refused. */
+  /** Resolves once the run does something new. Until then, the run may still be refused. */
   readonly begun: Deferred<undefined> = defer();
   /** Resolves once the conversation is free. */
   readonly settled: Deferred<undefined> = defer();
   result: Promise<LoopResult> | undefined;
-  /** The stored record, once the run is open. */
+  /** The stored record of the run. Undefined until the record is stored. */
   record: ConversationRecord | undefined;
   #readers = 0;
   #writes: Promise<void> = Promise.resolve();
   #isFinished = false;
 
-  /** True if there is something to read. */
+  /** True if a reader can join, because this or an earlier execution has begun. */
   get isJoinable(): boolean {
     return this.isOpen || this.log.endOf(0) !== undefined;
   }
@@ -55,8 +55,8 @@ export class RunTurn {
   }
 
   /**
-   * Stores a message and passes it to the run, one message at a time. Stored first, so that an accepted message survives the process.
-   * Returns false if the run can no longer take it. Rejects with errors of the store; the run does not get the message then.
+   * Stores a message, then passes it to the run, one message at a time. The message is stored first, so that it is not lost in a crash.
+   * Resolves to false if the run no longer accepts messages. If the store fails, rejects without passing the message to the run.
    */
   steer(message: UserMessage, write: (record: ConversationRecord) => PromiseLike<void> | void): Promise<boolean> {
     const steered = this.#writes.then(async () => {
@@ -73,13 +73,13 @@ export class RunTurn {
     return steered;
   }
 
-  /** Refuses further messages, and waits until those before are stored. */
+  /** Refuses further messages, and waits until the accepted messages are stored. */
   async finishWrites(): Promise<void> {
     this.#isFinished = true;
     await this.#writes;
   }
 
-  /** Adds a reader. `marksEarlier` marks what happened before this execution as `replayed`. */
+  /** Adds a reader. If `marksEarlier` is true, events from before this execution are marked as `replayed`. */
   read({ from, signal }: JoinOptions = {}, marksEarlier = false): HostedStream {
     const { log, runId } = this;
     this.#readers += 1;

@@ -1,4 +1,4 @@
-// Reads the options of a start and of a resume, and the messages that a run begins with.
+// Reads the options of `start` and `resume`, and makes the messages that a run begins with.
 
 import {
   type Check,
@@ -18,13 +18,13 @@ import type { HostedLoopOptions, ResumeOptions, StartOptions, WhenBusy } from ".
 
 export const whenBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "steer", "queue");
 
-/** Checks of the options of a reader. */
+/** The checks for the options of `join`. */
 export const joinChecks: Checks<JoinOptions> = {
   from: is.text,
   signal: ["an AbortSignal", (value) => isRecord(value) && isFunction(value["addEventListener"])],
 };
 
-/** A start, with its message checked. */
+/** The options of a start, separated into those of the host and those of the loop. */
 export interface ReadStart {
   readonly loop: HostedLoopOptions;
   readonly message: UserMessage | undefined;
@@ -33,21 +33,21 @@ export interface ReadStart {
   readonly stopWhenUnread: boolean | undefined;
 }
 
-/** The options that belong to the host. */
+/** The options of the loop that the host sets. */
 const owned = ["runId", "events", "control", "journal"] as const;
 
-/** Throws LoopError "invalid-option" unless a value can be the id of a conversation. */
+/** Throws LoopError "invalid-option" if a value cannot be the id of a conversation. */
 export function checkId(id: unknown): void {
-  if (typeof id !== "string" || id === "") throw invalidOption("id", "a text that is not empty", id);
+  if (typeof id !== "string" || id === "") throw invalidOption("id", "a non-empty string", id);
 }
 
-/** Reads the options of a start. Options of the loop are checked by the loop. */
+/** Reads the options of a start. The loop checks its options itself when the run begins. */
 export function readStart(options: StartOptions): ReadStart {
   checkOptions(options);
   const { message, messages, regenerate, whenBusy, stopWhenUnread, ...loop } = options;
   const given = [message, messages, regenerate].filter((one) => one !== undefined).length;
   if (given !== 1) {
-    const expected = 'an object with one of "message", "messages" and "regenerate"';
+    const expected = 'an object with exactly one of "message", "messages" and "regenerate"';
     throw invalidOption("options", expected, given === 0 ? undefined : options);
   }
   if (regenerate !== undefined && (regenerate as unknown) !== true) throw invalidOption("regenerate", "true", regenerate);
@@ -60,7 +60,7 @@ export function readStart(options: StartOptions): ReadStart {
 export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread"> {
   checkOptions(options);
   if ("messages" in options)
-    throw invalidOption("messages", "left out: a run goes on with the messages that it began with", options.messages);
+    throw invalidOption("messages", "omitted, because a resumed run continues with its own messages", options.messages);
   const { stopWhenUnread, ...loop } = options;
   return { loop, stopWhenUnread };
 }
@@ -71,7 +71,7 @@ function checkOptions(options: object): void {
   checkField("stopWhenUnread", stopWhenUnread, is.flag);
   for (const name of owned) {
     const value = (options as Partial<LoopOptions>)[name];
-    if (value !== undefined) throw invalidOption(name, "left out: it belongs to the host", value);
+    if (value !== undefined) throw invalidOption(name, "omitted, because the host sets it", value);
   }
 }
 
@@ -79,26 +79,26 @@ function checkField(name: string, value: unknown, [expected, fits]: Check): void
   if (value !== undefined && !fits(value)) throw invalidOption(name, expected, value);
 }
 
-/** A message of another role would let a page write what the model or a tool said. */
+/** Returns the new user message. Other roles are rejected, because they would let a page forge messages of the model or of tools. */
 function toUserMessage(message: unknown): UserMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
   if (isRecord(message) && message["role"] === "user" && message["content"] !== "")
     return { role: "user", content: message["content"] as UserMessage["content"] };
-  throw invalidOption("message", 'a text that is not blank, or a message of the role "user"', message);
+  throw invalidOption("message", 'a string that is not blank, or a non-empty message with the role "user"', message);
 }
 
-/** The transcript that a start goes on from. */
+/** The transcript that a start continues. */
 export interface History {
   readonly messages: readonly Message[];
   readonly undelivered?: readonly UserMessage[] | undefined;
 }
 
-/** Returns the messages that a run begins with. Throws LoopError "invalid-option" if there is nothing to answer again. */
+/** Returns the messages that a run begins with. Throws LoopError "invalid-option" if `regenerate` finds no user message. */
 export function toMessages({ messages, undelivered = [] }: History, { message, messages: own }: ReadStart): readonly Message[] {
   if (own !== undefined) return own;
   const all: readonly Message[] = [...messages, ...undelivered];
   if (message !== undefined) return [...all, message];
   const last = all.findLastIndex(({ role }) => role === "user");
   if (last >= 0) return all.slice(0, last + 1);
-  throw invalidOption("regenerate", "left out: the conversation has no message of a user yet", true);
+  throw invalidOption("regenerate", "omitted, because the conversation has no user message yet", true);
 }

@@ -13,17 +13,17 @@ import {
 import { isInternal, toEventJson } from "./event-json.ts";
 import type { HostedEvent } from "./hosted-event.ts";
 
-/** A source of events: the stream of `streamToolLoop`, or a reader of a host. */
+/** A source of events: the stream from `streamToolLoop`, or a reader from `host.join`. */
 export type EventSource = AsyncIterable<LoopEvent | HostedEvent> & {
   readonly restarted?: boolean | undefined;
   readonly isOver?: boolean | undefined;
 };
 
-/** How events are sent. */
+/** The options for sending events. */
 export interface EventStreamOptions extends SSEOptions {
   /**
-   * True if the metadata of `toolResult({ metadata })` and the events `hidden-notice` and `listener-error` are sent. They are meant for
-   * your listeners. Default false.
+   * True to also send the metadata from `toolResult({ metadata })` and the events `hidden-notice` and `listener-error`. They are meant for
+   * your logs, not for users. Default false.
    */
   readonly includeMetadata?: boolean | undefined;
 }
@@ -31,12 +31,13 @@ export interface EventStreamOptions extends SSEOptions {
 const checks: Checks<EventStreamOptions> = { includeMetadata: is.flag, ...sseChecks };
 
 /**
- * Turns a run into Server-Sent Events: each has the name of the event, its data as JSON, and an `id` if the source is a reader of a host.
- * An event `reset` comes first if the reader could not continue after its `from`. The page then clears its message. Data that JSON cannot hold,
- * such as a bigint in the progress of a tool, is described. If the source throws, an event `failure` with a neutral text comes last.
+ * Converts the events of a run to Server-Sent Events. Each has the event type as its name and the event as JSON data. It also has an
+ * `id` if the source is a reader from a host. If the reader could not continue after its `from`, an event `reset` comes first, and the
+ * page must clear its message. Data that JSON cannot represent, such as a bigint, is replaced by a description. If the source throws,
+ * an event `failure` with a neutral text comes last.
  *
- * Cancelling the stream leaves the source, and does nothing else: the run of `streamToolLoop` then stops, that of a host goes on. The
- * source is read as fast as the stream is. Throws LoopError "invalid-option" or "unknown-option".
+ * Cancelling the stream ends the iteration of the source. A run of `streamToolLoop` then stops, and a run of a host continues. The
+ * source is read only as fast as the stream is read. Throws LoopError "invalid-option" or "unknown-option".
  *
  * @example
  * const stream = toEventStream(streamToolLoop({ provider, tools, messages }));
@@ -46,8 +47,8 @@ export function toEventStream(source: EventSource, options: EventStreamOptions =
 }
 
 /**
- * Answers a request with the events of a run, as a web `Response`. Without a source, or if the reader has everything already, the answer
- * is 204, at which an `EventSource` stops asking.
+ * Returns a web `Response` with the events of a run. If the source is undefined or has no more events, the status is 204. An
+ * `EventSource` does not reconnect after a 204.
  *
  * @example
  * export const GET = (request: Request) => toEventStreamResponse(host.join(id, { from: lastEventId(request) }));
@@ -59,8 +60,8 @@ export function toEventStreamResponse(source: EventSource | undefined, options: 
 }
 
 /**
- * Answers a request with the events of a run, on a response of node:http, which Express and Fastify have too. Works as
- * `toEventStreamResponse`. Resolves when the response has ended, or when the page has left.
+ * Sends the events of a run on a node:http response, which Express and Fastify also have. Works like `toEventStreamResponse`. Resolves
+ * when the response has ended or the page has disconnected.
  *
  * @example
  * createServer((req, res) => void pipeEventStream(host.join(id, { from: lastEventId(req) }), res));
@@ -78,12 +79,15 @@ export async function pipeEventStream(
   res.end();
 }
 
-/** True if there is nothing to send. A reader that restarts still has to be told so. */
+/** True if there is nothing to send. A restarted reader still has to send `reset`. */
 function isEmpty({ isOver, restarted }: EventSource): boolean {
   return isOver === true && restarted !== true;
 }
 
-/** The error of a source may hold secrets, so a page gets a neutral text. "error" is the name that EventSource uses itself. */
+/**
+ * Sent if the source throws. The text is neutral, because the error may contain secrets. The event is not named "error", because
+ * `EventSource` uses that name for its connection errors.
+ */
 const failure = 'event: failure\ndata: {"message":"The run could not be read to its end."}\n\n';
 
 function toLines(source: EventSource, options: EventStreamOptions): SSELines<string> {

@@ -1,4 +1,4 @@
-// Calls that wait for the page: for a decision, or for a result.
+// Shows calls that wait for the page: for a decision, or for a result.
 
 import type { LoopEvents, WaitingCall } from "../core/entry-kit.ts";
 import type { MessageWriter } from "./message-writer.ts";
@@ -7,21 +7,21 @@ import type { UIVersion } from "./ui-message-chunk.ts";
 
 type Decided = LoopEvents["approval-decided"];
 
-/** The target that approvals write to. */
+/** The objects that `ApprovalParts` uses. */
 export interface ApprovalTargets {
   readonly writer: MessageWriter;
   readonly tools: ToolParts;
   readonly version: UIVersion;
 }
 
-/** Shows which calls wait for a decision, and what was decided. */
+/** Writes the chunks for calls that wait, and for decisions about calls. */
 export class ApprovalParts {
   readonly #writer: MessageWriter;
   readonly #tools: ToolParts;
   readonly #version: UIVersion;
-  /** Calls that the policy was called for in this execution. A decision about any other call comes from a person. */
+  /** Calls for which `policies.approve` was called in this execution. Decisions about all other calls come from a person. */
   readonly #asked = new Set<string>();
-  /** Ids of the questions of calls that have waited, by call. */
+  /** For each call that has waited, the `id` that identified it in `pendingCalls`. */
   readonly #waiting = new Map<string, string>();
 
   constructor({ writer, tools, version }: ApprovalTargets) {
@@ -34,27 +34,27 @@ export class ApprovalParts {
     this.#asked.add(key);
   }
 
-  /** Notes calls that waited when the run was suspended, because it goes on in the same stream. */
+  /** Remembers the calls that waited when the run was suspended. Called if the resumed run continues in the same stream. */
   expect(calls: readonly WaitingCall[]): void {
     this.#asked.clear();
     for (const call of calls) this.#waiting.set(toKey(call), call.id);
   }
 
-  /** Shows that a call waits. `waitsFor` says for what: a decision, or a result that the page adds. */
+  /** Shows a waiting call. If the call waits for a decision, also requests the decision from the page. */
   request(call: WaitingCall): void {
     const part = this.#tools.add(toKey(call), call);
     this.#tools.show(part, call.name);
     if (call.waitsFor !== "result") this.#ask(part, call.id);
   }
 
-  /** Shows the decision about a call of the run. */
+  /** Shows the decision about a call of the outermost run. */
   decide(key: string, decided: Decided): void {
     const part = this.#tools.find(key);
     if (part !== undefined && part.state !== "new") this.#show(part, key, decided);
     this.#settle(key);
   }
 
-  /** Shows the decision about a call of a run inside a call. It has a part only if it has waited. */
+  /** Shows the decision about a call of a nested run, if the call has waited. Other nested calls have no part on the page. */
   decideNested(key: string, decided: Decided): void {
     const part = this.#tools.find(key);
     if (part !== undefined && this.#hasWaited(key, decided)) {
@@ -99,7 +99,7 @@ export class ApprovalParts {
   }
 }
 
-/** Returns the key of a call: its `id` without the number of the question. */
+/** Returns the key of a call: its `id` without a suffix such as `#2`, which numbers the questions about one call. */
 function toKey({ id, callId }: WaitingCall): string {
   const bare = id.replace(/#\d+$/, "");
   return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;

@@ -1,4 +1,4 @@
-// Turns the events of a run into the chunks of one message.
+// Converts the events of a run to the chunks of one UI message.
 
 import {
   addUsage,
@@ -18,12 +18,12 @@ import { isDeferred, ToolParts } from "./tool-parts.ts";
 import type { UICost, UIMessageChunk, UISteeringPart, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-/** Turns events into chunks, one event at a time. */
+/** Converts events to chunks, one event at a time. */
 export type UIMessageMapper = EventMapper<UIMessageChunk>;
 
 /**
- * Makes the mapping behind `toUIMessageStream`, for transports of your own, such as a WebSocket. Throws LoopError "invalid-option"
- * or "unknown-option" if an option is invalid.
+ * Creates a mapper that converts events like `toUIMessageStream`. Use it to send the chunks in another way, for example over a WebSocket.
+ * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * const mapper = createUIMessageMapper({ version: 7 });
@@ -45,9 +45,9 @@ class MessageMapper implements UIMessageMapper {
   readonly #approvals: ApprovalParts;
   readonly #nested = new Map<string, NestedProgress>();
   #isStarted = false;
-  /** True if recalled events are on the page already. */
+  /** True if the page already shows replayed events, so that they must not be sent. */
   #skipsRecalled: boolean;
-  /** The end of the run. It is sent once nothing follows, because a resumed run goes on after it. */
+  /** The last `run-end`. It is sent only after the last event, because the events of a resumed run may follow. */
   #ending: LoopEvents["run-end"] | undefined;
   #cost: UICost = { streams: 0, usage: noUsage, costUSD: 0 };
   #steered = 0;
@@ -129,7 +129,7 @@ class MessageMapper implements UIMessageMapper {
     return [...this.#writer.take(), ...last];
   }
 
-  /** True for what is most of a stream: a fragment that changes nothing but the open part. */
+  /** True for an event that only extends the message. Most events are text fragments of this kind, so they take a fast path. */
   #isLive({ replayed }: LoopEvent): boolean {
     return this.#isStarted && replayed !== true && this.#ending === undefined;
   }
@@ -156,7 +156,7 @@ class MessageMapper implements UIMessageMapper {
     this.#writer.writeBeside({ type: "start", messageId, ...(metadata !== undefined && { messageMetadata: metadata }) });
   }
 
-  /** The run was resumed. Recalled events came before in this stream. */
+  /** Continues after a suspended run was resumed. Replayed events are skipped, because this stream has already sent them. */
   #goOn({ reason }: LoopEvents["run-end"]): void {
     this.#ending = undefined;
     this.#skipsRecalled = true;
@@ -164,7 +164,7 @@ class MessageMapper implements UIMessageMapper {
     if ("calls" in reason) this.#approvals.expect(reason.calls);
   }
 
-  /** Notes a call that the page has already, so that its live events find it. */
+  /** Remembers a replayed call that the page already shows, so that later live events of the call find its part. */
   #noteRecalled(event: LoopEvent): void {
     if (event.type === "tool-args-end") this.#tools.add(event.callId, event, true);
     if (event.type !== "tool-end") return;
@@ -216,7 +216,7 @@ class MessageMapper implements UIMessageMapper {
     if (isWorth && event.replayed !== true) this.#tools.showProgress(part, progress.toOutput());
   }
 
-  /** A call inside a call has a part of its own only if it waits for the page. */
+  /** Handles an event about a nested call. A nested call has a separate part only if the call waits for the page. */
   #mapNestedCall(event: Extract<LoopEvent, { readonly callId: string }>, key: string): void {
     const isRecalled = event.replayed === true && this.#skipsRecalled;
     if (event.type === "tool-args-end") this.#tools.add(key, event);
@@ -231,12 +231,12 @@ class MessageMapper implements UIMessageMapper {
     this.#tools.forget(key);
   }
 
-  /** Ends the calls of a run that is over, or shows what a suspended run waits for. */
+  /** At the end of a run: ends all open calls. If the run is suspended, shows the waiting calls instead. */
   #close({ status, reason }: LoopEvents["run-end"]): void {
     this.#writer.release();
     this.#writer.endText();
     if (status !== "suspended") return this.#tools.endAll();
-    // A page that answers by itself waits until no output is preliminary.
+    // A page with `sendAutomaticallyWhen` does not send decisions while an output is preliminary.
     for (const [callId, progress] of this.#nested) {
       const part = this.#tools.find(callId);
       if (part !== undefined) this.#tools.showProgress(part, progress.toOutput(), false);

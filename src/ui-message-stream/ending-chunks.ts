@@ -1,4 +1,4 @@
-// The end of a message: why it ended, in the words of the AI SDK, and the metadata.
+// Makes the last chunks of a message: the finish reason of the AI SDK, and the metadata.
 
 import type { EndReason, LoopEvents } from "../core/entry-kit.ts";
 import { failedStatuses, toFailureText } from "../core/web-kit.ts";
@@ -7,10 +7,10 @@ import type { UIMessageOptions } from "./ui-message-options.ts";
 
 type RunEnd = LoopEvents["run-end"];
 
-/** Fields of reasons that hold no text of an error or a person. */
+/** The fields of reasons that are sent to the page. They contain no error messages and no text from people. */
 const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
 
-/** Returns the last chunks of a run that has ended. The page stops reading at an error, so the metadata comes before it. */
+/** Returns the last chunks for a run that has ended. The page stops reading at an `error` chunk, so the metadata comes first. */
 export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly UIMessageChunk[] {
   const { status, reason } = end;
   const messageMetadata = toMetadata(end, options);
@@ -22,7 +22,7 @@ export function toEndingChunks(end: RunEnd, options: UIMessageOptions): readonly
   return status === "stopped-by-user" ? [{ type: "abort", reason: reason.kind }, finish] : [finish];
 }
 
-/** Returns the last chunks of a run whose events broke off. */
+/** Returns the last chunks if the source ended before `run-end`, or threw the error in `failure`. */
 export function toBrokenChunks(options: UIMessageOptions, failure?: { readonly error: unknown }): readonly UIMessageChunk[] {
   if (failure === undefined) return [{ type: "finish", finishReason: cutOff(options.version ?? 6) }];
   const errorText = toFailureText({ kind: "thrown", error: failure.error }, options.onError);
@@ -49,7 +49,7 @@ function toFinishReason({ status, reason }: RunEnd, version: UIVersion): UIFinis
   return "calls" in reason ? "tool-calls" : cutOff(version);
 }
 
-/** A message that did not come to its end. Version 7 does not go on with such a message by itself. */
+/** Returns the finish reason for an incomplete message. With "interrupted", pages of version 7 do not continue automatically. */
 function cutOff(version: UIVersion): UIFinishReason {
   return version === 7 ? "interrupted" : "other";
 }

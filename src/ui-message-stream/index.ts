@@ -1,4 +1,4 @@
-// The entry `turnwright/ui-message-stream`: runs on a page that uses `useChat` of the AI SDK 5, 6 or 7.
+// The entry `turnwright/ui-message-stream`: shows runs on pages that use `useChat` of AI SDK 5, 6 or 7.
 
 export {
   type EventItem,

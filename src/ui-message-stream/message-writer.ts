@@ -1,13 +1,14 @@
-// Collects the chunks of a message: its steps, and the text parts that are open in them.
+// Collects the chunks of a message, and begins and ends its steps and text parts.
 
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 
-/** Chunks that wait until the attempt of a wrapping provider stands. */
+/** Chunks that are held back until the attempt can no longer be discarded. */
 export interface Hold {
   readonly chunks: UIMessageChunk[];
   isSent: boolean;
-  /** The state of the writer before the first of them. */
+  /** The open part when the hold began, to restore if the attempt is discarded. */
   readonly open: OpenText | undefined;
+  /** The number of parts when the hold began. */
   readonly parts: number;
 }
 
@@ -18,24 +19,25 @@ interface OpenText {
   readonly id: string;
 }
 
-/** Writes chunks in order. Text and reasoning parts begin with their first fragment, and end before anything else. */
+/** Writes chunks in order. A text or reasoning part begins with its first fragment, and ends before another part begins. */
 export class MessageWriter {
   readonly #version: UIVersion;
   #out: UIMessageChunk[] = [];
   #hold: Hold | undefined;
   #open: OpenText | undefined;
   #inStep = false;
-  /** The iteration of the step, and the number of its parts. They make the ids, so that a reload makes the same ones. */
+  /** The current iteration. Part ids are made from it and `#parts`, so that a reloaded page gets the same ids. */
   #iteration = -1;
+  /** The number of text and reasoning parts in the iteration. */
   #parts = 0;
-  /** The number of parts before the current attempt. */
+  /** The number of parts when the current attempt began. */
   #partsBefore = 0;
 
   constructor(version: UIVersion) {
     this.#version = version;
   }
 
-  /** The chunks that are held back now, if any. */
+  /** The chunks that are currently held back. Undefined if no chunks are held back. */
   get hold(): Hold | undefined {
     return this.#hold;
   }
@@ -47,13 +49,13 @@ export class MessageWriter {
     return out;
   }
 
-  /** Writes a chunk that begins another part. */
+  /** Writes a chunk that begins another part. Ends the open text part first. */
   write(chunk: UIMessageChunk): void {
     this.endText();
     this.#push(chunk);
   }
 
-  /** Writes a chunk that changes a part, or none. It may come between two fragments of a text. */
+  /** Writes a chunk that begins no part. Such a chunk may come between two fragments of a text. */
   writeBeside(chunk: UIMessageChunk): void {
     this.#push(chunk);
   }
@@ -88,22 +90,25 @@ export class MessageWriter {
     this.#push({ type: "finish-step" });
   }
 
-  /** Holds chunks back from here on. */
+  /** Holds back all following chunks until `release`. */
   holdBack(): void {
     this.#hold ??= { chunks: [], isSent: false, open: this.#open, parts: this.#parts };
   }
 
-  /** Sends what was held back. */
+  /** Sends the held-back chunks. */
   release(): void {
     if (this.#hold === undefined) return;
     this.#hold.isSent = true;
     const { chunks } = this.#hold;
     this.#hold = undefined;
-    // Not with a spread: an attempt may have more chunks than a function takes arguments.
+    // `push(...chunks)` would fail for an attempt with more chunks than the maximum number of arguments.
     for (const chunk of chunks) this.#out.push(chunk);
   }
 
-  /** Takes back the text of the step. A page of version 5 or 6 that already shows part of it gets a `data-attempt-discarded` part. */
+  /**
+   * Discards the text of the current attempt. In versions 5 and 6, held-back text is dropped. Text that was already sent stays visible,
+   * and is followed by a `data-attempt-discarded` part.
+   */
   discard(): void {
     if (!this.#inStep) return;
     if (this.#version === 7) {

@@ -1,4 +1,4 @@
-// The runs inside a call. The page shows them as the preliminary output of the call.
+// Collects the progress of nested runs. The page shows it as the preliminary output of the outer call.
 
 import type { Json, LoopEvent, LoopStatus } from "../core/entry-kit.ts";
 import { toPlain } from "../core/web-kit.ts";
@@ -7,40 +7,45 @@ import type { UINestedCall, UINestedProgress } from "./ui-message-chunk.ts";
 interface Run {
   readonly path: readonly string[];
   text: string;
-  /** The text before the current stream, so that a discarded attempt can be taken back. */
+  /** The text before the current iteration, to restore if an attempt is discarded. */
   before: string;
   readonly calls: Map<string, { name: string; state: UINestedCall["state"] }>;
   status: LoopStatus | "running";
 }
 
-/** Each output repeats all text so far. It is sent again when this share is new, so that the sum grows with the text only. */
+/**
+ * Each output repeats all text so far. The next output is sent when 1/8 of the text is new, so that the total size of all outputs stays
+ * proportional to the text.
+ */
 const share = 8;
+/** The minimum number of new characters for another output. */
 const leastNew = 200;
 
-/** The progress of the runs inside one call. */
+/** The progress of the nested runs of one call. */
 export class NestedProgress {
   readonly #runs = new Map<string, Run>();
   #progress: Json | undefined;
-  /** Characters of all runs, and of those that were sent last. */
+  /** The number of text characters of all runs. */
   #length = 0;
+  /** The value of `#length` when the last output was made. */
   #sent = 0;
 
-  /** True if a run has begun. */
+  /** True if at least one nested run has begun. */
   get hasRuns(): boolean {
     return this.#runs.size > 0;
   }
 
-  /** True if a run waits. Its call ends as interrupted then, and goes on when the run is resumed. */
+  /** True if a nested run is suspended. The outer call then ends as `interrupted`, and continues when the run is resumed. */
   get isSuspended(): boolean {
     return [...this.#runs.values()].some(({ status }) => status === "suspended");
   }
 
-  /** Notes what the tool itself reported. */
+  /** Stores the last progress that the tool reported itself. */
   setProgress(data: unknown): void {
     this.#progress = toPlain(data);
   }
 
-  /** Notes an event of a run inside the call. Returns true if it is worth an output of its own. */
+  /** Adds an event of a nested run. Returns true if a new output must be sent. */
   note(event: LoopEvent): boolean {
     const run = this.#runOf(event);
     if (event.type !== "text-delta") return noteFact(run, event);
@@ -49,7 +54,7 @@ export class NestedProgress {
     return this.#length - this.#sent >= Math.max(leastNew, this.#sent / share);
   }
 
-  /** Returns the output. */
+  /** Returns the preliminary output for the page. */
   toOutput(): UINestedProgress {
     this.#sent = this.#length;
     const runs = [...this.#runs.values()].map(({ path, text, calls, status }) => ({

@@ -1,4 +1,4 @@
-// Reads a request of a page: a new message, decisions, and results of calls that wait for the page. Everything else is ignored.
+// Reads a request from `useChat`: a new message, decisions, and results for calls that wait. Everything else is ignored.
 
 import {
   type ApprovalDecision,
@@ -22,36 +22,36 @@ import {
   type UIResult,
 } from "../core/web-kit.ts";
 
-/** The content of a request. */
+/** The content of a request from `useChat`. */
 export interface UIChatRequest {
-  /** The id of the chat. Check that the user may use it. */
+  /** The id of the chat. Check that the user may access the chat. */
   readonly id: string;
   readonly trigger: "submit" | "regenerate";
-  /** The new message; absent if the page regenerates, decides, or adds results. */
+  /** The new user message. Absent if the page requests another answer, or sends decisions or results. */
   readonly message?: UserMessage | undefined;
-  /** The message that the page names: the user message that was edited, or the one to generate again. */
+  /** The `messageId` in the request: the user message that was edited, or the message to generate again. */
   readonly messageId?: string | undefined;
   /**
-   * The message with the calls that `decisions` and `results` are about: the `runId`, or your `messageId`. Compare it with the run
-   * that waits, because a page in another tab may be behind.
+   * The id of the message that `decisions` and `results` belong to: the `runId`, or your `messageId`. Compare it with the waiting run,
+   * because another tab may still show an earlier run.
    */
   readonly continues?: string | undefined;
-  /** Decisions by the id of the waiting call, as the option `decisions` of a run takes them. */
+  /** Decisions by the `id` of the waiting call. Pass `{ ...decisions, ...results }` as the option `decisions` of the run. */
   readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
-  /** Results by the id of the waiting call. */
+  /** Results by the `id` of the waiting call. */
   readonly results: { readonly [callId: string]: UIResult };
 }
 
 /**
- * Reads the request of `useChat`: a web `Request`, a request of node:http, a text, or a parsed body.
+ * Reads a request from `useChat`: a web `Request`, a node:http request, a JSON string, or a parsed body.
  *
- * The page is not trusted. Only the text and the files of a new user message count, and of the last assistant message the answers
- * to approvals and the results that the page added. A call is denied unless its approval says `approved: true`. Edited arguments come
- * in a field `decisions` of the body: `{ [id]: { kind: "modify", args } }`, by the id of the approval. The history, the arguments and the
- * system messages of the page are ignored. If a call does not wait, the run refuses its decision.
+ * The page is not trusted. From a new user message, only the text and the files are used. From the last assistant message, only the
+ * decisions and the results that the page added are used. Everything else is ignored, such as the history and system messages. A call is
+ * denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }` in the
+ * field `decisions` of the body, where `id` is the id of the approval. If a call does not wait, the run rejects the decision.
  *
- * Throws RequestError with `status` 400, 413 or 415 if the body cannot be used, and LoopError "invalid-option" or "unknown-option"
- * if an option is invalid.
+ * Throws RequestError with `status` 400, 413 or 415 if the request is invalid, and LoopError "invalid-option" or "unknown-option" if an
+ * option is invalid.
  *
  * @example
  * const { id, message, decisions } = await readUIChatRequest(request, { maxFiles: 3 });
@@ -78,7 +78,7 @@ function readBody(body: unknown, limits: RequestLimits): UIChatRequest {
   if (role === "user")
     return { ...facts, message: readUserMessage(listOf(recordOf(last).parts), limits), ...readAnswers(body, undefined) };
   if (role === "assistant") return { ...facts, ...readAnswers(body, last) };
-  throw new RequestError(400, "The last message is neither from the user nor from the assistant.");
+  throw new RequestError(400, 'The last message must have the role "user" or "assistant".');
 }
 
 function readTrigger(trigger: unknown): UIChatRequest["trigger"] {
@@ -89,7 +89,7 @@ function readTrigger(trigger: unknown): UIChatRequest["trigger"] {
 
 type Answers = Pick<UIChatRequest, "continues" | "decisions" | "results">;
 
-/** Reads the answers of the last message, and the decisions beside the messages, which take precedence. */
+/** Reads decisions and results from the last message, and `decisions` from the body. Those from the body take precedence. */
 function readAnswers(body: UnknownRecord, last: unknown): Answers {
   const message = isRecord(last) ? last : lastAssistantOf(body);
   const messageId = readId(message?.id, "id of the last message");
@@ -102,7 +102,7 @@ function readAnswers(body: UnknownRecord, last: unknown): Answers {
     .map(([id, result]) => [toCallId(id, messageId), result] as const);
   const isEmpty = decisions.length + results.length === 0;
   if (last !== undefined && isEmpty)
-    throw new RequestError(400, "The last message is from the assistant and has neither decisions nor results.");
+    throw new RequestError(400, "The last message is from the assistant, but has neither decisions nor results.");
   const answers = { decisions: Object.fromEntries(decisions), results: Object.fromEntries(results) };
   return messageId === undefined || isEmpty ? answers : { continues: messageId, ...answers };
 }
@@ -113,7 +113,7 @@ function lastAssistantOf({ messages }: UnknownRecord): UnknownRecord | undefined
     .findLast(({ role }) => role === "assistant");
 }
 
-/** Returns the id of the call, without the id of the message that makes it unique on the page. */
+/** Removes the message id from an id of the page. What remains is the `id` in `pendingCalls`. */
 function toCallId(id: string, messageId: string | undefined): string {
   const prefix = `${messageId}:`;
   return id.startsWith(prefix) ? id.slice(prefix.length) : id;
@@ -121,22 +121,22 @@ function toCallId(id: string, messageId: string | undefined): string {
 
 type Decision = UIChatRequest["decisions"][string];
 
-/** Reads an answered approval: the id of its question, and the decision. */
+/** Returns the approval id and the decision of a part with an answered approval. Returns undefined for other parts. */
 function readApproval({ state, approval }: UnknownRecord): [[string, Decision]] | undefined {
   if (state !== "approval-responded") return undefined;
   const fields = recordOf(approval);
   const id = readId(fields.id, "id of an approval");
-  if (id === undefined) throw new RequestError(400, "An answered approval has no id.");
+  if (id === undefined) throw new RequestError(400, "A part with an answered approval has no approval id.");
   if (fields.approved === true) return [[id, { kind: "approve" }]];
   return [[id, isText(fields.reason) ? { kind: "deny", reason: fields.reason } : { kind: "deny" }]];
 }
 
-/** Reads a result that the page added. Outcomes that the server sent have a mark. */
+/** Returns the call id and the result of a part whose result the page added. Returns undefined for other parts. */
 function readResult(part: UnknownRecord): [[string, UIResult]] | undefined {
   const { state, toolCallId, output, errorText } = part;
   if (!isAdded(part) || (state !== "output-available" && state !== "output-error")) return undefined;
   const id = readId(toolCallId, "toolCallId");
-  if (id === undefined) throw new RequestError(400, "A result has no toolCallId.");
+  if (id === undefined) throw new RequestError(400, "A part with a result has no toolCallId.");
   if (state === "output-available") return [[id, { kind: "result", result: (output ?? null) as Json }]];
   return [[id, { kind: "failed", error: isText(errorText) ? errorText : "The page gave no reason." }]];
 }

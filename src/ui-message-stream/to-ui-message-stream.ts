@@ -14,15 +14,15 @@ import { createUIMessageMapper } from "./create-ui-message-mapper.ts";
 import type { UIMessageChunk } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-/** How a run is sent to a page. */
+/** The options for sending a run to a page. */
 export interface UIResponseOptions extends UIMessageOptions, SSEOptions {}
 
 /**
- * Turns the events of a run into the chunks that `useChat` reads. `events` comes from `streamToolLoop` or from `host.join`. The
- * source is read as fast as the stream is. Cancelling the stream returns the iterator of the source, and does nothing else: the run
- * of `streamToolLoop` then stops, that of a host goes on.
+ * Converts the events of a run to the chunks that `useChat` reads. `events` comes from `streamToolLoop` or `host.join`. Events are read
+ * only as fast as the stream is read. Cancelling the stream ends the iteration of `events`. A run of `streamToolLoop` then stops, and a
+ * run of a host continues.
  *
- * The stream never fails. If the source throws, an `error` chunk with a neutral text is the last but one. Throws LoopError
+ * The stream never fails. If `events` throws, the last chunks are an `error` with a neutral text and a `finish`. Throws LoopError
  * "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
@@ -37,8 +37,8 @@ export function toUIMessageStream(
 }
 
 /**
- * Answers a request of `useChat` with a run, as a web `Response`: for Next.js, Hono, Bun, Deno and Workers. If the page leaves, the
- * iterator of the source is returned. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * Returns a web `Response` that streams a run to `useChat`, for Next.js, Hono, Bun, Deno and Workers. If the page disconnects, the
+ * iteration of `events` ends. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * export const POST = async (request: Request) => {
@@ -51,9 +51,9 @@ export function toUIMessageStreamResponse(events: AsyncIterable<EventItem>, opti
 }
 
 /**
- * Answers a request of `useChat` with a run, on a response of node:http, which Express and Fastify have too. Resolves when the
- * response has ended, or when the page has left; the iterator of the source is returned then. A slow connection slows the reading.
- * Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
+ * Streams a run to `useChat` on a node:http response, which Express and Fastify also have. Resolves when the response has ended or the
+ * page has disconnected. If the page disconnects, the iteration of `events` ends. Events are read only as fast as the connection takes
+ * them. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example
  * createServer(async (req, res) => {

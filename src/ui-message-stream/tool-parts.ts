@@ -1,29 +1,29 @@
-// The calls of a message: their arguments, approvals and outcomes.
+// Writes the chunks for the tool calls of a message: arguments, progress and outcomes.
 
 import { type Json, type LoopEvents } from "../core/entry-kit.ts";
 import { toFailureText, toPlain } from "../core/web-kit.ts";
 import type { Hold, MessageWriter } from "./message-writer.ts";
 import type { UIMessageOptions } from "./ui-message-options.ts";
 
-/** One call that the page shows, or may have to show. */
+/** The state of one call that the page shows or may have to show. */
 export interface ToolPart {
-  /** Its id on the page. */
+  /** The id of the call on the page. */
   readonly id: string;
   readonly name: string;
-  /** "new" until the page has a part of it. */
+  /** "new" until the page has a part for the call. */
   state: "new" | "streaming" | "ready" | "ended";
   args: Json;
-  /** True if its arguments are not JSON, or cut off. */
+  /** True if the arguments are not JSON, or were cut off. */
   isUnreadable: boolean;
-  /** True if it is a call of a run inside a call. */
+  /** True if a nested run made the call. */
   readonly isNested: boolean;
-  /** The step that it began in. Only there, the page can still change its arguments. */
+  /** The step in which the call began. The page can change the arguments only in this step. */
   step: number;
-  /** Set if its first chunk was held back. */
+  /** The hold that contains the first chunk of the call, if the chunk was held back. */
   hold: Hold | undefined;
 }
 
-/** The fields of all events of a call. */
+/** The fields that all events of a call share. */
 export interface CallFacts {
   readonly name: string;
   readonly args?: Json | undefined;
@@ -31,16 +31,16 @@ export interface CallFacts {
   readonly path?: readonly string[] | undefined;
 }
 
-/** Keeps the calls by key: the path of ids, joined by "/". */
+/** Keeps the calls of a message. The key of a call is its id. For a nested call, it is the ids on its path, joined by "/". */
 export class ToolParts {
   /** The number of the current step. */
   step = 0;
   readonly #writer: MessageWriter;
   readonly #options: Pick<UIMessageOptions, "onError" | "version">;
   readonly #parts = new Map<string, ToolPart>();
-  /** Calls of attempts that were taken back. Their later reports are dropped. */
+  /** Calls of discarded attempts. Later events of these calls are ignored. */
   readonly #discarded = new Set<string>();
-  /** The beginning of all ids of the page. Ids of calls are unique in a run only, and a page shows many. */
+  /** The prefix of all call ids on the page. Call ids are unique only within a run, and a page shows several runs. */
   #prefix = "";
 
   constructor(writer: MessageWriter, options: Pick<UIMessageOptions, "onError" | "version">) {
@@ -48,12 +48,12 @@ export class ToolParts {
     this.#options = options;
   }
 
-  /** Makes ids of the page unique beyond the message. */
+  /** Sets the message id that all call ids on the page begin with. */
   setMessage(messageId: string): void {
     this.#prefix = `${messageId}:`;
   }
 
-  /** Returns the id that the page knows a call, or a question about it, by. */
+  /** Returns the id on the page for a call, or for a question about a call. */
   toId(key: string): string {
     return this.#prefix + key;
   }
@@ -66,7 +66,7 @@ export class ToolParts {
     return this.#parts.get(key);
   }
 
-  /** Returns the part of a call, and makes it if there is none. `isShown` says that the page has it from an earlier stream. */
+  /** Returns the part for a call. Creates it if it does not exist. `isShown` is true if an earlier stream has sent the part. */
   add(key: string, { name, args, problem, path }: CallFacts, isShown = false): ToolPart {
     const known = this.#parts.get(key);
     const part: ToolPart = known ?? {
@@ -85,17 +85,17 @@ export class ToolParts {
     return part;
   }
 
-  /** Shows the arguments that a person or a policy has put in the place of the model's. */
+  /** Shows the arguments that a decision has edited. */
   edit(part: ToolPart, args: Json): void {
     part.args = args;
-    // In a later step, `tool-input-available` would make a second part.
+    // In a later step, `tool-input-available` would create a second part on the page.
     if (part.state !== "ready" || part.step !== this.step) return;
     const chunk = { type: "tool-input-available", toolCallId: part.id, toolName: part.name, input: args } as const;
-    // With this mark, the page does not take the call for one of its own.
+    // Without `providerExecuted`, `useChat` would pass the edited call to `onToolCall` of the page.
     this.#writer.writeBeside({ ...chunk, providerExecuted: true });
   }
 
-  /** Forgets a call that the page does not show. */
+  /** Removes a call if the page does not show the call. */
   forget(key: string): void {
     if (this.#parts.get(key)?.state === "new") this.#parts.delete(key);
   }
@@ -128,12 +128,12 @@ export class ToolParts {
     part.hold = this.#writer.hold;
   }
 
-  /** True if the page shows the arguments as they come in, and can still change them. */
+  /** True if the arguments are still being streamed, and the page can still change them. */
   #isOpen({ state, step }: ToolPart): boolean {
     return state === "streaming" && step === this.step;
   }
 
-  /** Shows what a running call has so far. */
+  /** Shows the output of a running call. */
   showProgress(part: ToolPart, output: unknown, isPreliminary = true): void {
     if (part.state === "ended") return;
     this.show(part);
@@ -149,7 +149,7 @@ export class ToolParts {
   /** Shows the outcome of a call. */
   end(part: ToolPart, { name, outcome, result }: Pick<LoopEvents["tool-end"], "name" | "outcome" | "result">): void {
     if (isDeferred({ outcome }) || part.state === "ended") return;
-    // A call that started early may have run before its message was cut off.
+    // A call that was started early may have run, although its arguments were cut off later.
     const isShowable = !part.isUnreadable || outcome === "completed" || outcome === "denied";
     if (isShowable) this.show(part, name);
     const toolCallId = part.id;
@@ -165,13 +165,13 @@ export class ToolParts {
   #fail(part: ToolPart, toolName: string, errorText: string): void {
     const executed = { toolCallId: part.id, errorText, providerExecuted: true } as const;
     const isPartial = part.state === "new" || this.#isOpen(part);
-    // In a later step, `tool-input-error` would make a second part.
+    // In a later step, `tool-input-error` would create a second part on the page.
     if (!isPartial) return this.#writer.writeBeside({ type: "tool-output-error", ...executed });
     if (part.state === "new") this.#begin(part, "ended");
     this.#writer.write({ type: "tool-input-error", toolName, input: part.args, ...executed });
   }
 
-  /** Ends all calls that are open. Their events say nothing more. */
+  /** Ends all open calls as `not-run`, because no more events about them follow. */
   endAll(): void {
     for (const part of this.#parts.values()) {
       if (part.state === "new" && part.isNested) continue;
@@ -179,7 +179,7 @@ export class ToolParts {
     }
   }
 
-  /** Takes back the calls of the current step. `isReset` says that the page drops their parts by itself. */
+  /** Discards the calls of the current step. `isReset` is true if a `reset-step` chunk already removes their parts from the page. */
   discard(isReset: boolean): void {
     for (const [key, part] of this.#parts) {
       if (part.step !== this.step) continue;
@@ -191,7 +191,7 @@ export class ToolParts {
   }
 }
 
-/** True for a call that waits for a result from outside. It has another end later. */
+/** True for the outcome of a call that waits for a result from outside. Another `tool-end` follows when the result arrives. */
 export function isDeferred({ outcome }: { readonly outcome: string }): boolean {
   return outcome === "deferred";
 }

@@ -1,5 +1,5 @@
-// The chunks of the UI message stream, as the clients of AI SDK 5, 6 and 7 read them. Declared here, because each major of `ai`
-// has other types. Tests check every chunk with the validators of all three.
+// The chunks of the UI message stream for the clients of AI SDK 5, 6 and 7. They are declared here, because each major version of `ai`
+// has different types. Tests check the chunks with the validators of all three versions.
 
 import type { CallSummary, Json, LoopStatus, Usage } from "../core/entry-kit.ts";
 
@@ -13,13 +13,13 @@ export type UIMessageChunk =
   | { readonly type: "message-metadata"; readonly messageMetadata: UIMessageMetadata }
   | { readonly type: "abort"; readonly reason?: string }
   | { readonly type: "error"; readonly errorText: string }
-  /** `reset-step` takes back the parts of the current step. Version 7 only. */
+  /** `reset-step` removes the parts of the current step, and exists only in version 7. */
   | { readonly type: "start-step" | "finish-step" | "reset-step" }
   | { readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; readonly id: string }
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "tool-input-start"; readonly toolCallId: string; readonly toolName: string }
   | { readonly type: "tool-input-delta"; readonly toolCallId: string; readonly inputTextDelta: string }
-  /** Sent again if the arguments were edited. `providerExecuted` is set then. */
+  /** Sent again with `providerExecuted` if a decision edited the arguments. */
   | {
       readonly type: "tool-input-available";
       readonly toolCallId: string;
@@ -35,53 +35,53 @@ export type UIMessageChunk =
     } & UIExecuted)
   | ({ readonly type: "tool-output-available"; readonly output: Json; readonly preliminary?: true } & UIExecuted)
   | ({ readonly type: "tool-output-error"; readonly errorText: string } & UIExecuted)
-  /** Versions 6 and 7. */
+  /** Only in versions 6 and 7. */
   | { readonly type: "tool-output-denied"; readonly toolCallId: string }
-  /** Versions 6 and 7. `isAutomatic` is set if no person was asked. */
+  /** Only in versions 6 and 7. `isAutomatic` is set if no person made the decision. */
   | {
       readonly type: "tool-approval-request";
       readonly approvalId: string;
       readonly toolCallId: string;
       readonly isAutomatic?: true;
     }
-  /** Version 7 only. */
+  /** Only in version 7. */
   | { readonly type: "tool-approval-response"; readonly approvalId: string; readonly approved: boolean; readonly reason?: string }
-  /** Version 7 only. */
+  /** Only in version 7. */
   | { readonly type: "steering-message"; readonly id: string; readonly parts: UISteeringPart[] }
   | UIDataChunk;
 
-/** Marks an outcome that the server sent, so that the next request of the page does not count as its result. */
+/** Marks an outcome that the server sent, so that the server does not read it as a result from the page in the next request. */
 export interface UIExecuted {
   readonly toolCallId: string;
   readonly providerExecuted: true;
 }
 
-/** The data parts. Transient ones reach `onData` of the page only, the others become parts of the message. */
+/** The data chunks. Transient chunks are only passed to `onData` of the page. The other chunks become parts of the message. */
 export type UIDataChunk =
   | { readonly type: "data-notice"; readonly transient: true; readonly data: { readonly kind: string } }
   | { readonly type: "data-masked"; readonly transient: true; readonly data: UIMasked }
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
-  /** A message to `control.steer`. Versions 5 and 6. */
+  /** A steered message, in versions 5 and 6. */
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UISteeringPart[] } }
-  /** A call that waits for a decision. Version 5. */
+  /** A call that waits for a decision, in version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
-  /** Text of this step that was shown before no longer counts. Versions 5 and 6, which cannot take a part back. */
+  /** The earlier text of this step was discarded. Sent in versions 5 and 6, which cannot remove a part. */
   | { readonly type: "data-attempt-discarded"; readonly id: string; readonly data: { readonly iteration: number } };
 
-/** Results that requests leave out from now on. */
+/** The tool results that later requests to the model omit. */
 export interface UIMasked {
-  /** The `toolCallId` of each. */
+  /** The `toolCallId` of each omitted result. */
   readonly toolCallIds: readonly string[];
   readonly tokensBefore: number;
   readonly tokensAfter: number;
 }
 
-/** The spending of the run so far. */
+/** The usage and the cost of the run so far. */
 export interface UICost {
-  /** Streams of the model that have ended. */
+  /** The number of model streams that have ended. */
   readonly streams: number;
   readonly usage: Usage;
-  /** USD; absent if the cost of a stream is unknown. */
+  /** The cost in USD. Absent if the cost of a stream is unknown. */
   readonly costUSD?: number | undefined;
 }
 
@@ -91,52 +91,52 @@ export interface UIApproval {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly input: Json;
-  /** Set once the decision has come. */
+  /** Set when the decision is made. */
   readonly decision?: "approve" | "deny" | "modify" | "failed" | undefined;
 }
 
-/** A part of a steering message. */
+/** A part of a steered message. */
 export type UISteeringPart = { type: "text"; text: string } | { type: "file"; mediaType: string; url: string };
 
-/** Why the message ended, in words of the AI SDK. "interrupted" is version 7 only. */
+/** The finish reason of the AI SDK. "interrupted" exists only in version 7. */
 export type UIFinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "interrupted" | "other";
 
 /** The metadata of a finished message. */
 export interface UIMessageMetadata {
   readonly status: LoopStatus;
   readonly reason: UIReason;
-  /** Usage of the run, nested runs included. */
+  /** The usage of the run, including nested runs. */
   readonly usage: Usage;
-  /** USD; absent if the cost of an iteration is unknown. */
+  /** The cost in USD. Absent if the cost of an iteration is unknown. */
   readonly costUSD?: number | undefined;
   readonly [field: string]: unknown;
 }
 
-/** The `reason` of the run without its texts: errors, notes and messages stay on the server. */
+/** The `reason` of the run without texts. Errors, notes and messages are not sent to the page. */
 export interface UIReason {
   /** The kind of the reason, such as "answered" or "approval-required". */
   readonly kind: string;
   readonly [field: string]: unknown;
 }
 
-/** The preliminary output of a call that runs other runs, such as that of an agent tool. */
+/** The preliminary output of a call with nested runs, such as a call of an agent tool. */
 export interface UINestedProgress {
   readonly runs: readonly UINestedRun[];
-  /** The last value of `ctx.progress`. */
+  /** The last value that the tool passed to `context.progress`. */
   readonly progress?: Json;
 }
 
-/** One run inside a call. */
+/** One nested run. */
 export interface UINestedRun {
-  /** Ids of the calls around it, outermost first. */
+  /** The ids of the calls that the run is nested in, outermost first. */
   readonly path: readonly string[];
-  /** Text so far. */
+  /** The text so far. */
   readonly text: string;
   readonly calls: readonly UINestedCall[];
   readonly status: LoopStatus | "running";
 }
 
-/** One call of a run inside a call. */
+/** One call of a nested run. */
 export interface UINestedCall {
   readonly callId: string;
   readonly name: string;

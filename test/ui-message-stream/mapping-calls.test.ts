@@ -11,7 +11,7 @@ import { readMessage, vendors } from "./vendors.ts";
 describe("mapping of calls", () => {
   const outcomes = [
     ["failed", toolCall("broken"), "output-error", "The tool failed."],
-    ["unknown-tool", toolCall("nope"), "output-error", "There is no such tool."],
+    ["unknown-tool", toolCall("nope"), "output-error", "The tool does not exist."],
     ["malformed", toolCall("look", {}, { rawArgs: "{" }), "output-error", "The arguments are not valid JSON."],
     [
       "fragments that are malformed",

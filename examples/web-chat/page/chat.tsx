@@ -1,4 +1,4 @@
-// The whole page: messages, what goes on, and the field for the next message.
+// The whole page: the messages, the current activity, and the field for the next message.
 
 import { type JSX, useEffect, useRef, useState } from "react";
 import { MessageView } from "./message-view.tsx";
@@ -29,7 +29,7 @@ export function Chat({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-/** Keeps the end of the page in view, unless the reader has scrolled up. */
+/** Scrolls to the end of the page, unless the user has scrolled up. */
 function useFollowing(shown: unknown): void {
   const isAtEnd = useRef(true);
   useEffect(() => {
@@ -48,7 +48,7 @@ interface ChatProps {
   readonly isLive: boolean;
 }
 
-/** Says what goes on, for eyes and for screen readers. */
+/** Shows the current activity, also to screen readers. */
 function Situation({ chat, isLive }: ChatProps): JSX.Element {
   const { error, liveCost } = chat;
   return (

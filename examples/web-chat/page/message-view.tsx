@@ -1,4 +1,4 @@
-// One message: its texts, the cards of its calls, how it ended and what it cost.
+// Shows one message: its text, its tool calls, how the run ended, and the cost.
 
 import { isToolUIPart } from "ai";
 import type { JSX } from "react";
@@ -10,7 +10,7 @@ interface MessageProps {
   readonly chat: RunChat;
 }
 
-/** Shows a message. Everything in it is text: React escapes what the model, a tool or the user says. */
+/** Shows a message. Everything is shown as text, because React escapes the output of the model, of tools and of users. */
 export function MessageView({ message, chat }: MessageProps): JSX.Element {
   const { role, parts, metadata } = message;
   return (
@@ -42,7 +42,7 @@ const endings = new Map([
   ["timeout", "Took too long."],
 ]);
 
-/** Shows why the run ended, if it is not complete, and its cost. */
+/** Shows the cost of the run, and why it ended if it did not complete. */
 function Ending({ metadata }: { readonly metadata: unknown }): JSX.Element | null {
   const status: unknown = typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "status") : undefined;
   if (typeof status !== "string") return null;

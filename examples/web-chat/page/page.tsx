@@ -1,4 +1,4 @@
-// Mounts the page. The id of the chat is in the address, so a second tab of the same address is in the same chat.
+// Mounts the page. The id of the chat is in the URL, so a second tab with the same URL shows the same chat.
 
 import { createRoot } from "react-dom/client";
 import { Chat } from "./chat.tsx";

@@ -1,6 +1,6 @@
-// The progress of the runs inside a call, as the server sends it: `{ runs: [{ text, calls, status }] }`.
+// Reads the progress of nested runs from the output of a call. The server sends `{ runs: [{ text, calls, status }] }`.
 
-/** One run inside a call. */
+/** One nested run. */
 export interface InnerRun {
   readonly text: string;
   readonly calls: readonly InnerCall[];
@@ -13,7 +13,7 @@ interface InnerCall {
   readonly state: string;
 }
 
-/** Returns no runs for the output of another tool. */
+/** Returns the nested runs in an output. Returns an empty array if the output has no runs. */
 export function readRuns(output: unknown): readonly InnerRun[] {
   return listIn(output, "runs").map((run) => ({
     text: textIn(run, "text"),

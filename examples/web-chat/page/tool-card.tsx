@@ -1,11 +1,11 @@
-// The card of a call: its state, its arguments, its result, and the buttons if it waits for a decision.
+// Shows a tool call as a card: its state, arguments and result, and buttons if the call waits for a decision.
 
 import { getToolName } from "ai";
 import { type JSX, useState } from "react";
 import { readRuns } from "./read-runs.ts";
 import { type PageMessage, readNumber, type RunChat } from "./use-run-chat.ts";
 
-/** A part of a message that is a call. */
+/** A message part that represents a tool call. */
 export type ToolPart = Extract<PageMessage["parts"][number], { toolCallId: string }>;
 
 interface CardProps {
@@ -23,7 +23,7 @@ const states: { readonly [State in ToolPart["state"]]: string } = {
   "output-denied": "Denied",
 };
 
-/** Shows a call. */
+/** Shows a tool call. */
 export function ToolCard({ part, chat }: CardProps): JSX.Element {
   const isRunning = part.state === "output-available" && part.preliminary === true;
   const name = getToolName(part);
@@ -102,13 +102,13 @@ function Decision({ chat, approvalId, input }: DecisionProps): JSX.Element {
   );
 }
 
-/** Short values in one line. */
+/** Formats a value as JSON, in one line if it is short. */
 function toText(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value, null, 1) ?? "");
   return text.length > 70 ? text : text.replaceAll(/\n\s*/g, " ");
 }
 
-/** Returns undefined for text that is not JSON. */
+/** Parses JSON. Returns undefined if the text is not valid JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,11 +1,11 @@
-// A chat in the page. The history and the runs are on the server, so each tab can be reloaded at any time.
+// A React hook for a chat. The server has the history and the runs, so each tab can be reloaded at any time.
 
 // #region page
 import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
 import { useEffect, useMemo, useState } from "react";
 
-/** A chat that other tabs may use, too. */
+/** Returns a chat that several tabs can use together. */
 export function useRunChat(id: string): RunChat {
   const [liveCost, setLiveCost] = useState<number | undefined>();
   const [loads, setLoads] = useState(0);
@@ -17,7 +17,7 @@ export function useRunChat(id: string): RunChat {
     onData: ({ type, data }) => void (type === "data-cost" && setLiveCost(readNumber(data, "costUSD"))),
   });
   const { setMessages, resumeStream, status, error } = chat;
-  // At first, when another tab has sent something, and after the connection broke.
+  // Loads the chat at the start, after a request from another tab, and after a broken connection.
   useEffect(() => {
     const left = new AbortController();
     let again: ReturnType<typeof setTimeout> | undefined;
@@ -40,19 +40,19 @@ export function useRunChat(id: string): RunChat {
     ...chat,
     liveCost,
     reload: () => setLoads((count) => count + 1),
-    /** Ends the run, whichever tab has started it. `chat.stop` would only stop the reading. */
+    /** Stops the run on the server, even if another tab started the run. `chat.stop` would only stop reading the stream. */
     stopRun: () => fetch(`/api/chat/${id}/run`, { method: "DELETE" }),
     approve: (approvalId) => chat.addToolApprovalResponse({ id: approvalId, approved: true }),
     deny: (approvalId) => chat.addToolApprovalResponse({ id: approvalId, approved: false }),
-    /** The format has no edits: they come in a field of their own, by the same id. */
+    /** The format of `useChat` has no edited arguments, so they are sent in a separate field, by the id of the approval. */
     edit: (approvalId, args) => chat.sendMessage(undefined, { body: { decisions: { [approvalId]: { kind: "modify", args } } } }),
   };
 }
 // #endregion page
 
-/** The chat of the AI SDK, and what its format does not have. */
+/** The chat of the AI SDK, with additional fields and functions. */
 export interface RunChat extends ReturnType<typeof useChat> {
-  /** USD of the run so far; undefined if it is unknown. */
+  /** The cost of the run so far in USD. Undefined if it is unknown. */
   readonly liveCost: number | undefined;
   reload(): void;
   stopRun(): Promise<unknown>;
@@ -61,7 +61,7 @@ export interface RunChat extends ReturnType<typeof useChat> {
   edit(approvalId: string, args: unknown): Promise<void>;
 }
 
-/** The message of a page. */
+/** A message of `useChat`. */
 export type PageMessage = RunChat["messages"][number];
 
 interface Loaded {
@@ -77,19 +77,19 @@ async function loadChat(id: string, signal: AbortSignal): Promise<Loaded> {
 
 const keyOf = (id: string): string => `chat ${id}`;
 
-/** Tells the other tabs once the server has begun. Only they get the event "storage". */
+/** Sends a request, and then notifies the other tabs. A browser sends the event "storage" only to other tabs. */
 async function fetchAndTell(id: string, url: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (init?.method === "POST" && response.ok) localStorage.setItem(keyOf(id), crypto.randomUUID());
   return response;
 }
 
-/** Browsers report a broken connection as a TypeError. */
+/** True if the connection broke. Browsers report a broken connection as a TypeError. */
 function isDisconnect(status: string, error: Error | undefined): boolean {
   return status === "error" && error instanceof TypeError;
 }
 
-/** Reads a number from data of the server. */
+/** Reads a number from data that the server sent. Returns undefined if the field is not a number. */
 export function readNumber(data: unknown, field: string): number | undefined {
   const value: unknown = typeof data === "object" && data !== null ? Reflect.get(data, field) : undefined;
   return typeof value === "number" ? value : undefined;

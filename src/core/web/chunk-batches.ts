@@ -1,22 +1,22 @@
-// The events of a run as chunks that a page reads, one event at a time.
+// Converts the events of a run to chunks for a page, one event at a time.
 
 import type { LoopEvent } from "../types/loop-event.ts";
 import { dropPromise } from "../utils/promises.ts";
 
-/** An event of `streamToolLoop`, or of a reader of a host. */
+/** An event from `streamToolLoop`, or an item from a reader of `turnwright/host`, which has an `id` and the event. */
 export type EventItem = LoopEvent | { readonly id: string; readonly event: LoopEvent };
 
-/** Turns events into chunks, one event at a time. */
+/** Converts events to chunks, one event at a time. */
 export interface EventMapper<Chunk> {
-  /** Returns the chunks of an event, in order. */
+  /** Returns the chunks for an event, in order. The array may be empty. */
   map(item: EventItem): readonly Chunk[];
-  /** Returns the last chunks. Called once, after the last event, or with the error that the source threw. */
+  /** Returns the last chunks. Call it once, after the last event. If the source threw an error, pass the error. */
   end(failure?: { readonly error: unknown }): readonly Chunk[];
-  /** True once nothing more is sent, whatever comes. The source is left then. */
+  /** True if no more chunks will follow, even if more events arrive. The iteration of the source is then ended. */
   readonly isOver?: boolean | undefined;
 }
 
-/** Reads events, and returns their chunks in batches. */
+/** Reads events, and returns the chunks for each event as one batch. */
 export class ChunkBatches<Chunk> {
   readonly #iterator: AsyncIterator<EventItem>;
   readonly #mapper: EventMapper<Chunk>;
@@ -27,7 +27,10 @@ export class ChunkBatches<Chunk> {
     this.#iterator = events[Symbol.asyncIterator]();
   }
 
-  /** Returns the next chunks, at least one; undefined after the last ones. An error of the source becomes the last chunks. */
+  /**
+   * Returns the next batch, which has at least one chunk, or undefined after the last batch. If the source throws, the last batch is
+   * made from the error.
+   */
   async next(): Promise<readonly Chunk[] | undefined> {
     while (!this.#isOver) {
       const chunks = await this.#read();
@@ -36,7 +39,7 @@ export class ChunkBatches<Chunk> {
     return undefined;
   }
 
-  /** Leaves the source. Nothing waits for it. */
+  /** Ends the iteration of the source, without waiting for the source. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -65,7 +68,7 @@ export class ChunkBatches<Chunk> {
   }
 }
 
-/** Returns the chunks as a stream, which is read as fast as its reader reads. Cancelling it leaves the source. */
+/** Returns a stream of the chunks. Events are read only when the stream is read. Cancelling the stream ends the iteration of the source. */
 export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStream<Chunk> {
   return new ReadableStream<Chunk>(
     {
@@ -76,7 +79,7 @@ export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStre
       },
       cancel: () => batches.leave(),
     },
-    // Reading begins with the reader.
+    // With 0, the source is not read before the stream is read.
     { highWaterMark: 0 },
   );
 }

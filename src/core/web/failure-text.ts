@@ -1,18 +1,18 @@
-// Texts about failures that the page reads. The texts are neutral, because messages of errors may hold secrets.
+// The texts that a page shows for failures. The texts are neutral, because error messages may contain secrets.
 
 import type { EndReason, LoopStatus } from "../types/termination.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
 
-/** A failure that the page is told about. */
+/** A failure that a page shows. */
 export type UIFailure =
   /** The run ended with status "error", "timeout" or "empty-response". */
   | { readonly kind: "run"; readonly status: LoopStatus; readonly reason: EndReason }
-  /** A call did not complete. `result` is the text that the model reads. */
+  /** A call did not complete. `result` is the result that the model gets. */
   | { readonly kind: "tool"; readonly toolName: string; readonly outcome: ToolOutcome["kind"]; readonly result: unknown }
-  /** The source of the events threw. */
+  /** The source of the events threw `error`, or ended before the run did. */
   | { readonly kind: "thrown"; readonly error: unknown };
 
-/** Returns the text for a failure. */
+/** Returns the text that the page shows for a failure. */
 export type OnError = (failure: UIFailure) => string;
 
 /** Statuses that the page shows as an error. */
@@ -24,22 +24,22 @@ const toolTexts = new Map<string, string>([
   ["blocked", "The tool is not allowed here."],
   ["denied", "The call was denied."],
   ["approval-failed", "The call could not be approved."],
-  ["unknown-tool", "There is no such tool."],
+  ["unknown-tool", "The tool does not exist."],
   ["invalid-input", "The arguments do not fit the tool."],
   ["malformed", "The arguments are not valid JSON."],
   ["truncated", "The arguments were cut off."],
   ["interrupted", "The call was stopped."],
   ["not-run", "The call did not run."],
-  ["limit", "The call did not run: the limit of calls is reached."],
+  ["limit", "The call did not run, because the maximum number of calls is reached."],
 ]);
 
-/** Returns the text for a failure. A function of the caller that throws or returns no text does not break the stream. */
+/** Returns the text from `onError`. If `onError` throws an error or returns no string, returns the neutral text. */
 export function toFailureText(failure: UIFailure, onError: OnError | undefined): string {
   try {
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
   } catch {
-    // The page reads the neutral text.
+    // An error in `onError` must not break the stream.
   }
   return neutralText(failure);
 }

@@ -1,22 +1,25 @@
-// The body of a request as JSON, within a limit.
+// Reads the body of a request as JSON, up to a maximum size.
 
 import { isRecord } from "../utils/guards.ts";
 import { RequestError } from "./request-error.ts";
 
-/** A request of node:http, as far as it is used. */
+/** The parts of a node:http request that are used. */
 export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
   readonly headers: { readonly [name: string]: string | readonly string[] | undefined };
-  /** Iterates without destroying the connection when the reader leaves, so that the response can still be sent. */
+  /** With `destroyOnReturn: false`, ending the iteration early keeps the connection open, so that the response can still be sent. */
   iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array | string>;
 }
 
-/** Arrays and objects inside each other. JSON.parse allows millions, and code that walks them by recursion fails. */
+/** The maximum nesting of arrays and objects. JSON.parse allows millions of levels, which would overflow the stack of recursive code. */
 const mostLevels = 200;
 
-/** Reads the body of a web `Request` or of a request of node:http. A text is parsed, and any other value is taken as it is. */
+/**
+ * Reads the body of a web `Request` or a node:http request. A string is parsed as JSON. Any other value is returned unchanged, as an
+ * already parsed body. Throws RequestError if the body is invalid or has more than `maxBytes` bytes. Default 1,000,000.
+ */
 export async function readRequestBody(source: unknown, maxBytes = 1_000_000): Promise<unknown> {
   const body = await toValue(source, maxBytes);
-  if (isTooDeep(body)) throw new RequestError(400, `The body is nested in more than ${mostLevels} levels.`);
+  if (isTooDeep(body)) throw new RequestError(400, `The body is nested more than ${mostLevels} levels deep.`);
   return body;
 }
 
@@ -36,7 +39,7 @@ async function toValue(source: unknown, maxBytes: number): Promise<unknown> {
 
 function checkHeaders(read: (name: string) => string | undefined, maxBytes: number): void {
   const type = read("content-type")?.split(";")[0]?.trim().toLowerCase();
-  // Other types could be sent by a form of another site without asking the browser.
+  // A form on another site could send other content types without a CORS check of the browser.
   if (type !== "application/json") throw new RequestError(415, "The request must have the content type application/json.");
   const encoding = read("content-encoding");
   if (encoding !== undefined && encoding !== "identity") throw new RequestError(415, "The request must not be compressed.");
@@ -57,7 +60,7 @@ async function collect(pieces: AsyncIterable<Uint8Array | string>, maxBytes: num
   return text + decoder.decode();
 }
 
-/** Reads a web stream. Not every platform can iterate one. */
+/** Reads a web stream with a reader, because not every platform supports `for await` on web streams. */
 async function* readAll(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
   try {
@@ -68,7 +71,7 @@ async function* readAll(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint
 }
 
 function parse(text: string, maxBytes: number): unknown {
-  // A character has at least one byte.
+  // Each character has at least one byte, so the number of characters is a lower bound.
   if (text.length > maxBytes) throw tooLarge(maxBytes);
   try {
     return JSON.parse(text) as unknown;
@@ -77,7 +80,7 @@ function parse(text: string, maxBytes: number): unknown {
   }
 }
 
-/** Checks a body that somebody else has parsed. */
+/** Checks the size of a body that is already parsed. */
 function checkSize(body: unknown, maxBytes: number): void {
   let length: number;
   try {
@@ -92,7 +95,7 @@ function tooLarge(maxBytes: number): RequestError {
   return new RequestError(413, `The body has more than ${maxBytes} bytes.`);
 }
 
-/** Walks without recursion, level by level. */
+/** True if a body is nested too deeply. Searches level by level, because recursion could overflow the stack. */
 function isTooDeep(body: unknown): boolean {
   let level: readonly unknown[] = [body];
   for (let depth = 0; level.length > 0; depth += 1) {

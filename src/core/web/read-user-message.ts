@@ -1,4 +1,4 @@
-// The text and the files of a user message that a page sends, within limits.
+// Reads the text and the files of a user message from a page, and checks the limits.
 
 import { type Checks, is, isText, numberWithin } from "../errors/check-fields.ts";
 import type { UserPart } from "../types/common.ts";
@@ -7,24 +7,24 @@ import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { isOnWeb, locateMedia } from "../utils/media-source.ts";
 import { RequestError } from "./request-error.ts";
 
-/** Limits of a request. */
+/** The limits for a request. */
 export interface RequestLimits {
-  /** Largest body in bytes. The page sends its whole history each time. Default 1,000,000. */
+  /** The maximum size of the body in bytes. A page sends its whole history in each request. Default 1,000,000. */
   readonly maxBytes?: number | undefined;
-  /** Most characters of text in the new message. Default 100,000. */
+  /** The maximum number of text characters in the new message. Default 100,000. */
   readonly maxTextChars?: number | undefined;
-  /** Media types of files, such as "application/pdf" or "image/*". Default: PNG, JPEG, GIF, WebP and PDF. */
+  /** The allowed media types of files, such as "application/pdf" or "image/*". Default: PNG, JPEG, GIF, WebP and PDF. */
   readonly allowedMediaTypes?: readonly string[] | undefined;
-  /** Most files in the new message. Default 10. */
+  /** The maximum number of files in the new message. Default 10. */
   readonly maxFiles?: number | undefined;
   /**
-   * True if files may be http(s) URLs. The library fetches nothing, but the model service does, or a tool of yours. Default false:
-   * only data URLs.
+   * True if files may also be http(s) URLs. The library does not fetch these URLs, but the model service or your tools may. Default
+   * false: only data URLs are allowed.
    */
   readonly allowWebUrls?: boolean | undefined;
 }
 
-/** The checks of the limits, for `checkFields`. */
+/** The checks of `RequestLimits`, for `checkFields`. */
 export const requestChecks: Checks<RequestLimits> = {
   maxBytes: /* @__PURE__ */ numberWithin({ min: 1 }),
   maxTextChars: /* @__PURE__ */ numberWithin({ min: 1 }),
@@ -36,14 +36,17 @@ export const requestChecks: Checks<RequestLimits> = {
 const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
 const longestId = 500;
 
-/** Reads an id of a page; undefined if there is none. */
+/** Reads an id from a request. Returns undefined if there is no id. Throws RequestError if the id is invalid. */
 export function readId(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string" && value !== "" && value.length <= longestId) return value;
   throw new RequestError(400, `The "${field}" must be a string of 1 to ${longestId} characters.`);
 }
 
-/** Makes a user message of parts `{ type: "text", text }` and `{ type: "file", mediaType, url }`. Others, such as those of tools, are ignored. */
+/**
+ * Makes a user message from parts `{ type: "text", text }` and `{ type: "file", mediaType, url }`. Parts with another type are ignored.
+ * Throws RequestError if a part is invalid or a limit is exceeded.
+ */
 export function readUserMessage(given: readonly unknown[], limits: RequestLimits): UserMessage {
   const { maxFiles = 10, maxTextChars = 100_000 } = limits;
   const parts = given.flatMap((part) => readPart(part, limits));
@@ -61,26 +64,29 @@ function readPart(part: unknown, limits: RequestLimits): readonly UserPart[] {
   if (!isRecord(part)) throw new RequestError(400, "A part of the last message is not an object.");
   if (part.type === "file") return [readFile(part, limits)];
   if (part.type !== "text") return [];
-  if (typeof part.text !== "string") throw new RequestError(400, "A text of the last message is not a string.");
+  if (typeof part.text !== "string") throw new RequestError(400, "A text part of the last message has no string as its text.");
   return part.text === "" ? [] : [{ type: "text", text: part.text }];
 }
 
 function readFile({ mediaType, url }: UnknownRecord, limits: RequestLimits): UserPart {
   const { allowWebUrls, allowedMediaTypes = mediaTypes } = limits;
   if (typeof mediaType !== "string" || typeof url !== "string")
-    throw new RequestError(400, "A file of the last message has no media type or no URL.");
+    throw new RequestError(400, "A file of the last message has no media type or no URL. Both must be strings.");
   const media = locateMedia({ type: "file", mediaType, data: url });
   if (media.kind === "unreadable") throw new RequestError(400, `A file of the last message cannot be used: ${media.why}.`);
   const isOnline = media.kind === "url" && isOnWeb(media);
   if (!/^data:/i.test(url) && !(allowWebUrls && isOnline))
-    throw new RequestError(415, `A file of the last message must come as a data URL${allowWebUrls ? " or from the web" : ""}.`);
-  // The type of the bytes counts, not the one beside them.
+    throw new RequestError(
+      415,
+      `The URL of each file in the last message must be a data URL${allowWebUrls ? " or an http(s) URL" : ""}.`,
+    );
+  // `media.mediaType` is the media type in the data URL. It takes precedence over the `mediaType` of the part.
   if (!allowedMediaTypes.some((allowed) => matches(media.mediaType, allowed)))
     throw new RequestError(415, "A file of the last message has a media type that is not allowed.");
   return { type: media.mediaType.startsWith("image/") ? "image" : "file", mediaType: media.mediaType, data: url };
 }
 
-/** True if a media type is the allowed one, or one of a group such as "image/*". */
+/** True if a media type equals the allowed type, or belongs to an allowed group such as "image/*". */
 function matches(mediaType: string, allowed: string): boolean {
   const type = mediaType.toLowerCase();
   const rule = allowed.toLowerCase();

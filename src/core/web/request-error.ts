@@ -1,13 +1,13 @@
 import type { Json } from "../types/json.ts";
 import { hasBrand } from "../utils/guards.ts";
 
-/** Shared by all copies of the package, so that the guard works across ESM and CommonJS. */
+/** A symbol that all copies of the package share, so that `isRequestError` works across ESM and CommonJS. */
 const brand = Symbol.for("turnwright.RequestError");
 
 /**
- * Thrown by the readers of requests for a body that cannot be used. `status` is the HTTP status to answer with: 400 for a wrong body,
- * 413 for one that exceeds a limit, 415 for a type that is not allowed. The message names the problem and never quotes the body, so it
- * can be sent to the page.
+ * Thrown by `readUIChatRequest` and `readAGUIRequest` if a request is invalid. `status` is the HTTP status for the response: 400 for an
+ * invalid body, 413 if a limit is exceeded, 415 for a type that is not allowed. The message names the problem and never quotes the
+ * body, so you can send the message to the page.
  */
 export class RequestError extends Error {
   override readonly name = "RequestError";
@@ -21,7 +21,7 @@ export class RequestError extends Error {
 }
 
 /**
- * True for a RequestError of any copy of the package.
+ * True if a value is a RequestError, even if another copy of the package created the error.
  *
  * @example if (isRequestError(error)) return new Response(error.message, { status: error.status });
  */
@@ -29,5 +29,5 @@ export function isRequestError(value: unknown): value is RequestError {
   return hasBrand(value, brand);
 }
 
-/** A result of a call from the page. */
+/** A result from the page for a call that waits for one: a value, or an error if the call failed. Fits the option `decisions` of a run. */
 export type UIResult = { readonly kind: "result"; readonly result: Json } | { readonly kind: "failed"; readonly error: string };

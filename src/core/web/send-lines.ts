@@ -1,21 +1,21 @@
-// Server-Sent Events on their way: as a web stream, or on a response of node:http.
+// Sends Server-Sent Events, as a web stream or on a node:http response.
 
 import type { SSELines } from "./sse-lines.ts";
 
-/** The part of a `ServerResponse` of node:http that is used. */
+/** The parts of a node:http `ServerResponse` that are used. */
 export interface NodeResponse {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   writeHead(status: number, headers: { [name: string]: string }): unknown;
   flushHeaders(): void;
-  /** Returns false if the connection is slower than the run. */
+  /** Returns false if the write buffer is full. The next write then waits for the event "drain". */
   write(text: string): boolean;
   end(): unknown;
   on(event: "drain" | "close" | "error", listener: () => void): unknown;
   off(event: "drain" | "close" | "error", listener: () => void): unknown;
 }
 
-/** Returns the lines as bytes. The source is read as fast as the stream is; cancelling the stream leaves the source. */
+/** Returns a stream of the lines as bytes. The source is read only when the stream is read. Cancelling the stream leaves the source. */
 export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
@@ -27,17 +27,17 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
       },
       cancel: () => lines.leave(),
     },
-    // Reading begins with the reader.
+    // With 0, the source is not read before the stream is read.
     { highWaterMark: 0 },
   );
 }
 
-/** Returns the lines as a web `Response`. */
+/** Returns a web `Response` that streams the lines. */
 export function toLineResponse<Chunk>(lines: SSELines<Chunk>): Response {
   return new Response(toByteStream(lines), { headers: lines.headers });
 }
 
-/** Answers a request of node:http with the lines. Resolves when the response has ended, or when the page has left. */
+/** Writes the lines to a node:http response. Resolves when the response has ended or the page has disconnected. */
 export async function pipeLines<Chunk>(lines: SSELines<Chunk>, res: NodeResponse): Promise<void> {
   if (res.destroyed || res.writableEnded) return lines.leave();
   let isGone = false;

@@ -1,50 +1,53 @@
-// The chunks of a run as Server-Sent Events.
+// Writes the chunks of a run as Server-Sent Events.
 
 import { longestTimerMs, systemClock } from "../cancellation/deadline.ts";
 import { type Checks, numberWithin } from "../errors/check-fields.ts";
 import type { Clock } from "../types/common.ts";
 import type { ChunkBatches } from "./chunk-batches.ts";
 
-/** How a response is sent. */
+/** The options for a response with Server-Sent Events. */
 export interface SSEOptions {
-  /** Headers to add, for example for CORS. Default none. */
+  /** Headers to add to the response, for example for CORS. They override headers of the library. Default: no headers. */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
-   * The silence after which a comment is sent, in milliseconds, so that proxies keep the connection. Default 15,000; `Infinity` sends
-   * none.
+   * After this many milliseconds without an event, a comment is sent, so that proxies keep the connection open. Default 15,000.
+   * `Infinity` sends no comments.
    */
   readonly keepAliveMs?: number | undefined;
-  /** Default: the clock of the platform. */
+  /** The clock for `keepAliveMs`. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** The checks of the options, for `checkFields`. */
+/** The checks of `SSEOptions`, for `checkFields`. */
 export const sseChecks: Checks<SSEOptions> = {
-  headers: ["an object of texts", isTexts],
+  headers: ["an object whose values are strings", isTexts],
   keepAliveMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
-  clock: ["a clock", (value) => typeof value === "object" && value !== null && "setTimeout" in value && "clearTimeout" in value],
+  clock: [
+    "an object with the methods setTimeout and clearTimeout",
+    (value) => typeof value === "object" && value !== null && "setTimeout" in value && "clearTimeout" in value,
+  ],
 };
 
 function isTexts(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).every((text) => typeof text === "string");
 }
 
-/** Writes chunks as lines. */
+/** The format in which chunks are written as lines. */
 export interface LineWriter<Chunk> {
-  /** Sent before the source is read. */
+  /** Text to send before the source is read. */
   readonly first?: string | undefined;
   readonly write: (chunk: Chunk) => string;
-  /** Sent after the last chunk. */
+  /** Text to send after the last chunk. */
   readonly last?: string | undefined;
-  /** Headers of the protocol. */
+  /** Response headers that the protocol requires. */
   readonly headers?: { readonly [name: string]: string } | undefined;
 }
 
 const keepAlive = ": keep-alive\n\n";
 
-/** Reads a run as text, one event of it at a time. */
+/** Reads the chunks of a run, and returns them as lines of Server-Sent Events. */
 export class SSELines<Chunk> {
-  /** The headers of the response. Those of the caller come last, so that they take precedence. */
+  /** The headers of the response, with lower-case names. Headers from the options take precedence. */
   readonly headers: { readonly [name: string]: string };
   readonly #batches: ChunkBatches<Chunk>;
   readonly #writer: LineWriter<Chunk>;
@@ -60,7 +63,7 @@ export class SSELines<Chunk> {
     this.headers = {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
-      // Keeps nginx from collecting the stream.
+      // Prevents nginx from buffering the stream.
       "x-accel-buffering": "no",
       ...writer.headers,
       ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
@@ -72,7 +75,7 @@ export class SSELines<Chunk> {
     this.#keepAliveMs = keepAliveMs;
   }
 
-  /** Returns the next lines; undefined after the last ones, or once the reader has left. */
+  /** Returns the next lines, or undefined after the last lines or after `leave`. */
   async next(): Promise<string | undefined> {
     if (this.#isOver) return undefined;
     const first = this.#first;
@@ -88,7 +91,7 @@ export class SSELines<Chunk> {
     return this.#writer.last;
   }
 
-  /** Leaves the source. A `next` that waits returns. */
+  /** Ends the iteration of the source. A waiting call of `next` resolves to undefined. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
