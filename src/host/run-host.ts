@@ -13,7 +13,7 @@ import type { HostedStream, JoinOptions } from "./hosted-event.ts";
 import type { RunStore } from "./run-store.ts";
 
 /**
- * What `host.start` does while a run of the conversation is live. "refuse" changes nothing. "steer" sends the message to the live run.
+ * The choices for `host.start` while a run of the conversation is live. "refuse" changes nothing. "steer" sends the message to the live run.
  * "queue" starts the new run when the live run has ended.
  */
 export type WhenBusy = "refuse" | "steer" | "queue";
@@ -22,7 +22,7 @@ export type WhenBusy = "refuse" | "steer" | "queue";
 export interface RunHostOptions {
   /** Stores conversations and journals. Default: `memoryRunStore()`. */
   readonly store?: RunStore | undefined;
-  /** What a start does while a run of the conversation is live. Each start can override it. Default "refuse". */
+  /** The choice for a start while a run of the conversation is live. Each start can override it. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /** The maximum number of starts that wait for the live run of one conversation. Further starts are refused. Default 10. */
   readonly maxQueued?: number | undefined;
@@ -51,7 +51,7 @@ export type HostedLoopOptions = Omit<LoopOptions, "messages" | "runId" | "events
 
 /** The options of `host.start`. Pass exactly one of `message`, `messages` and `regenerate`. */
 export type StartOptions = HostedLoopOptions & {
-  /** What to do if a run of the conversation is live. Default: the host's `whenBusy`. */
+  /** The choice if a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
   /** True if the run is stopped when its last reader leaves. Default: the host's `stopWhenUnread`. */
   readonly stopWhenUnread?: boolean | undefined;

@@ -9,7 +9,7 @@ import { describeCost } from "../../errors/loop-ended-error.ts";
 import { frozenView, isNamed } from "../state/transcript.ts";
 import { type LoopState, neededBy } from "../state/loop-state.ts";
 
-/** What the result contains besides the state. */
+/** The facts of the result that are not in the state. */
 export interface ResultFacts {
   readonly ending: Ending;
   /** The messages to the run that were not sent to the model. Default: none. */

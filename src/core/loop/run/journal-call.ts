@@ -52,7 +52,7 @@ export function prefixJournal(journal: Journal, { prefix, isOver = false }: Jour
   };
 }
 
-/** What a journal call needs from its run. */
+/** The fields of a run that a journal call needs. */
 interface JournalPorts {
   readonly runId: string;
   readonly scope: CancelScope;

@@ -13,7 +13,7 @@ interface Parked {
   suspend(): void;
 }
 
-/** What a parked run does next: it is suspended, it looks at its calls again, or it has to end. */
+/** The next action of a parked run: it is suspended, it looks at its calls again, or it has to end. */
 export type ParkedEnd = "suspended" | "look-again" | "ended";
 
 /** Called by a nested run before it is suspended. */

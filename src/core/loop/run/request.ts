@@ -22,7 +22,7 @@ export interface FirstTools {
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
-/** What the record of a replayed iteration says about the tools of its calls. */
+/** The facts about the tools of the calls, from the record of a replayed iteration. */
 interface RecordedTools {
   /** True if `policies.approve` was set. */
   readonly asks: boolean;

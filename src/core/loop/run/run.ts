@@ -64,7 +64,7 @@ export interface StartedRun {
   drive(): Promise<LoopResult>;
 }
 
-/** What a nested run must know about the call that contains it. `run` is the outer run. */
+/** The facts that a nested run needs about the call that contains it. `run` is the outer run. */
 export interface Nesting {
   readonly run: Run;
   readonly callId: string;
@@ -274,7 +274,7 @@ export function readFeatures({ loopDetection, masking, results, output }: LoopPo
   };
 }
 
-/** What a control needs from the run that claims it. */
+/** The fields of a run that its control needs. */
 export interface ClaimPorts {
   readonly scope: CancelScope;
   readonly maxInterrupts: number;

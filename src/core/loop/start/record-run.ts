@@ -17,7 +17,7 @@ const liveRunIds = new Set<string>();
 /** The in-memory journals of runs in progress. A second run must not use them, because it would replay the first run's records. */
 const liveJournals = new WeakSet<Journal>();
 
-/** What a run has claimed, until the run is released. */
+/** The claims of a run, until the run is released. */
 interface Claims {
   readonly control: ControlClaim | undefined;
   release(): void;

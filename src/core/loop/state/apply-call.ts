@@ -28,7 +28,7 @@ interface Answerer {
   readonly iteration: number;
 }
 
-/** What `costOf` needs from the run. */
+/** The fields of the run that `costOf` needs. */
 interface PricingPorts {
   readonly pricing?: Pricing | undefined;
   readonly events: EventSink;
