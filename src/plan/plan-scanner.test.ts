@@ -125,7 +125,7 @@ it.for([",,", ", ,"])("PlanScanner: does not repair two commas: %j", (commas) =>
   expect(scan(`{"execution_commands":[{}${commas}{}]}`).plan).toBeUndefined();
 });
 
-it("PlanScanner: reads a plan of many strings", () => {
+it("PlanScanner: reads a plan with many strings", () => {
   const strings = 200_000;
   const scanner = scan(`{"execution_commands":[${'"a",'.repeat(strings)}"b"],${'"k":"v",'.repeat(strings)}"use_tool":true}`);
   expect(scanner.plan).toMatchObject({ k: "v", use_tool: true });

@@ -27,7 +27,7 @@ describe("EventQueue", () => {
     expect(await Promise.all(reads)).toEqual([item(0), item(1), item(2), item(3), end]);
   });
 
-  it("holds thousands of items in order", async () => {
+  it("returns thousands of items in order", async () => {
     const queue = filled(10_000);
     for (let value = 0; value < 5_000; value += 1) expect(await queue.next()).toEqual(item(value));
     for (let value = 10_000; value < 12_000; value += 1) queue.push(value);
@@ -62,7 +62,7 @@ describe("EventQueue", () => {
     ]);
   });
 
-  it("drops all items when the reader leaves", async () => {
+  it("drops all items when its reader leaves", async () => {
     const queue = filled(3);
     await queue.next();
     queue.leave();
