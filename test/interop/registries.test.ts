@@ -140,7 +140,7 @@ describe("mergeRegistries", () => {
     expect(recording.of("run-start").length).toBe(2);
   });
 
-  it("accepts no registries, and merged registries", () => {
+  it("can be created from no registries, or from merged registries", () => {
     expect(namesOf(mergeRegistries())).toEqual([]);
     expect(namesOf(mergeRegistries(mergeRegistries([one]), [two]))).toEqual(["one", "two"]);
   });

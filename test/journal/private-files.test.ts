@@ -55,7 +55,7 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
     },
   );
 
-  it("refuses a pipe without waiting for its other end", async () => {
+  it("rejects a pipe without waiting for its other end", async () => {
     const path = join(makeFolder(), "pipe");
     execFileSync("mkfifo", [path]);
     await expect(write(path)).rejects.toThrow(/not a (plain|regular) file|ENXIO/);
@@ -67,7 +67,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
     ["a symbolic link", symlinkSync],
     ["a hard link", linkSync],
     ["a pipe", (_, lock) => void execFileSync("mkfifo", [lock])],
-  ])("refuses %s as its lock file and writes nothing to it", async ([, plant]) => {
+  ])("rejects %s as its lock file and writes nothing to it", async ([, plant]) => {
     const folder = makeFolder();
     const path = join(folder, "a.jsonl");
     const target = join(folder, "target");
