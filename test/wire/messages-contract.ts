@@ -1,6 +1,6 @@
-// Rules for the body of every Messages request, whatever happened in the run before it.
+// Rules that the body of every Messages request must follow.
 
-/** The parts of a body that are checked. */
+/** The fields of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -9,9 +9,9 @@ const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 const userTypes = new Set(["text", "image", "document", "tool_result"]);
 
 /**
- * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Roles alternate, and the user
- * begins. Each call is answered exactly once, at the beginning of the next message. No text is blank, and thinking is signed. A call of a
- * server tool has its result, or ends a paused message. There are at most 4 cache marks.
+ * Checks a request body and describes each violation. The list is empty if the body is valid. Roles alternate, and the user
+ * begins. The next message begins with exactly one result for each call. No text is blank, and thinking has a signature. The
+ * call of a server tool has its result, or is at the end of a paused message. There are at most 4 cache marks.
  */
 export function checkMessagesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -26,9 +26,9 @@ export function checkMessagesContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** The state of the walk over the messages. */
+/** The state while the messages are checked one after another. */
 interface Walk {
-  /** Calls of the previous message that wait for their answer. */
+  /** Calls of the previous message that need a result. */
   open: readonly string[];
   readonly ids: Set<string>;
   readonly isLast: () => boolean;

@@ -1,5 +1,3 @@
-// The contract check accepts valid requests and reports each violation.
-
 import { expect, it } from "vitest";
 import { checkWireContract } from "./wire-contract.ts";
 
