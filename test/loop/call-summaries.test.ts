@@ -1,5 +1,4 @@
-// `iteration-end` lists the outcomes of the calls in its iteration. `iteration-end` is marked as replayed if `iteration-start`
-// is.
+// `iteration-end` lists the outcomes of the calls in its iteration, and is marked as replayed exactly if `iteration-start` is.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
@@ -117,7 +116,7 @@ describe("iteration-end", () => {
   });
 });
 
-describe("an iteration resumed in another process", () => {
+describe("an iteration that is resumed in another process", () => {
   const script = [[call("ok", "a"), call("ask", "b")], text("Done.")];
 
   it("marks its start and end as replayed, but not its new events", async () => {

@@ -1,4 +1,4 @@
-// Eager calls that started in an attempt that was then discarded.
+// Eager calls that started during an attempt that was then discarded.
 
 import { describe, expect, it } from "vitest";
 import { providerError } from "turnwright";

@@ -1,4 +1,4 @@
-// Events about a tool call have the id and the index of the call.
+// Every event about a tool call has the id and the index of the call.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, type LoopEvent, type ModelChunk, providerError } from "turnwright";
@@ -97,7 +97,7 @@ describe("callId and index in events", () => {
     expect(streamResults[0]?.calls.map(({ providerCallId }) => providerCallId)).toEqual(ids);
     expect(messages.some(({ role }) => role === "tool")).toBe(true);
     checkCallEvents(playing.recording.events);
-    // Listeners do not change the ids.
+    // Listeners have no effect on the ids.
     const quiet = play([turn, text("Done.")], { tools: [ok], events: undefined });
     expect((await quiet.result).messages).toEqual(messages);
   });

@@ -53,7 +53,7 @@ async function play(
 
 const listened = new WeakMap<Adapter, Promise<Known>>();
 
-/** Prints a single word in place of all words that only add the service's own word to it. */
+/** Formats the words for a cell. Omits each word that consists of another listed word and the service's own word. */
 function toCell(words: ReadonlySet<string> | undefined): string {
   if (words === undefined) return no;
   return [...words]

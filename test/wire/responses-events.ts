@@ -5,7 +5,7 @@ import { createResponsesReader } from "../../src/openai/responses-events.ts";
 
 export type Fields = { readonly [field: string]: unknown };
 
-/** How a stream is read. */
+/** The options of the reader. */
 interface ReadOptions {
   readonly store?: boolean;
 }
