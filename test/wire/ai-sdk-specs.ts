@@ -15,7 +15,7 @@ interface SpecUsage {
   readonly reasoning?: number;
 }
 
-/** What a model does in one call: it streams the parts, and then ends, falls silent or throws. */
+/** The behavior of a model in one call. The model streams the parts, and then the stream ends, falls silent or throws. */
 export interface SpecStream {
   readonly parts: readonly object[];
   /** Default: "end". */

@@ -8,7 +8,7 @@ export const mediaWires = ["openai", "openai-responses", "anthropic", "google", 
 
 export type MediaWire = (typeof mediaWires)[number];
 
-/** Who sends the part. */
+/** The sender of the part. */
 export type MediaSender = "user" | "tool";
 
 /**

@@ -9,7 +9,7 @@ export interface Column {
   readonly adapters: readonly Adapter[];
 }
 
-/** What a probe found with one adapter. `variant` is set if the column has several adapters. */
+/** The finding of a probe with one adapter. `variant` is set if the column has several adapters. */
 interface Found {
   readonly variant: string;
   readonly said: string;
