@@ -61,7 +61,7 @@ describe("the messages option", () => {
     ["an unanswered call at the end", [user("a"), asks("x")], 1],
     ["an unanswered call before a user message", [user("a"), asks("x"), user("b")], 1],
     ["an unanswered call before another assistant message", [user("a"), asks("x"), asks("y"), answers("y")], 1],
-    ["an unanswered call beside an answered one", [user("a"), asks("x", "y"), answers("x")], 2],
+    ["an unanswered call next to an answered call", [user("a"), asks("x", "y"), answers("x")], 2],
     ["a result without a call", [user("a"), answers("x")], 1],
     ["a result with the id of another call", [user("a"), asks("x"), answers("y")], 2],
     ["one result too many", [user("a"), asks("x"), answers("x", "y")], 2],
@@ -90,7 +90,7 @@ describe("the messages option", () => {
       [outcome("x")],
     ],
     [
-      "an unanswered call beside an answered one",
+      "an unanswered call next to an answered call",
       [user("a"), asks("x", "y"), answers("y")],
       "user assistant tool",
       [outcome("x")],

@@ -55,15 +55,15 @@ describe("iteration-end", () => {
       { script: [[call("ok"), stall()]], act: ({ control }) => void control.interrupt("Wait."), ends: [["not-run"]] },
     ],
     [
-      "of a batch cut off by control.kill()",
+      "of a batch that control.kill() ends",
       { script: [[call("ok"), call("hangs")]], act: ({ control }) => void control.kill(), ends: [["completed", "interrupted"]] },
     ],
     [
-      "left out by policies.stopWhen",
+      "that policies.stopWhen keeps from running",
       { script: [call("ok")], more: { policies: { stopWhen: () => true } }, ends: [["not-run"]] },
     ],
     [
-      "awaiting approval, or waiting for a call that does",
+      "that wait for approval, or for a call that waits",
       {
         script: [[call("ok"), call("ask"), call("alone")]],
         more: { policies: approve },

@@ -24,7 +24,7 @@ const whole = (id: string, index: number): readonly string[] =>
 describe("callId and index in events", () => {
   it.for<[what: string, turn: MockMessage, lines: readonly string[], ids: readonly (string | undefined)[]]>([
     [
-      "if the provider sends the id at once",
+      "if the provider sends the id immediately",
       said(start("a", "ok", "x"), delta("a", "{}"), ready("a", "ok", "x")),
       ["tool-args-delta x 0", ...whole("x", 0)],
       ["x"],

@@ -173,7 +173,7 @@ describe("tool.retry", () => {
   };
 
   it.for<[how: string, execute: (attempt: number) => unknown, outcome: string, ran: number]>([
-    ["succeeds at once", () => "ok", "completed", 1],
+    ["succeeds at the first attempt", () => "ok", "completed", 1],
     ["throws twice", (attempt) => (attempt < 3 ? busy() : "ok"), "completed", 3],
     ["rejects once", (attempt) => (attempt < 2 ? Promise.reject(new Error("busy")) : "ok"), "completed", 2],
     [

@@ -70,7 +70,7 @@ describe("withPlanner: timeouts of a plan", () => {
 
 describe("withPlanner: timeouts of the answer", () => {
   it.for<[what: string, turn: MockMessage, ended: Ended]>([
-    ["start anew after the plan", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
+    ["start again after the plan", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
     ["end an empty answer at firstChunkMs", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
     ["end an answer that falls silent at streamIdleMs", [text("Do"), stall()], { kind: "stream-idle", at: 2_900 + 1_000 }],
   ])("%s", async ([, turn, ended]) => {

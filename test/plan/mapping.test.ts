@@ -86,7 +86,7 @@ it("withPlanner: a planner function plans in place of the model", async () => {
 it.for<[form: string, made: object, calls: readonly string[]]>([
   ["next_action and execution_commands", { next_action: "execute", execution_commands: [sum, command("look")] }, ["add", "look"]],
   ["tool_commands", { next_action: "execute", tool_commands: [sum, command("look")] }, ["add", "look"]],
-  ["tool_commands beside an empty list", { next_action: "execute", execution_commands: [], tool_commands: [sum] }, ["add"]],
+  ["tool_commands next to an empty list", { next_action: "execute", execution_commands: [], tool_commands: [sum] }, ["add"]],
   ["a single tool_command", { next_action: "execute", tool_command: sum }, ["add"]],
   ["commands without an action", { execution_commands: [sum] }, ["add"]],
   ["an unknown action with commands", { next_action: "go on", execution_commands: [sum] }, ["add"]],

@@ -95,7 +95,7 @@ for (const wire of mockedWires) {
     it.for<[fault: string, options: object, code: string]>([
       ["cuts the stream", { truncateAfterChunks: 2, streamingProfile: { ttft: 0, tps: 10_000 } }, "network"],
       ["hangs up after some time", { disconnectAfterMs: 5, streamingProfile: { ttft: 60_000 } }, "network"],
-      ["hangs up at once", { chaos: { disconnectRate: 1 } }, "network"],
+      ["closes the connection immediately", { chaos: { disconnectRate: 1 } }, "network"],
       ["drops the request", { chaos: { dropRate: 1 } }, "server"],
       ["limits the rate", { chaos: { rateLimitRate: 1 } }, "rate-limit"],
       ["sends data that is not a stream", { chaos: { malformedRate: 1 } }, "server"],

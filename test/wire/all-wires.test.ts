@@ -161,7 +161,11 @@ const scenarios: { readonly [what: string]: Scenario } = {
     script: [{ calls: [oslo, ["call_2", "get_weather", '{"ci']], end: "length" }, mild],
     outcomes: ["get_weather truncated", "get_weather truncated"],
   },
-  "a text cut by length": { script: [{ text: "Mi", end: "length" }], status: "completed/length", text: "Mi" },
+  "a text that is cut off by the length limit": {
+    script: [{ text: "Mi", end: "length" }],
+    status: "completed/length",
+    text: "Mi",
+  },
   "a repeated call id": {
     script: [{ calls: [oslo], end: "tools" }, { calls: [oslo], end: "tools" }, mild],
     asked: 2,

@@ -80,7 +80,7 @@ describe("withFallback: provider metadata", () => {
 
   it.for<[what: string, model: string, kept: boolean]>([
     ["sent back verbatim if another key serves the same model", "claude", true],
-    ["left out for another model of the same service", "claude-small", false],
+    ["omitted for another model of the same service", "claude-small", false],
   ])("is %s", async ([, model, kept]) => {
     const first = await anthropic("claude", thought("sig-1", "t1"), busy);
     const second = await anthropic(model, answered);

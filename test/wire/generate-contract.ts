@@ -81,7 +81,7 @@ function checkMedia({ mimeType, data = "", fileUri = "" }: Fields, report: Walk[
 function checkAnswers(parts: readonly Fields[], walk: Walk): void {
   const answers = parts.filter(({ functionResponse }) => functionResponse !== undefined);
   if (parts.slice(0, answers.length).some(({ functionResponse }) => functionResponse === undefined))
-    walk.report("has answers behind other parts");
+    walk.report("has responses after other parts");
   if (answers.length !== walk.open.length) walk.report(`has ${answers.length} answers to ${walk.open.length} calls`);
   for (const [position, answer] of answers.entries()) checkAnswer(answer, walk.open[position], walk);
   walk.open = [];
@@ -117,7 +117,7 @@ function checkTools({ tools, toolConfig }: Fields): readonly string[] {
   if (!declared.every(({ parametersJsonSchema }) => isFields(parametersJsonSchema)))
     violations.push("there is a tool without a schema");
   const { mode, allowedFunctionNames: allowed } = fieldsOf(fieldsOf(toolConfig).functionCallingConfig);
-  if (allowed !== undefined && mode !== "ANY") violations.push(`names of functions stand beside the mode ${String(mode)}`);
+  if (allowed !== undefined && mode !== "ANY") violations.push(`allowed function names are set with the mode ${String(mode)}`);
   const missing = (Array.isArray(allowed) ? allowed : []).filter((name: unknown) => !names.includes(String(name)));
   return [...violations, ...missing.map((name) => `the chosen tool ${JSON.stringify(name)} is not offered`)];
 }

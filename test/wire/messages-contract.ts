@@ -56,7 +56,7 @@ function checkMessage({ role, content }: Fields, expected: "user" | "assistant",
   if (role !== expected) walk.report(`is of the ${String(role)}, not of the ${expected}`);
   if (!Array.isArray(content) || content.length === 0) return walk.report("has no content");
   const blocks: readonly Fields[] = content.filter(isFields);
-  if (blocks.length < content.length) walk.report("has a block that is none");
+  if (blocks.length < content.length) walk.report("has a block that is not an object");
   for (const block of blocks) checkText(block, walk);
   if (expected === "user") checkUser(blocks, walk);
   else checkTurn(blocks, walk);
@@ -69,7 +69,7 @@ function checkText({ type, text }: Fields, { report }: Walk): void {
 function checkUser(blocks: readonly Fields[], walk: Walk): void {
   const results = blocks.filter(({ type }) => type === "tool_result");
   const isFirst = blocks.slice(0, results.length).every(({ type }) => type === "tool_result");
-  if (!isFirst) walk.report("has results behind other content");
+  if (!isFirst) walk.report("has results after other content");
   for (const { type } of blocks) if (!userTypes.has(String(type))) walk.report(`has a block of type ${String(type)}`);
   for (const result of results) checkResult(result, walk);
   if (walk.open.length > 0) walk.report(`does not answer ${walk.open.join(", ")}`);
@@ -81,7 +81,7 @@ function checkResult({ tool_use_id: id, content, is_error: isError }: Fields, wa
   if (at === -1) walk.report(`answers no open call: ${String(id)}`);
   else if (at > 0) walk.report(`answers ${String(id)} before ${String(walk.open[0])}`);
   walk.open = walk.open.filter((open) => open !== id);
-  if (isError === true && (content === undefined || content === "")) walk.report("has an error without words");
+  if (isError === true && (content === undefined || content === "")) walk.report("has an error without text");
   if (content === undefined || typeof content === "string") return;
   if (!Array.isArray(content) || content.length === 0) return walk.report("has a result without content");
   for (const part of content.filter(isFields)) checkText(part, walk);

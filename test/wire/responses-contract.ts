@@ -131,7 +131,7 @@ function checkTools({ tools, tool_choice: choice }: Fields): readonly string[] {
 }
 
 function checkTool(tool: unknown, kinds: Map<unknown, unknown>): readonly string[] {
-  if (!isFields(tool)) return ["there is a tool that is none"];
+  if (!isFields(tool)) return ["there is a tool that is not an object"];
   const { type, name, parameters, strict } = tool;
   // A provider tool has a type but no name.
   if (type !== "function" && type !== "custom") return typeof type === "string" ? [] : ["there is a tool without a type"];

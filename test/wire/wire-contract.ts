@@ -86,7 +86,7 @@ function checkTurn(turn: Fields, walk: Walk): void {
 /** Checks one call and returns its id. */
 function checkCall(call: unknown, { ids, report }: Walk): string {
   if (!isFields(call) || !isFields(call.function)) {
-    report("has a call that is none");
+    report("has a call that is not an object");
     return "?";
   }
   const id = String(call.id);

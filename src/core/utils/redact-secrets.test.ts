@@ -99,7 +99,7 @@ describe("redactSecrets", () => {
       "AWS_SECRET_ACCESS_KEY=[redacted]",
     ],
     [
-      "an AWS secret in words",
+      "an AWS secret in a sentence",
       "AWS Secret Access Key: wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
       "AWS Secret Access Key: [redacted]",
     ],
