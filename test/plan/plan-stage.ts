@@ -46,7 +46,7 @@ export function shownTo(request: ModelRequest | undefined): { readonly [field: s
   return JSON.parse(lastPartOf(last.content)) as { readonly [field: string]: unknown };
 }
 
-/** Returns the part after the text of the user, which ends with an empty line. */
+/** Returns the part after the text of the user. An empty line separates the two. */
 export function lastPartOf(content: string): string {
   const at = content.lastIndexOf("\n\n{");
   return at === -1 ? content : content.slice(at + 2);

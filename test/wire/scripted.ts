@@ -36,7 +36,7 @@ export interface Misread {
   readonly because: string;
 }
 
-/** The words of an API for one ending, the usual word first, or the reason why the API has no word for it. */
+/** The words with which an API reports one ending, the usual word first, or the reason why the API has no word for it. */
 type Words = readonly (string | Misread)[] | { readonly none: string };
 
 /** The words of an API for each ending. The compiler reports a missing ending. */
