@@ -29,7 +29,7 @@ describe("createFileForms: supported URLs", () => {
     expect(takesUrl(patterns, mediaType, url)).toBe(taken);
   });
 
-  it("gives the same answer twice for a pattern with the g flag", () => {
+  it("returns the same result twice for a pattern with the g flag", () => {
     const patterns = { "*": [/^gs:\/\/A/g] };
     const takesOnce = (): boolean => takesUrl(patterns, "image/png", "gs://A/b.png");
     expect([takesOnce(), takesOnce()]).toEqual([true, true]);

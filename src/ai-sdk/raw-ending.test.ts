@@ -1,4 +1,4 @@
-// The raw events in which services report that an answer is finished.
+// The raw events with which services report that their answer is complete.
 
 import { expect, it } from "vitest";
 import { RawEnding } from "./model-finish.ts";

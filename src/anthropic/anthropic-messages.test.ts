@@ -1,5 +1,3 @@
-// The provider with a scripted client.
-
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import { ask, createCall } from "../../test/wire/provider-iteration.ts";
@@ -19,11 +17,11 @@ const marker = { type: "message_stop" };
 
 interface FakeClient extends AnthropicMessagesClient {
   readonly requests: readonly (MessagesRequestOptions & { readonly body: MessagesRequestBody })[];
-  /** Streams that were closed before their end. */
+  /** The number of streams that were closed before their end. */
   readonly left: number;
 }
 
-/** Streams the given events. An Error among them is thrown. */
+/** Creates a client that streams the given events. Throws an event that is an Error. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const requests: (MessagesRequestOptions & { readonly body: MessagesRequestBody })[] = [];
   let left = 0;
@@ -106,7 +104,7 @@ describe("anthropicMessages", () => {
     expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual(["during", "not fired"]);
   });
 
-  it("yields the chunks of the events, then provider metadata, then the finish", async () => {
+  it("yields the chunks of the events, then the provider metadata, then the finish", async () => {
     expect(await run([begin, text("a"), text("b"), ending, marker])).toEqual({
       chunks: [
         { type: "text-delta", text: "a" },
@@ -124,7 +122,7 @@ describe("anthropicMessages", () => {
     expect(await run([])).toEqual({ chunks: [], thrown: undefined });
   });
 
-  it("throws the client's error, before and within the stream", async () => {
+  it("throws the client's error, both before and during the stream", async () => {
     const refused = new Anthropic.AuthenticationError(401, {}, "no", new Headers());
     expect(await runWith({ messages: { create: () => Promise.reject(refused) } })).toEqual({ chunks: [], thrown: refused });
     const reset = new TypeError("terminated");

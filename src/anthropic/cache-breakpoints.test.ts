@@ -1,5 +1,3 @@
-// The positions of the cache breakpoints.
-
 import { expect, it } from "vitest";
 import { type JoinedMessage, markLast, markMessages, markSystem } from "./messages-body.ts";
 import type { WireBlock } from "./messages-options.ts";

@@ -1,5 +1,3 @@
-// Content parts in the format of the API.
-
 import { expect, it } from "vitest";
 import type { ContentPart } from "../core/provider-kit.ts";
 import { toResultBlocks, toUserBlocks } from "./messages-body.ts";

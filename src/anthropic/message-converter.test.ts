@@ -83,7 +83,7 @@ describe("createMessageConverter", () => {
       ],
     ],
     [
-      "content beside a result",
+      "content next to a result",
       { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }, image] })] },
       [wireResult("a", { content: [wireText("ok"), wireText("and more"), wireImage] })],
     ],
@@ -101,7 +101,7 @@ describe("createMessageConverter", () => {
       ],
     ],
     [
-      "content beside an empty result",
+      "content next to an empty result",
       { role: "tool", results: [result("a", { result: " ", content: [image] })] },
       [wireResult("a", { content: [wireImage] })],
     ],

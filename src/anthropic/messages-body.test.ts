@@ -12,7 +12,7 @@ const weather: ToolDefinition = {
 };
 const search = { type: "web_search_20250305", name: "web_search" };
 
-/** Returns a function that builds bodies like one provider. */
+/** Returns a function that builds request bodies with one set of converters, like one provider does. */
 function createBuild(options: Partial<AnthropicMessagesOptions> = {}, now = 0): (request: Partial<ModelRequest>) => object {
   const settings = checkMessagesOptions({ client, model: "m", ...options });
   const convert = createMessageConverter(settings);
@@ -102,7 +102,7 @@ describe("buildMessagesBody", () => {
     expect(build(request)).toEqual(body);
   });
 
-  it("adds maxTokens, thinking and serverTools of the options", () => {
+  it("adds maxTokens, thinking and serverTools from the options", () => {
     const options = { maxTokens: 9, thinking: { type: "adaptive" }, serverTools: [search] };
     const rest = { max_tokens: 9, thinking: { type: "adaptive" } };
     expect(build({}, options)).toEqual({ ...plain, ...rest, tools: [search] });

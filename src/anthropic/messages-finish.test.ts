@@ -1,5 +1,3 @@
-// Every stop reason, with and without a call.
-
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
 import { mayBeCut, toFinishReason } from "./messages-events.ts";

@@ -95,7 +95,7 @@ describe("createMessagesReader: provider metadata", () => {
     ]);
   });
 
-  it("copies the blocks of the stream", () => {
+  it("copies the blocks that the stream contains", () => {
     const block = { type: "novelty", deep: { n: 1 } };
     const out: ModelChunk[] = [];
     const reader = createMessagesReader(out);

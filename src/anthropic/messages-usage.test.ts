@@ -1,4 +1,4 @@
-// Token counts of events are running totals.
+// The token counts in events are running totals.
 
 import { expect, it } from "vitest";
 import { countUsage } from "./messages-events.ts";
@@ -39,7 +39,7 @@ it("countUsage: adds the counts of compactions to those of the message", () => {
     cachedInputTokens: 110_003,
   };
   expect(counts.add(last)).toEqual(sum);
-  // The same counts again add nothing.
+  // Adding the same counts a second time changes nothing.
   expect(counts.add(last)).toEqual(sum);
   expect(counts.add({ iterations: null })).toEqual(sum);
 });

@@ -1,4 +1,4 @@
-// Assistant messages that are sent back unchanged, and messages that are written from their neutral parts.
+// Assistant messages that are sent back unchanged, and assistant messages that are rebuilt from their neutral parts.
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
@@ -98,8 +98,8 @@ describe("readMetadata and closeMessage", () => {
   });
 });
 
-describe("readMetadata and toContainer", () => {
-  it("returns the last container of the provider, whatever the model", () => {
+describe("readMetadata and toContainer: container", () => {
+  it("return the last container from this provider, whatever the model", () => {
     const items = [{ container: { id: "c1" } }, { container: { id: "c2", expires_at: "2999" } }, { container: null }];
     const message: AssistantMessage = {
       role: "assistant",
@@ -121,7 +121,7 @@ describe("readMetadata and toContainer", () => {
     [{ id: "" }, undefined],
     [{ id: 5 }, undefined],
     [null, undefined],
-  ])("reads %j", ([value, container]) => {
+  ])("read %j", ([value, container]) => {
     expect(toContainer(value)).toEqual(container);
   });
 });

@@ -1,4 +1,4 @@
-// Files of a result cache, and files that must not be touched.
+// Tests the files of a result cache, and that the store leaves other files unchanged.
 
 import { access, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -68,7 +68,7 @@ describe.for<string>([
 });
 
 describe("directoryStore: symbolic links", () => {
-  it("does not read, write or list through a linked file; removing the link keeps its target", async () => {
+  it("reads, writes and lists nothing through a linked file; removing the link keeps its target", async () => {
     const store = directoryStore(directory);
     const secret = join(root, "secret");
     await mkdir(directory, { recursive: true });

@@ -1,4 +1,4 @@
-// The answers that a model gets about a cached result. Their size is bounded for any text and pattern.
+// The results of the cache tool. Their size is bounded for any text and pattern.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -78,10 +78,10 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
   expect([linesOf(answer), answer.includes("so grep searched for the pattern as plain text")]).toEqual([[found], true]);
 });
 
-describe("lookUp: long answers", () => {
+describe("lookUp: long results", () => {
   const text = numbered(5_000);
 
-  it("names the next start line of a read, and skips or repeats no line", () => {
+  it("names the start line of the next read, and skips or repeats no line", () => {
     const read: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -94,7 +94,7 @@ describe("lookUp: long answers", () => {
     expect(read.join("\n")).toBe(text);
   });
 
-  it("names the next start line of a search, and skips or repeats no match", () => {
+  it("names the start line of the next search, and skips or repeats no match", () => {
     const found: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -135,7 +135,7 @@ describe("linesFrom", () => {
     expect(toLines(text)).toEqual(lines);
   });
 
-  it("starts at any line", () => {
+  it("can start at any line", () => {
     const text = numbered(1_000);
     const all = text.split("\n");
     for (const first of [1, 2, 256, 257, 258, 512, 513, 999, 1_000]) expect(toLines(text, first)).toEqual(all.slice(first - 1));
@@ -143,7 +143,7 @@ describe("linesFrom", () => {
     expect(toLines("a\n".repeat(255), 257)).toEqual([]);
   });
 
-  it("loses no text and makes no line longer than 1,000 characters", () => {
+  it("keeps all text and makes no line longer than 1,000 characters", () => {
     const texts = fc.string({ unit: fc.constantFrom("a", ",", " ", "😀", "é"), maxLength: 5_000, size: "max" });
     fc.assert(
       fc.property(texts, (text) => {

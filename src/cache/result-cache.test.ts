@@ -1,4 +1,4 @@
-// Storing and reading results: ids, age, size, and errors of a store.
+// Storing and reading results: ids, age, size, and errors that a store throws.
 
 import { describe, expect, it } from "vitest";
 import type { ResultStore, StoredResult } from "../core/types/policies.ts";
@@ -19,7 +19,7 @@ async function ask({ tool }: ResultCache, args: unknown): Promise<unknown> {
   return outcome.kind === "completed" ? outcome.data : outcome.kind;
 }
 
-it("createResultCache: returns id, size and first lines of a result; the tool reads the rest", async () => {
+it("createResultCache: returns the id, size and first lines of a result; the tool reads the rest", async () => {
   const cache = createResultCache();
   const output = Array.from({ length: 30 }, (_, index) => `row ${index + 1}`).join("\n");
   const kept = await cache.cacher.store(output, facts);
@@ -41,7 +41,7 @@ it("createResultCache: shortens the preview of a single long line", async () => 
   expect(/\p{Surrogate}/u.test(kept)).toBe(false);
 });
 
-it("createResultCache: does not store answers of its own tool", async () => {
+it("createResultCache: does not store the results of its own tool", async () => {
   const cache = createResultCache({ threshold: 0 });
   expect([cache.cacher.threshold, await cache.cacher.store("x", { toolName: "result_cache" })]).toEqual([0, "x"]);
 });
@@ -114,7 +114,7 @@ describe("createResultCache: ttlMs", () => {
     expect((await store.list()).map(({ id }) => id)).toEqual([young, last]);
   });
 
-  it("keeps results without end if it is Infinity", async () => {
+  it("keeps results forever if set to Infinity", async () => {
     const clock = createTestClock();
     const cache = createResultCache({ clock, ttlMs: Number.POSITIVE_INFINITY });
     const id = await keep(cache, "x");
@@ -145,7 +145,7 @@ describe("createResultCache: maxBytes", () => {
     expect((await held.list()).length).toBe(2);
   });
 
-  it("removes old results before it writes a new one", async () => {
+  it("removes old results before the new one is written", async () => {
     const held = createMemoryStore();
     let most = 0;
     const store: ResultStore = {
@@ -169,7 +169,7 @@ describe("createResultCache: maxBytes", () => {
     expect(await ask(cache, { action: "stats", id })).toContain("Bytes: 1.");
   });
 
-  it("keeps texts in the store that no cache wrote", async () => {
+  it("counts no texts that other code wrote to the store, and keeps them", async () => {
     const store = createMemoryStore();
     await store.write("somebody's own", "x".repeat(100));
     await keep(createResultCache({ store, maxBytes: 10 }), "x");
@@ -177,8 +177,8 @@ describe("createResultCache: maxBytes", () => {
   });
 });
 
-describe("createResultCache: shared store", () => {
-  /** A store that counts the results in its lists. */
+describe("createResultCache: a store shared by several caches", () => {
+  /** Creates a store that counts how many entries its lists contained. */
   function countingStore(): { readonly store: ResultStore; readonly counted: { listed: number } } {
     const held = createMemoryStore();
     const counted = { listed: 0 };
@@ -190,7 +190,7 @@ describe("createResultCache: shared store", () => {
     return { store: { ...held, list }, counted };
   }
 
-  it("is listed rarely, so that storing a result costs the same at any size", async () => {
+  it("is listed rarely, so that storing a result costs the same for a store of any size", async () => {
     const listedFor = async (count: number): Promise<number> => {
       const { store, counted } = countingStore();
       const cache = createResultCache({ store });
@@ -200,14 +200,14 @@ describe("createResultCache: shared store", () => {
     expect((await listedFor(1_000)) / (await listedFor(100))).toBeLessThan(15);
   });
 
-  it("stays near maxBytes if several caches write to it", async () => {
+  it("keeps its size near maxBytes if several caches write to it", async () => {
     const { store } = countingStore();
     const caches = Array.from({ length: 3 }, () => createResultCache({ store, maxBytes: 100 }));
     for (let round = 0; round < 50; round += 1) for (const cache of caches) await keep(cache, "x".repeat(10));
     expect((await store.list()).length).toBeLessThan(20);
   });
 
-  it("counts results that are written while it is listed", async () => {
+  it("counts results that are written during a listing", async () => {
     const { store } = countingStore();
     const cache = createResultCache({ store: { ...store, list: async () => (await Promise.resolve(), []) }, maxBytes: 25 });
     await Promise.all([keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10))]);
@@ -215,7 +215,7 @@ describe("createResultCache: shared store", () => {
   });
 });
 
-it("createResultCache: reports errors of the store", async () => {
+it("createResultCache: reports errors that the store throws", async () => {
   const fail = (): never => {
     throw new Error("The disk is full.");
   };

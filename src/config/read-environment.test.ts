@@ -13,7 +13,7 @@ const variables = [
   ["TURNWRIGHT_TOOL_MS", "timeouts.toolMs", { ...times, default: 300_000 }],
 ] as const;
 
-/** Returns the four numbers, by the paths of their options. */
+/** Returns the values of the four numeric options, by option path. */
 function readNumbers(env?: { readonly [name: string]: unknown }): { [path: string]: number } {
   const { limits, timeouts, ...rest } = readEnvironment(env);
   expect(Object.keys(rest)).toEqual(["problems"]);
@@ -202,7 +202,7 @@ describe("runToolLoop with readEnvironment", () => {
     };
     expect(await endOf(() => toolCall("ok"))).toEqual([{ kind: "max-iterations", limit: 3 }, 0]);
     expect(await endOf([[text("Hm."), stall()]])).toEqual([{ kind: "stream-idle", limitMs: 20_000 }, 20_000]);
-    // Two calls with the shortest timeout that the environment may set.
+    // Runs two calls with the shortest timeout that the environment can set.
     expect(await endOf(() => toolCall("stuck"))).toEqual([{ kind: "tool-error-cap", count: 2 }, 20_000]);
   });
 });

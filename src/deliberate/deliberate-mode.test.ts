@@ -10,7 +10,7 @@ const triggers: DeliberateModeOptions["triggers"] = {
 };
 const always = ["get_time", { trigger: "^", match: "", source: "always" }] as const;
 
-/** Returns the tools that a turn allows, with the reasons. Omits tools that are always allowed. */
+/** Returns the tools that a turn allows, each with its reason. Omits tools that are always allowed. */
 function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
   const { active, allowedNames, triggerMatchByToolName } = mode.forTurn(turn);
   expect([active, [...allowedNames]]).toEqual([true, [...triggerMatchByToolName.keys()]]);
@@ -21,7 +21,7 @@ function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
 }
 
 describe("createDeliberateMode", () => {
-  it("allows each tool with a trigger in the text, for its first match", () => {
+  it("allows each tool that has a trigger in the text, and reports its first match", () => {
     const mode = createDeliberateMode({ triggers });
     const { triggerMatchByToolName, allowedNames } = mode.forTurn({ text: "Reminders: look it up and remind me." });
     expect([...triggerMatchByToolName]).toEqual([
@@ -83,7 +83,7 @@ describe("createDeliberateMode: slow regular expressions", () => {
   const slow = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`t${index}`, `/.{0,49${index % 10}}z/`]));
   const texts = Array.from({ length: 20 }, () => "a".repeat(4_096));
 
-  it("are left unsearched after a while, but phrases are still found", () => {
+  it("are skipped once the search takes too long, but phrases are still found", () => {
     const mode = createDeliberateMode({ triggers: { ...slow, last: "again", search: "look" } });
     const gate = mode.forTurn({ text: "again", recent: ["look", ...texts.slice(1)] });
     expect([...gate.allowedNames]).toEqual(["last", "search"]);
@@ -126,7 +126,7 @@ describe("createDeliberateMode: follow-ups", () => {
     expect(judge(createDeliberateMode({ triggers }), { text: "again", recent: texts })).toBe(exposed);
   });
 
-  it("use the phrases of the followUps option instead of the English ones", () => {
+  it("use the phrases in the followUps option instead of the English phrases", () => {
     const mode = createDeliberateMode({ triggers, followUps: ["Noch einmal", "もう一度", "cafe\u0301"] });
     expect(["noch EINMAL!", "もう一度。", "Café", "again"].map((text) => judge(mode, { text, recent }))).toEqual([
       asked,
@@ -165,13 +165,13 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, turns + 2)).toEqual([...Array.from({ length: turns }, () => kept), "", ""]);
   });
 
-  it("keeps neither a tool that did not succeed nor one that was not allowed", () => {
+  it("keeps no tool that failed or was not allowed", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("search");
     expect(say(mode, 1)).toEqual([""]);
   });
 
-  it("starts again with each success, even of a retained tool", () => {
+  it("restarts the count with each success, even if the tool was only retained", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 2 });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, 1)).toEqual([kept]);
@@ -185,7 +185,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(judge(mode, { ...ask, text: "my reminders" })).toBe('set_reminder: stem reminder* "reminders"');
   });
 
-  it("counts a late success from its own turn", () => {
+  it("counts from the turn of a call that succeeds late", () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 3 });
     const slow = mode.forTurn(ask);
     expect(say(mode, 1)).toEqual([""]);

@@ -31,7 +31,7 @@ describe("parseTrigger: literal", () => {
     ["λόγος", "ΛΌΓΟΣ", "ΛΌΓΟΣ"],
     ["напомни", "Напомни мне", "Напомни"],
     ["напомни", "напомнить", none],
-    // Composed and decomposed characters, in the trigger and in the text.
+    // Composed and decomposed characters, both in the trigger and in the text.
     ["cafe\u0301", "Caf\u00e9?", "Caf\u00e9"],
     ["caf\u00e9", "cafe\u0301", "caf\u00e9"],
     ["cafe", "cafe\u0301", none],
@@ -45,7 +45,7 @@ describe("parseTrigger: literal", () => {
     ["❤", "I❤️it", "❤"],
     ["/remind", "x/remind me", "/remind"],
     ["/remind", "/reminder", none],
-    // Syntax of regular expressions is plain text here.
+    // The syntax of regular expressions is plain text in a literal trigger.
     ["a.c (x|y)?", "abc x", none],
     ["a.c (x|y)?", "a.c (x|y)?", "a.c (x|y)?"],
     ["$5 [a-z] {2} \\d", "for $5 [a-z] {2} \\d", "$5 [a-z] {2} \\d"],
@@ -59,7 +59,7 @@ describe("parseTrigger: literal", () => {
     ["remind", "请reminder吧", none],
     ["提醒me", "请提醒me吧", "提醒me"],
     ["提醒me", "提醒men", none],
-    // Korean has spaces, and a word boundary excludes its endings.
+    // Korean has spaces. A word boundary excludes words with a suffix.
     ["알림", "알림 설정", "알림"],
     ["알림", "알림을 설정", none],
   ])("%j in %j matches %j", ([trigger, text, match]) => {
@@ -103,7 +103,7 @@ describe("parseTrigger: regular expression", () => {
   });
 });
 
-it('parseTrigger: "^" holds for every text with an empty match', () => {
+it('parseTrigger: the trigger "^" matches every text, with an empty match', () => {
   expect([find("^", "anything"), find(" ^ ", ""), parseTrigger("^")]).toMatchObject(["", "", { source: "always" }]);
 });
 
@@ -138,8 +138,8 @@ describe("readText", () => {
     expect(find("stop", `${blank} stop`)).toBeUndefined();
   });
 
-  it("keeps 30 marks on a letter, because more take long to compose", () => {
-    // One mark becomes part of the letter.
+  it("keeps at most 30 combining marks on a letter, because longer sequences are slow to compose", () => {
+    // Composition merges one mark into the letter.
     expect(readText(`a${"\u0301\u0323".repeat(8_000)}b`)).toHaveLength(31);
     expect(readText(`x${"\u0323".repeat(30)}`)).toHaveLength(31);
     expect(readText(`x${"\u0323".repeat(31)}y`)).toBe(`x${"\u0323".repeat(30)}y`);

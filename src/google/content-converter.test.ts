@@ -1,4 +1,4 @@
-// Messages are sent back unchanged if possible, and otherwise rebuilt from their neutral parts.
+// Messages are sent back unchanged if possible. Otherwise they are rebuilt from their neutral parts.
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json, Message, ToolMessage, ToolResultPart } from "../core/provider-kit.ts";
@@ -74,7 +74,7 @@ describe("createContentConverter: an assistant message", () => {
     expect(partsOf({ ...turn, providerMetadata: part === undefined ? [] : [{ ...part, ...author }] })).toEqual([{ text: "A" }]);
   });
 
-  it("is rebuilt without reasoning and ids, with valid names and arguments", () => {
+  it("is rebuilt without reasoning or ids, and with valid names and arguments", () => {
     const content: readonly AssistantPart[] = [
       { type: "reasoning", text: "Hm" },
       text("A"),
@@ -115,7 +115,7 @@ describe("createContentConverter: tool results", () => {
   const answerOf = (message: ToolMessage, before?: Message): readonly unknown[] =>
     partsOf(message, {}, before).map((part) => Object(part).functionResponse);
 
-  it("have the call ids of the message as it is sent", () => {
+  it("have the call ids of the assistant message as it is sent", () => {
     const asked: readonly AssistantPart[] = [call("c1", "f", { providerCallId: "p1" }), call("c2")];
     const providerMetadata = turnOf(
       asked,
@@ -141,7 +141,7 @@ describe("createContentConverter: tool results", () => {
     expect(answerOf(message)).toEqual([{ name: "f", response: { [key]: { a: [1] } } }]);
   });
 
-  it("include texts next to the result, but no empty ones", () => {
+  it("include texts next to the result, but no empty texts", () => {
     const content = ["A", "", "B"].map((said) => ({ type: "text", text: said }) as const);
     const message: ToolMessage = { role: "tool", results: [result("c", { content }), result("d", { content: [] })] };
     expect(answerOf(message)).toEqual([
@@ -181,7 +181,7 @@ describe("createContentConverter: tool results", () => {
   });
 });
 
-it("createContentConverter: converts a message once, but results again after another message", () => {
+it("createContentConverter: converts a message once, but converts results again after another message", () => {
   const convert = createContentConverter(settings);
   const turn = turnOf([call("c", "f", { providerCallId: "p" })], { functionCall: { id: "p", name: "f" }, thoughtSignature: "s" });
   const answers: ToolMessage = { role: "tool", results: [result("c")] };

@@ -1,5 +1,3 @@
-// Content parts of users and tools in the format of the API.
-
 import { expect, it } from "vitest";
 import type { ContentPart, MediaPart } from "../core/provider-kit.ts";
 import { type MediaWirePart, standsInAnswer, toContentParts, toResultMedia } from "./generate-body.ts";

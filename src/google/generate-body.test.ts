@@ -1,5 +1,3 @@
-// The request, field by field.
-
 import { expect, it } from "vitest";
 import type { Message, ModelRequest } from "../core/provider-kit.ts";
 import { buildGenerateParams, createContentConverter } from "./generate-body.ts";

@@ -44,7 +44,7 @@ describe("createGenerateReader", () => {
     ]);
   });
 
-  it("yields a complete call at once", () => {
+  it("yields a complete call immediately", () => {
     const name = "f";
     const args = { n: 1 };
     const chunks = read(says({ functionCall: { id: "a", name, args } }, { functionCall: { name: "g" } }), stop());
@@ -115,7 +115,7 @@ describe("createGenerateReader", () => {
     expect(calls[0]).toMatchObject({ key: "call-0", problem: undefined, ...ready });
   });
 
-  it("does not repeat arguments that arrived in pieces before", () => {
+  it("does not repeat arguments whose pieces arrived earlier", () => {
     const chunks = read(
       call({ name: "f", partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }),
       call({ args: { n: 1 } }),
@@ -197,7 +197,7 @@ describe("createGenerateReader", () => {
     ["is malformed", "MALFORMED_FUNCTION_CALL"],
     ["ends for another reason", "OTHER"],
     ["ends for an unknown reason", "WEATHER"],
-  ])("keeps no metadata of an answer that %s", ([, reason]) => {
+  ])("keeps no metadata from an answer that %s", ([, reason]) => {
     expect(metadataOf(read(says({ text: "A" }), stop(reason)))).toEqual([]);
   });
 

@@ -1,5 +1,3 @@
-// The provider with a scripted client.
-
 import { GoogleGenAI } from "@google/genai";
 import { describe, expect, it } from "vitest";
 import { ask, createCall } from "../../test/wire/provider-iteration.ts";
@@ -12,11 +10,11 @@ const ending = { candidates: [{ finishReason: "STOP" }], usageMetadata: { prompt
 
 interface FakeClient extends GoogleGenAIClient {
   readonly asked: readonly GenerateContentParams[];
-  /** The signal of the last request. */
+  /** The signal of the latest request. */
   readonly signal: AbortSignal;
 }
 
-/** Streams the given events. An Error among them is thrown. */
+/** Creates a client that streams the given events. Throws an event that is an Error. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const asked: GenerateContentParams[] = [];
   return {
@@ -68,7 +66,7 @@ describe("googleGenerateContent", () => {
     expect(client.asked).toHaveLength(1);
   });
 
-  it("yields the chunks of the events, then provider metadata, then the finish", async () => {
+  it("yields the chunks of the events, then the provider metadata, then the finish", async () => {
     expect(await run([text("A"), ending])).toEqual({
       types: ["text-delta", "usage", "provider-metadata", "finish"],
       thrown: undefined,
@@ -93,14 +91,14 @@ describe("googleGenerateContent", () => {
     expect(client.signal.aborted).toBe(fires);
   });
 
-  it("throws the client's error, before and within the stream", async () => {
+  it("throws the client's error, both before and during the stream", async () => {
     const error = new Error("no");
     expect(await run([text("A"), error])).toEqual({ types: ["text-delta"], thrown: error });
     const client: GoogleGenAIClient = { models: { generateContentStream: () => Promise.reject(error) } };
     expect(await runWith(client)).toEqual({ types: [], thrown: error });
   });
 
-  it("throws a connection error even after the finish reason, because code may follow", async () => {
+  it("throws a connection error even after the finish reason, because generated code may still follow", async () => {
     const lost = new TypeError("terminated");
     expect(await run([text("A"), ending, lost])).toEqual({ types: ["text-delta", "usage"], thrown: lost });
     expect(await run([text("A"), lost])).toEqual({ types: ["text-delta"], thrown: lost });

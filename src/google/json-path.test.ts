@@ -1,5 +1,3 @@
-// Paths that identify one value.
-
 import { expect, it } from "vitest";
 import { parseJsonPath } from "./partial-arguments.ts";
 
@@ -35,7 +33,7 @@ it.for<[path: string, segments: readonly (string | number)[] | undefined]>([
   expect(parseJsonPath(path)).toEqual(segments);
 });
 
-it("parseJsonPath: ends on hostile paths of 200,000 characters", () => {
+it("parseJsonPath: terminates for hostile paths of 200,000 characters", () => {
   expect(parseJsonPath(`$['${"\\".repeat(200_000)}`)).toBeUndefined();
   expect(parseJsonPath(`$.${"a".repeat(200_000)}[`)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-// Arguments that arrive value by value, and their text so far.
+// Arguments that arrive one value at a time, and the argument text after each value.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -18,7 +18,7 @@ const count = (jsonPath: string, numberValue: number): Entry => ({ jsonPath, num
 interface Read {
   readonly args: unknown;
   readonly problem: string | undefined;
-  /** The text that was sent. */
+  /** The argument text that was yielded so far. */
   readonly told: string;
 }
 
@@ -130,7 +130,7 @@ describe("createPartialArguments", () => {
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
-  it("returns the text of each entry as it arrives", () => {
+  it("returns the text for each entry when the entry arrives", () => {
     const args = createPartialArguments();
     const entries = [
       text("$.a", "Os", true),
@@ -158,7 +158,7 @@ describe("createPartialArguments", () => {
     object: fc.dictionary(fc.string(), tie("tree"), { minKeys: 1, maxKeys: 3 }),
   }));
 
-  /** Returns the entries that stream a value, with its texts in parts of a given length. */
+  /** Returns the entries that stream a value, with its strings split into pieces of `length` characters. */
   function toEntries(value: unknown, path: string, length: number): readonly Entry[] {
     if (Array.isArray(value)) return value.flatMap((item, index) => toEntries(item, `${path}[${index}]`, length));
     if (typeof value === "object" && value !== null)

@@ -18,7 +18,7 @@ const lines = answers.map((answer, index) => {
 });
 const whole = Buffer.from(head + lines.join(""));
 
-/** Returns the records of the same file, or the line with the damage. */
+/** Returns the records in the file, or the number of the damaged line. */
 async function read(bytes: Uint8Array, chunkBytes?: number): Promise<unknown> {
   const path = join(folder, "a.jsonl");
   await writeFile(path, bytes);
@@ -65,7 +65,7 @@ describe("readLines", () => {
     }
   });
 
-  it("returns every record and the size of the intact part", async () => {
+  it("returns every record, and the size of the undamaged part", async () => {
     const expected = new Map(answers.map((answer, index) => [`k${index}`, answer]));
     expect(await read(whole, 7)).toEqual({ answers: expected, sum, size: whole.length, unended: false, torn: undefined });
     expect(await read(whole.subarray(0, -1), 7)).toMatchObject({ answers: expected, size: whole.length - 1, unended: true });

@@ -10,7 +10,7 @@ const cold = { celsius: 7, places: ["Oslo"] };
 
 type Row = [what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]];
 
-/** Some of these would be fetched by a model's service. */
+/** Addresses that must not reach a model. The service of the model would fetch some of them. */
 const unreadable = [
   "https://evil.example/beacon?c=42",
   "http://169.254.169.254/latest",
@@ -156,11 +156,11 @@ describe("toToolResult: failure", () => {
     ],
     ["a fixed text if there is only an image", { content: [image] }, "The tool reported an error without a message."],
     ["a fixed text without content", {}, "The tool reported an error without a message."],
-  ])("has as message %s", ([, result, message]) => {
+  ])("is reported with the message %s", ([, result, message]) => {
     expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
   });
 
-  it.for([{ content: [] }, {}])("is the result if a task was only started, with %j", (result) => {
+  it.for([{ content: [] }, {}])("is the outcome if the server only started a task, with %j", (result) => {
     expect(read({ ...result, task: { taskId: "1" } })).toMatchObject({
       success: false,
       message: expect.stringContaining("task"),

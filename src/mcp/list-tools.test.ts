@@ -7,7 +7,7 @@ type Page = (cursor: string | undefined, options: unknown) => McpToolPage;
 const one = { name: "a", inputSchema: { type: "object" } };
 const nothing = async (): Promise<object> => ({});
 
-/** A client that can only list tools. */
+/** Creates a client that can only list tools. */
 function lister(page: Page, capabilities: { readonly tools?: object } | undefined = { tools: {} }): McpClientV1 {
   return {
     getServerCapabilities: () => capabilities,
@@ -40,7 +40,7 @@ describe("listTools", () => {
     expect(asked).toEqual([undefined, "1", ""]);
   });
 
-  it("sends cacheMode: refresh only to a client with a cache", async () => {
+  it("sends cacheMode refresh only to a client that has a cache", async () => {
     const seen: unknown[] = [];
     const first = lister((_cursor, options) => {
       seen.push(options);
@@ -51,7 +51,7 @@ describe("listTools", () => {
     expect(seen).toEqual([undefined, { cacheMode: "refresh" }]);
   });
 
-  it("rejects a cursor that repeats", async () => {
+  it("rejects a repeated cursor", async () => {
     let pages = 0;
     const circle = lister(() => ({ tools: [one], nextCursor: String((pages += 1) % 3) }));
     await expect(listTools(circle)).rejects.toThrow("same page cursor twice");

@@ -1,10 +1,10 @@
-// Calls that are assembled from fragments, for each known way in which servers identify them.
+// Calls that arrive in fragments, in each known way in which servers identify them.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { createCallAssembly } from "./call-assembly.ts";
 
-/** A fragment as `index id name arguments`, with a hyphen for a missing field, or an entry in the format of the API. */
+/** A fragment, written as `index id name arguments` with a hyphen for each missing field, or as an object in the API format. */
 type Fragment = string | { readonly [field: string]: unknown };
 
 function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
@@ -19,7 +19,7 @@ function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
   };
 }
 
-/** Adds the fragments and settles. */
+/** Adds the fragments and completes the assembly. */
 function assemble(fragments: readonly Fragment[], cut = false): readonly ModelChunk[] {
   const out: ModelChunk[] = [];
   const calls = createCallAssembly(out);
@@ -28,7 +28,7 @@ function assemble(fragments: readonly Fragment[], cut = false): readonly ModelCh
   return out;
 }
 
-/** Each ready call as `id name arguments`, or with its problem. */
+/** Formats each ready call as `id name arguments`, or with its problem. */
 const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
   chunks.flatMap((chunk) => {
     if (chunk.type !== "call-ready") return [];
@@ -37,7 +37,7 @@ const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
 
 describe("createCallAssembly", () => {
   it.for<[what: string, fragments: readonly Fragment[], calls: readonly string[]]>([
-    // As OpenAI sends them.
+    // Fragments in the format that OpenAI sends.
     ["one call in fragments", ["0 a f", '0 - - {"n"', "0 - - :1}"], ['a f {"n":1}']],
     ["two calls after each other", ['0 a f {"n":1}', '1 b g {"n":2}'], ['a f {"n":1}', 'b g {"n":2}']],
     [
@@ -143,7 +143,7 @@ describe("createCallAssembly", () => {
     expect(readyOf(assemble(['0 a f {"n":1}'], true))).toEqual(["a f truncated"]);
   });
 
-  it("starts a call with its name and completes it when the next one starts", () => {
+  it("starts a call when its name arrives, and completes it when the next call starts", () => {
     expect(assemble(["0 a f", '0 - - {"n":1}', '1 b g {"n":2}'])).toEqual([
       { type: "call-start", key: "call-0", id: "a", name: "f" },
       { type: "call-args-delta", key: "call-0", text: '{"n":1}' },
@@ -163,7 +163,7 @@ describe("createCallAssembly", () => {
     ]);
   });
 
-  it("delays a {} that may be a prefix, and the completion of later calls", () => {
+  it("delays an initial {} that may be a prefix, and delays later calls with it", () => {
     const types = assemble(["0 a f {}", '1 b g {"n":1}', "2 c h"]).map((chunk) => chunk.type);
     expect(types.slice(0, 4)).toEqual(["call-start", "call-start", "call-args-delta", "call-start"]);
     expect(types.slice(4)).toEqual(["call-args-delta", "call-ready", "call-ready", "call-ready"]);
@@ -175,7 +175,7 @@ describe("createCallAssembly", () => {
     ["a prefix", ["0 a f {}", '0 - - {"n":', "0 - - 1}"]],
     ["a prefix in one fragment", ['0 a f {} {"n":1}']],
     ["a late name", ['0 - - {"n"', "0 - f :1}"]],
-  ])("sends deltas that add up to the arguments of %s", ([, fragments]) => {
+  ])("yields deltas that add up to the arguments of %s", ([, fragments]) => {
     const chunks = assemble(fragments);
     const text = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
     expect(text).not.toBe("");
@@ -187,12 +187,12 @@ describe("createCallAssembly", () => {
     expect(readyOf(chunks)).toEqual(['a f {"n":1}', 'b g {"n":2}']);
   });
 
-  it("yields an error for more arguments of a completed call", () => {
+  it("yields an error if a completed call gets more arguments", () => {
     const chunks = assemble(['0 a f {"n":1}', "1 b g {", '0 - - ,"m":2}']);
     expect(chunks.at(-1)).toMatchObject({ type: "error", error: { code: "server", retryable: true } });
   });
 
-  it("keeps extra_content by the position of the call", () => {
+  it("stores extra_content under the position of the call", () => {
     const calls = createCallAssembly([]);
     calls.add(toEntry("0 a f {}"));
     calls.add({ ...toEntry("1 b g {"), extra_content: { google: { thought_signature: "s" } } });

@@ -1,4 +1,4 @@
-// The chunks of a stream, for OpenAI and for the known deviations of compatible servers.
+// Stream chunks from OpenAI, and the known deviations of compatible servers.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
@@ -199,7 +199,7 @@ describe("createChatReader: chunks", () => {
     ]);
   });
 
-  it("keeps extra_content of a call with the position of the call", () => {
+  it("stores extra_content of a call under the position of the call", () => {
     const extra = { google: { thought_signature: "sig" } };
     const second = { index: 1, id: "b", function: { name: "g", arguments: "{}" }, extra_content: extra };
     const chunks = read([call("{}"), choice({ tool_calls: [second] }), finish("stop")]);

@@ -1,5 +1,3 @@
-// Content parts in the format of the API.
-
 import { expect, it } from "vitest";
 import type { ContentPart, MediaPart } from "../core/provider-kit.ts";
 import { toChatMedia, toUserContent } from "./chat-body.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { call, choice, type Fields, linesOf, read, text, usage } from "../../test/wire/chat-chunks.ts";
 
-/** Counts with an empty delta, which OpenRouter sends last, and other servers in each chunk. */
+/** A chunk with token counts and an empty delta. OpenRouter sends it last, and other servers send counts in each chunk. */
 const counted = (delta: unknown = { content: "" }): Fields => ({ ...choice(delta), usage });
 const final = { choices: [], usage };
 const spent = "usage 3 2 snapshot";

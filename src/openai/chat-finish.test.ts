@@ -1,4 +1,4 @@
-// Finish reasons: one row per word, one column per kind of message.
+// Each row has one finish reason of the API, and the results for each kind of message.
 
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";

@@ -163,7 +163,7 @@ describe("createMessageConverter", () => {
     expect(convert(message)).toEqual(wire);
   });
 
-  it("keeps media in the tool message with toolResultMedia: tool-message", () => {
+  it("keeps media in the tool message if toolResultMedia is tool-message", () => {
     const message: Message = { role: "tool", results: [result("a", { content: [image] }), result("b")] };
     expect(convert(message, { toolResultMedia: "tool-message" })).toEqual([
       { role: "tool", tool_call_id: "a", content: [{ type: "text", text: "ok" }, wireImage] },
@@ -172,7 +172,7 @@ describe("createMessageConverter", () => {
   });
 
   it.for(["reasoning_content", "reasoning"] as const)(
-    "sends reasoning back as %s with echoReasoning, or a space without reasoning",
+    "sends reasoning back in the field %s with echoReasoning, or a space if there is none",
     (echoReasoning) => {
       const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
       expect(convert(thinking, { echoReasoning })).toEqual([

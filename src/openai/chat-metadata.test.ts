@@ -1,4 +1,4 @@
-// Data that a server gets back unchanged.
+// Data that is sent back unchanged to the server that created it.
 
 import { describe, expect, it } from "vitest";
 import type { Json } from "../core/provider-kit.ts";

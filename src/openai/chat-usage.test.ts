@@ -1,5 +1,3 @@
-// Token counts as servers send them.
-
 import { expect, it } from "vitest";
 import { toUsage } from "./chat-chunks.ts";
 

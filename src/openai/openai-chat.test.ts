@@ -1,5 +1,3 @@
-// The provider with a scripted client.
-
 import OpenAI, { AzureOpenAI } from "openai";
 import { describe, expect, it } from "vitest";
 import { ask, createCall } from "../../test/wire/provider-iteration.ts";
@@ -12,11 +10,11 @@ const stop = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
 
 interface FakeClient extends OpenAIChatClient {
   readonly requests: readonly { readonly body: ChatRequestBody; readonly signal: AbortSignal }[];
-  /** Streams that were closed before their end. */
+  /** The number of streams that were closed before their end. */
   readonly left: number;
 }
 
-/** Streams the given chunks. An Error among them is thrown. */
+/** Creates a client that streams the given chunks. Throws a chunk that is an Error. */
 function createFakeClient(chunks: readonly unknown[]): FakeClient {
   const requests: { readonly body: ChatRequestBody; readonly signal: AbortSignal }[] = [];
   let left = 0;
@@ -86,7 +84,7 @@ describe("openaiChat", () => {
     });
   });
 
-  it("yields several chunks of one chunk of the stream in order", async () => {
+  it("keeps the order of several chunks that come from one chunk of the SDK", async () => {
     const both = { choices: [{ index: 0, delta: { reasoning: "Hm", content: "a" }, finish_reason: "stop" }] };
     expect((await run([both])).chunks.map((chunk) => chunk.type)).toEqual(["reasoning-delta", "text-delta", "finish"]);
   });
@@ -96,7 +94,7 @@ describe("openaiChat", () => {
     expect(await run([])).toEqual({ chunks: [], thrown: undefined });
   });
 
-  it("throws the client's error, before and within the stream", async () => {
+  it("throws the client's error, both before and during the stream", async () => {
     const refused = new OpenAI.AuthenticationError(401, {}, "no", new Headers());
     const client: OpenAIChatClient = { chat: { completions: { create: () => Promise.reject(refused) } } };
     expect(await collect(openaiChat({ client, model: "m" }).stream(ask("hi"), createCall()))).toEqual({

@@ -1,5 +1,3 @@
-// The provider with a scripted client.
-
 import OpenAI, { AzureOpenAI } from "openai";
 import { describe, expect, it } from "vitest";
 import { ask, createCall } from "../../test/wire/provider-iteration.ts";
@@ -8,7 +6,7 @@ import type { ModelCall, ModelChunk } from "../core/provider-kit.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
 
-/** A call whose heartbeat needs `this`, as in a custom implementation. */
+/** A call whose heartbeat needs `this`, as in custom implementations of the interface. */
 class Call implements ModelCall {
   readonly iteration: number = 0;
   readonly clock: ModelCall["clock"];
@@ -31,7 +29,7 @@ interface FakeClient extends OpenAIResponsesClient {
   readonly requests: readonly { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[];
 }
 
-/** Streams the given events. An Error among them is thrown. */
+/** Creates a client that streams the given events. Throws an event that is an Error. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const requests: { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[] = [];
   return {
@@ -94,7 +92,7 @@ describe("openaiResponses", () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
   });
 
-  it("ignores errors of the client after the last event, and throws earlier ones", async () => {
+  it("ignores errors that the client throws after the last event, and throws earlier ones", async () => {
     const reset = new TypeError("terminated");
     const broke = new OpenAI.APIError(undefined, { message: "It broke.", type: "server_error" }, undefined, undefined);
     for (const thrown of [reset, broke]) {

@@ -1,4 +1,4 @@
-// The calls of a response, in all forms in which servers send them, and the moment when they are ready.
+// The calls in a response, in every form that servers send, and when each call becomes ready.
 
 import { describe, expect, it } from "vitest";
 import { added, argsPiece, at, brief, call, completed, done, message, read } from "../../test/wire/responses-events.ts";

@@ -1,5 +1,3 @@
-// Content parts in the format of the API.
-
 import { expect, it } from "vitest";
 import type { MediaPart } from "../core/provider-kit.ts";
 import { toInputContent, toInputMedia } from "./responses-body.ts";

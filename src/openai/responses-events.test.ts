@@ -1,4 +1,4 @@
-// The end of a stream, and the parts of it that are sent back.
+// The ending of a stream, and the parts of the response that are sent back later.
 
 import { describe, expect, it } from "vitest";
 import { createResponsesReader } from "./responses-events.ts";
@@ -112,7 +112,7 @@ describe("createResponsesReader: provider metadata", () => {
     ["was cut off", [done(0, finished), incomplete("max_output_tokens")]],
     ["failed", [done(0, finished), { type: "response.failed", response: {} }]],
     ["has no end", [done(0, finished)]],
-  ])("keeps nothing of a response that %s", ([, events]) => {
+  ])("keeps no metadata from a response that %s", ([, events]) => {
     expect(metadataOf(read(events))).toEqual([]);
   });
 
@@ -128,7 +128,7 @@ describe("createResponsesReader: provider metadata", () => {
     ]);
   });
 
-  it("keeps an own key __proto__ as data", () => {
+  it("keeps a key named __proto__ as data", () => {
     const item = JSON.parse('{"type":"novelty","__proto__":{"polluted":true}}');
     expect(JSON.stringify(metadataOf(read([done(0, item), completed()])))).toBe(
       '[{"output_item":{"type":"novelty","__proto__":{"polluted":true}}}]',

@@ -152,7 +152,7 @@ describe("createInputConverter", () => {
     expect(convert(messages)).toEqual(wire);
   });
 
-  it("sends images of results as a user message with toolResultMedia: user-message", () => {
+  it("sends the images of a result in a user message if toolResultMedia is user-message", () => {
     const messages = [turn(asks("a"), asks("b")), results(result("a", { content: [image] }), result("b"))];
     expect(convert(messages, { toolResultMedia: "user-message" })).toEqual([
       call("a"),
@@ -163,7 +163,7 @@ describe("createInputConverter", () => {
     ]);
   });
 
-  it("sends results in the kind of their call and with its caller", () => {
+  it("sends each result in the item type of its call, with the caller of the call", () => {
     const caller = { type: "program", caller_id: "p" };
     const items = [
       { type: "custom_tool_call", call_id: "a", name: "f", input: "x" },
@@ -180,7 +180,7 @@ describe("createInputConverter", () => {
     ]);
   });
 
-  it("converts a message once, but results again after another message", () => {
+  it("converts a message once, but converts results again after another message", () => {
     const toInput = createInputConverter(settings);
     const [question, asked, answered]: readonly Message[] = [
       { role: "user", content: "hi" },

@@ -1,4 +1,4 @@
-// The moment when calls of a response are ready, and calls of custom tools.
+// When the calls in a response become ready, and how calls of custom tools are read.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -79,7 +79,7 @@ describe("createResponsesReader: custom tools and ready calls", () => {
     expect(said.at(-2)).toBe('ready item-0 1 f {"input":"SELECT"} truncated');
   });
 
-  it("reads a custom tool call without input, and streams nothing of it", () => {
+  it("reads a custom tool call without input, and yields no deltas for it", () => {
     expect(brief(read([done(0, custom("c", "1", "")), completed()]))).toEqual([
       "start item-0 1 f",
       'ready item-0 1 f {"input":""}',
@@ -87,7 +87,7 @@ describe("createResponsesReader: custom tools and ready calls", () => {
     ]);
   });
 
-  it("completes a finished call when another item starts, and not before", () => {
+  it("completes a finished call only when another item starts", () => {
     const next = added(1, message("m", ""));
     const before = [added(0, call("c", "1", "")), ...pieces];
     const finished = done(0, call("c", "1", '{"n":1}'));
@@ -102,7 +102,7 @@ describe("createResponsesReader: custom tools and ready calls", () => {
     ).toEqual([false, false, true, true]);
   });
 
-  it("completes calls in their order", () => {
+  it("completes calls in the order of the response", () => {
     const [first, second] = [call("a", "1", "{}"), call("b", "2", "{}")];
     const events = [added(0, first), added(1, second), added(2, message("m", "")), done(1, second), done(0, first)];
     expect(brief(read(events)).filter((said) => said.startsWith("ready"))).toEqual([
@@ -128,7 +128,7 @@ describe("createResponsesReader: custom tools and ready calls", () => {
     expect(said).toContain(ready("item-0", "0", "{}"));
   });
 
-  it("does not complete a call if the stream has no end", () => {
+  it("completes no call if the stream breaks off", () => {
     expect(brief(read([added(0, call("c", "1", "")), ...pieces, done(0, call("c", "1", '{"n":1}'))]))).toEqual(told.slice(0, 3));
   });
 });

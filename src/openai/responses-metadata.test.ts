@@ -206,16 +206,16 @@ describe("readResponsesMetadata: item", () => {
     ["arguments that are not JSON", call("1", { arguments: '{"n"' }), call("1", { arguments: '{"INVALID_JSON":"{\\"n\\""}' })],
     ["arguments with spaces", call("1", { arguments: ' {"n": 1.0} ' }), call("1", { arguments: ' {"n": 1.0} ' })],
     ["an id that is too long", call("c".repeat(65)), call(toWireCallId("c".repeat(65)))],
-  ])("makes an item valid for the service: %s", ([, item, sent]) => {
+  ])("changes an item so that the service accepts it: %s", ([, item, sent]) => {
     expect(send(item)).toEqual(sent);
   });
 
-  it("keeps a stored item that only its id can find", () => {
+  it("keeps a stored item that can be found only by its id", () => {
     const bare = { type: "reasoning", id: "r", summary: [], encrypted_content: null };
     expect(send(bare, { stored: true, store: true })).toEqual({ type: "reasoning", id: "r", summary: [] });
   });
 
-  it("does not change the items of the transcript", () => {
+  it("does not change the items in the transcript", () => {
     const item = message("a", { id: "m", status: "completed" });
     const given = turn([said("a")], [item]);
     readResponsesMetadata(given, reader);
@@ -228,12 +228,12 @@ describe("toWireCallId", () => {
     expect(toWireCallId(id)).toBe(id);
   });
 
-  it("shortens long ids to different ids", () => {
+  it("shortens long ids without creating duplicates", () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `${"x".repeat(100)}${index}`);
     const sent = ids.map(toWireCallId);
     expect(new Set(sent).size).toBe(1_000);
     expect(sent.every((id) => id.length === 64 && id.startsWith("xxxx"))).toBe(true);
-    // An id in the converted form may also come from elsewhere.
+    // An id that already has the converted form may also come from elsewhere.
     expect(new Set([...sent, ...sent.map(toWireCallId)]).size).toBe(2_000);
   });
 });

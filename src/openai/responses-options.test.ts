@@ -1,5 +1,3 @@
-// Options that are rejected before any request.
-
 import { expect, it } from "vitest";
 import { isLoopError } from "../core/provider-kit.ts";
 import { checkResponsesOptions } from "./responses-options.ts";

@@ -1,5 +1,3 @@
-// Refusals, reasoning and unknown items in a response.
-
 import { describe, expect, it } from "vitest";
 import { added, at, brief, call, completed, done, message, read } from "../../test/wire/responses-events.ts";
 

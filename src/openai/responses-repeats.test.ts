@@ -1,4 +1,4 @@
-// Calls that a server starts late or sends twice: each runs once.
+// Some servers start a call late or send it twice. Each call must run once.
 
 import { describe, expect, it } from "vitest";
 import { added, argsPiece, at, brief, call, completed, done, read } from "../../test/wire/responses-events.ts";

@@ -1,4 +1,4 @@
-// The texts of a response, in all forms in which servers send them.
+// The texts in a response, in every form that servers send.
 
 import { describe, expect, it } from "vitest";
 import { added, at, brief, call, completed, done, type Fields, message, piece, read } from "../../test/wire/responses-events.ts";

@@ -113,7 +113,7 @@ it.for<[what: string, behind: string, isDoubtful: boolean]>([
   ["reports an object in single quotes", " { 'next_action': 'response' }", true],
   ["reports a plan in braces", ' {\n {"next_action":', true],
   ["ignores braces in words", " {so} } {", false],
-  ["ignores words", ' That is "all".', false],
+  ["ignores text", ' That is "all".', false],
 ])("PlanScanner.problem: %s after a plan", ([, behind, isDoubtful]) => {
   expect(scan(plan + behind).problem).toBe(isDoubtful ? "The answer contains more than one JSON object." : undefined);
   const scanner = new PlanScanner();
@@ -125,7 +125,7 @@ it.for([",,", ", ,"])("PlanScanner: does not repair two commas: %j", (commas) =>
   expect(scan(`{"execution_commands":[{}${commas}{}]}`).plan).toBeUndefined();
 });
 
-it("PlanScanner: reads a plan of many strings", () => {
+it("PlanScanner: reads a plan with many strings", () => {
   const strings = 200_000;
   const scanner = scan(`{"execution_commands":[${'"a",'.repeat(strings)}"b"],${'"k":"v",'.repeat(strings)}"use_tool":true}`);
   expect(scanner.plan).toMatchObject({ k: "v", use_tool: true });

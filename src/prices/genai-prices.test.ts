@@ -3,24 +3,24 @@ import { createLoopEvents, isLoopError, memoryJournal, runToolLoop, type Usage }
 import { genaiPrices, type GenaiPricesOptions } from "turnwright/prices";
 import { createMockProvider, text, usage as spends } from "turnwright/testing";
 
-/** Tokens of one iteration. */
+/** Creates the usage of one iteration. */
 function tokens(inputTokens: number, outputTokens: number, parts: Partial<Usage> = {}): Usage {
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, ...parts };
 }
 
-/** A date in the past, whose prices do not change any more. */
+/** A date in the past, whose prices no longer change. */
 const date = new Date("2026-01-01T12:00:00Z");
 const thousand = tokens(1_000, 1_000);
 
 describe("genaiPrices", () => {
-  // The comments list the catalogue's prices in USD per million tokens. The expected costs were computed by hand.
+  // The comments list the catalogue's prices in USD per million tokens. The expected costs were calculated by hand.
   it.for<[what: string, provider: string, model: string, usage: Usage, costUSD: number]>([
-    // in 1.25, read 0.125, out 10
+    // input 1.25, cached input 0.125, output 10
     ["input and output", "openai", "gpt-5", tokens(10_000, 2_000), 0.0125 + 0.02],
     ["cached input tokens", "openai", "gpt-5", tokens(10_000, 2_000, { cachedInputTokens: 4_000 }), 0.0075 + 0.0005 + 0.02],
     ["reasoning as output", "openai", "gpt-5", tokens(10_000, 2_000, { reasoningTokens: 1_500 }), 0.0125 + 0.02],
     ["zero tokens", "openai", "gpt-5", tokens(0, 0), 0],
-    // in 3, read 0.3, write 3.75, out 15
+    // input 3, cached input 0.3, cache write 3.75, output 15
     [
       "cache write tokens",
       "anthropic",
@@ -29,10 +29,10 @@ describe("genaiPrices", () => {
       0.003 + 0.0018 + 0.01125 + 0.015,
     ],
     ["a dated model", "anthropic", "claude-sonnet-4-5-20250929", tokens(10_000, 1_000), 0.03 + 0.015],
-    // The same up to 200,000 tokens of input; above, in 6, out 22.5.
+    // The same prices up to 200,000 input tokens. Above that: input 6, output 22.5.
     ["a prompt at the edge of a tier", "anthropic", "claude-sonnet-4-5", tokens(200_000, 1_000), 0.6 + 0.015],
     ["a prompt above the edge of a tier", "anthropic", "claude-sonnet-4-5", tokens(250_000, 1_000), 1.5 + 0.0225],
-    // in 2, out 8, reasoning 3
+    // input 2, output 8, reasoning 3
     [
       "reasoning with its own price",
       "perplexity",
@@ -40,9 +40,9 @@ describe("genaiPrices", () => {
       tokens(1_000, 1_000, { reasoningTokens: 400 }),
       0.002 + 0.0048 + 0.0012,
     ],
-    // in 1, out 1, and 0.012 per request
+    // input 1, output 1, and 0.012 USD per request
     ["a request with a fixed price", "perplexity", "sonar", tokens(1_000, 1_000), 0.012 + 0.001 + 0.001],
-    // in 30, out 60, no price for cached tokens
+    // input 30, output 60, no price for cached tokens
     ["cached tokens without a discount", "openai", "gpt-4", tokens(1_000, 1_000, { cachedInputTokens: 500 }), 0.03 + 0.06],
   ])("prices %s", ([, provider, model, usage, costUSD]) => {
     expect(genaiPrices({ date })(usage, { provider, model })).toBeCloseTo(costUSD, 10);
@@ -96,7 +96,7 @@ describe("genaiPrices", () => {
   });
 
   it.for<[day: string, costUSD: number]>([
-    // in 10, out 40; from 10 June on in 2, out 8
+    // input 10, output 40; from 10 June: input 2, output 8
     ["2025-05-01", 0.05],
     ["2025-07-01", 0.01],
   ])("uses the prices of the date %s", ([day, costUSD]) => {
@@ -110,7 +110,7 @@ describe("genaiPrices", () => {
     ["provider", { provider: "openai" }, { provider: "my-proxy", model: "gpt-5" }],
     ["model", { model: "gpt-5" }, { provider: "azure.ai.openai", model: "our-deployment" }],
     ["provider and model", { provider: "azure.ai.openai", model: "gpt-5" }, { provider: "gateway", model: "fast" }],
-  ])("uses the %s of its options", ([, options, used]) => {
+  ])("uses the %s from its options", ([, options, used]) => {
     expect(genaiPrices(options)(thousand, used)).toBeCloseTo(0.01125, 10);
   });
 
@@ -152,7 +152,7 @@ describe("runToolLoop with genaiPrices", () => {
     expect(result.costUSD).toBeCloseTo(0.028, 10);
   });
 
-  it("keeps the recorded cost on replay, even if prices have changed", async () => {
+  it("keeps the recorded cost on replay, even if the prices have changed", async () => {
     const model = { id: "openai", model: "o3" };
     const journal = memoryJournal();
     const options = { provider: createMockProvider(spending, model), messages, journal, runId: "priced" };
@@ -163,7 +163,7 @@ describe("runToolLoop with genaiPrices", () => {
   });
 
   it.for<[what: string, usage: Partial<Usage>, costUSD: number]>([
-    // in 1.25, cached 0.125, out 10 per million
+    // input 1.25, cached input 0.125, output 10
     ["cached tokens above the input", { inputTokens: 1_000, cachedInputTokens: 2_000, outputTokens: 0 }, 0.0015],
     ["reasoning above the output", { inputTokens: 0, outputTokens: 100, reasoningTokens: 900 }, 0.01],
   ])("adds %s before it computes the cost", async ([, usage, costUSD]) => {

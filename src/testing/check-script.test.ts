@@ -1,5 +1,3 @@
-// The testing kit rejects invalid scripts and tools when the test creates them.
-
 import { describe, expect, it } from "vitest";
 import { defineTool } from "../core/tools/define-tool.ts";
 import { createMockProvider, type MockScript } from "./mock-provider.ts";

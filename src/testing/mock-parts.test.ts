@@ -1,4 +1,4 @@
-// The parts of a scripted message: their chunks, failures and waits.
+// The parts of a scripted message: chunks, failures and waits.
 
 import { describe, expect, it } from "vitest";
 import { play, request, setUp } from "../../test/testing/play.ts";
@@ -118,7 +118,7 @@ describe("createMockProvider: parts", () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  it("parses arguments again for each call, so that changes do not carry over", async () => {
+  it("parses the arguments separately for each call, so that changes to one call affect no other", async () => {
     const call = toolCall("f", { list: [1] }, { fragments: 0 });
     const provider = createMockProvider([call, call], { usage: false });
     const [first] = await play(provider);
@@ -131,7 +131,7 @@ describe("createMockProvider: parts", () => {
     expect(ready?.type === "call-ready" && Object.keys(Object(ready.args))).toEqual(["__proto__"]);
   });
 
-  it("rejects fewer than one piece and fractions of a piece", () => {
+  it("rejects piece counts below one and fractions", () => {
     expect(() => text("Hi", { chunks: 0 })).toThrow(RangeError);
     expect(() => toolCall("f", {}, { fragments: 1.5 })).toThrow(RangeError);
   });
@@ -146,7 +146,7 @@ describe("fail()", () => {
     await expect(iterator.next()).rejects.toBe(error);
   });
 
-  it("throws given facts as an error with these fields", async () => {
+  it("throws an error with the given fields", async () => {
     const error: unknown = await playMessage(fail({ status: 429, message: "Slow down", headers: { "retry-after": "2" } })).catch(
       (thrown: unknown) => thrown,
     );
@@ -207,7 +207,7 @@ describe("wait(), stall() and heartbeat()", () => {
     expect([settled, provider.active]).toEqual([false, 1]);
   });
 
-  it("wait() reads the signal, other parts do not", async () => {
+  it("only wait() reacts to the signal; other parts ignore it", async () => {
     const { call } = setUp();
     const untouchable: ModelCall = {
       ...call,

@@ -1,5 +1,3 @@
-// The mock provider: estimated tokens, recorded requests, and valid scripts.
-
 import { describe, expect, it } from "vitest";
 import { play, request, setUp } from "../../test/testing/play.ts";
 import type { Message } from "../core/types/message.ts";
@@ -8,7 +6,7 @@ import { endEarly, failInBand, finish, type MockMessage, text, toolCall, usage }
 import { createMockProvider } from "./mock-provider.ts";
 
 describe("createMockProvider: default usage", () => {
-  it("is an estimate that comes before the finish", async () => {
+  it("is an estimate that precedes the finish", async () => {
     const provider = createMockProvider([
       [text("12345678"), toolCall("abcd", {})],
       [text("x"), finish("length")],
@@ -48,7 +46,7 @@ describe("createMockProvider: default usage", () => {
 });
 
 describe("createMockProvider: records", () => {
-  it("keep each request as it was when it was sent", async () => {
+  it("keep each request as it was at the time of sending", async () => {
     const messages: Message[] = [...request.messages];
     const provider = createMockProvider([text("a"), text("b")]);
     const asked: ModelRequest = {
@@ -115,7 +113,7 @@ describe("createMockProvider: script", () => {
     expect(() => provider.stream(request, setUp().call)).toThrow(message);
   });
 
-  it("comes with the id, model and family of the options", () => {
+  it("is played under the id, model and family from the options", () => {
     expect(createMockProvider([])).toMatchObject({ id: "mock", model: "mock-model", family: undefined });
     expect(createMockProvider([], { id: "a", model: "b", family: "c" })).toMatchObject({ id: "a", model: "b", family: "c" });
   });

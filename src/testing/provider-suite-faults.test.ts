@@ -1,4 +1,4 @@
-// The provider suite with broken providers: each fails exactly the checks for its fault.
+// Runs the provider suite with broken providers. Each provider fails exactly the checks for its fault.
 
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
@@ -211,7 +211,7 @@ describe("providerSuite: faults", () => {
           try {
             yield* stream(request, call);
           } catch {
-            // Swallows the error: that is its fault.
+            // This provider's fault is that it swallows the error.
           }
         },
       Object.fromEntries(

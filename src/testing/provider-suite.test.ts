@@ -1,4 +1,4 @@
-// The provider suite: the mock provider and sound variants of it pass, and the suite cleans up after itself.
+// The mock provider and its correct variants pass the suite, and the suite cleans up after itself.
 
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
@@ -35,7 +35,7 @@ describe("providerSuite", () => {
     expect(await complaintsOf(broken(stream))).toEqual({});
   });
 
-  it("leaves no timer", async () => {
+  it("leaves no timer running", async () => {
     const clock = createTestClock();
     for (const { run } of providerSuite({ create: broken((stream) => stream), clock })) {
       const running = run();
@@ -65,7 +65,7 @@ describe("providerSuite", () => {
     });
   });
 
-  it("closes the fixture of each check, even after a failure", async () => {
+  it("closes the fixture of each check, even if the check fails", async () => {
     let open = 0;
     await complaintsOf((scenario) => {
       open += 1;

@@ -1,5 +1,3 @@
-// Recording events: order, completeness, the outline, and restoring the emitter.
-
 import { EventEmitter } from "eventemitter3";
 import { describe, expect, it } from "vitest";
 import type { LoopEmitter, LoopEvent, LoopEvents } from "../core/types/loop-event.ts";
@@ -58,7 +56,7 @@ const samples: LoopEvents = {
   "listener-error": { ...base, event: "run-start", error: { name: "Error", message: "boom" } },
 };
 
-/** Emits like the loop: the payload without its type. */
+/** Emits events like the loop does: the payload has no type field. */
 function emit(emitter: LoopEmitter, ...events: readonly LoopEvent[]): void {
   for (const { type, ...event } of events) Reflect.apply(emitter.emit, emitter, [type, event]);
 }
@@ -76,7 +74,7 @@ describe("recordEvents", () => {
     expect(events).toEqual(Object.entries(samples).map(([type, event]) => ({ type, ...event })));
   });
 
-  it("records from a given emitter next to other listeners", () => {
+  it("records from the given emitter, whose other listeners also receive the events", () => {
     const emitter: LoopEmitter = new EventEmitter();
     const heard: string[] = [];
     emitter.on("notice", ({ kind }) => heard.push(kind));
@@ -152,7 +150,7 @@ describe("recordEvents: outline()", () => {
     `);
   });
 
-  it("has a line for each of the other events", () => {
+  it("has a line for every other kind of event", () => {
     const { emitter, outline } = recordEvents(undefined, [
       "notice",
       "hidden-notice",

@@ -1,4 +1,4 @@
-// The registry suite: the registry of the core passes it, and each broken registry fails exactly the checks for its fault.
+// The core's registry passes the suite. Each broken registry fails exactly the checks for its fault.
 
 import { describe, expect, it } from "vitest";
 import type { ToolRegistry } from "../core/types/loop-options.ts";
@@ -8,7 +8,7 @@ import { createTestClock } from "./test-clock.ts";
 
 type Change = (registry: Required<ToolRegistry>) => Partial<ToolRegistry>;
 
-/** Runs every check on a test clock, and returns the messages of those that fail, by title. */
+/** Runs every check on a test clock. Returns the messages of the failed checks, by title. */
 async function complaintsOf(change: Change): Promise<{ readonly complaints: Record<string, string>; readonly open: number }> {
   const clock = createTestClock();
   const complaints: Record<string, string> = {};

@@ -1,5 +1,3 @@
-// One tool without a loop: its schema, its time limit, its signal, its context.
-
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Tool, ToolContext } from "../core/types/loop-options.ts";
@@ -20,7 +18,7 @@ const weather = defineTool({
   execute: async ({ city, unit }) => ({ city, unit, degrees: 7 }),
 });
 
-/** A tool without parameters. */
+/** Creates a tool without parameters. */
 const toolOf = (execute: (args: unknown, context: ToolContext) => unknown, traits: Partial<Tool> = {}): Tool =>
   defineTool({ name: "probe", description: "A tool under test", inputSchema: { type: "object" }, ...traits, execute });
 
@@ -83,7 +81,7 @@ describe("runTool", () => {
     ["the limit of the run", {}, 1_000],
     ["the tool's own limit", { timeoutMs: 200 }, 200],
     ["its idle limit", { idleTimeoutMs: 50 }, 50],
-  ])("ends the tool at %s, fires its signal and leaves no timer", async ([, traits, limitMs]) => {
+  ])("ends the tool after %s, fires its signal and leaves no timer", async ([, traits, limitMs]) => {
     const clock = createTestClock();
     let signal: AbortSignal | undefined;
     const tool = toolOf((_args, context) => {
@@ -141,7 +139,7 @@ describe("runTool", () => {
     expect(ran).toBe(false);
   });
 
-  it("leaves no listener on the signal", async () => {
+  it("leaves no listener on the caller's signal", async () => {
     const { signal } = new AbortController();
     const listeners = new Set<unknown>();
     signal.addEventListener = (_: string, listener: unknown) => void listeners.add(listener);
@@ -168,7 +166,7 @@ describe("runTool", () => {
     expect(await runTool(tool)).toMatchObject({ kind: "completed", data: 3 });
   });
 
-  it("resolves to the outcome deferred for a tool that defers, and for one without execute", async () => {
+  it("returns the outcome deferred for a tool that defers, and for a tool without execute", async () => {
     expect(await runTool(toolOf((_, { defer }) => defer()))).toMatchObject({ kind: "deferred" });
     const { execute: _, ...waiting } = toolOf(() => 1);
     expect(await runTool(waiting)).toMatchObject({ kind: "deferred" });
@@ -223,7 +221,7 @@ describe("runTool", () => {
     expect(outcome.call.callId).toBe("c");
   });
 
-  it("runs an agent tool with the test's provider, or with the agent's own", async () => {
+  it("runs an agent tool with the provider of the test, or with the provider that the agent sets", async () => {
     const agentWith = (provider?: Provider): Tool =>
       defineAgentTool({
         name: "ask",

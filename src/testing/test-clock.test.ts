@@ -1,5 +1,3 @@
-// The test clock: order, nesting, draining and misuse.
-
 import { describe, expect, it } from "vitest";
 import { createTestClock } from "./test-clock.ts";
 
@@ -25,7 +23,7 @@ describe("createTestClock", () => {
     expect(clock.pending).toBe(1);
   });
 
-  it("fires timers that other timers set within one advance", async () => {
+  it("fires timers that are set by other timers during the same advance", async () => {
     const clock = createTestClock();
     const fired: number[] = [];
     const again = (): void => {
@@ -39,7 +37,7 @@ describe("createTestClock", () => {
     expect(fired).toEqual([10, 20, 30, 40]);
   });
 
-  it("drains promises and host work between two timers", async () => {
+  it("runs pending promises and I/O callbacks between two timers", async () => {
     const clock = createTestClock();
     const seen: string[] = [];
     const sleep = (ms: number) => new Promise<void>((resolve) => clock.setTimeout(resolve, ms));
@@ -57,7 +55,7 @@ describe("createTestClock", () => {
     await done;
   });
 
-  it("runs queued promises before it looks for timers", async () => {
+  it("runs pending promises before it looks for due timers", async () => {
     const clock = createTestClock();
     let woken = false;
     void Promise.resolve().then(() => clock.setTimeout(() => (woken = true), 5));
@@ -85,7 +83,7 @@ describe("createTestClock", () => {
     expect(firedAt).toBe(0);
   });
 
-  it("runAll() runs all timers except those of Infinity", async () => {
+  it("runAll() fires all timers except timers of Infinity ms", async () => {
     const clock = createTestClock();
     const fired: number[] = [];
     clock.setTimeout(() => clock.setTimeout(() => fired.push(clock.now()), 1_000), 86_400_000);

@@ -1,4 +1,4 @@
-// Each behaviour in the comparison names an existing test file. The bench writes the table of costs.
+// Checks that each behaviour in the comparison names an existing test file. The benchmark writes the table of costs.
 
 import { expect, it } from "vitest";
 import { expectTests } from "./mapped-row.ts";

@@ -1,5 +1,3 @@
-// The contents link to every page that is published, and list each decision under its title.
-
 import { readdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import { readPage } from "./read-page.ts";

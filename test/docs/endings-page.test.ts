@@ -1,4 +1,4 @@
-// The page of endings is complete: the compiler knows every kind, and the scenarios reach every one of them.
+// The compiler requires an entry for every kind of ending, and the scenarios reach every one of them.
 
 import { describe, expect, it } from "vitest";
 import type { FinishReason, ProviderErrorCode, EndReason } from "turnwright";
@@ -51,18 +51,23 @@ describe("docs/concepts/endings.md: finish reasons", () => {
     );
   });
 
-  it.for(rows.map((cells) => [cells[0] ?? "", cells] as const))("maps %s to the endings that the loop gives it", ([, cells]) => {
-    const [finish = "", withText = "", withNothing = "", withCalls = ""] = cells.map((cell) => cell.replaceAll("`", ""));
-    if (!isFinishReason(finish)) throw new Error(`There is no finish reason "${finish}".`);
-    const endingOf = (text: boolean, calls: boolean): RegExp => wordOf(judgeFinish(finish, { text, calls }).reason);
-    const fromLeft = (cell: string, left: string): string => (cell.startsWith("the same") ? left : cell);
-    expect(withText).toMatch(endingOf(true, false));
-    expect(fromLeft(withNothing, withText)).toMatch(endingOf(false, false));
-    expect(fromLeft(withCalls, fromLeft(withNothing, withText))).toMatch(endingOf(true, true));
-  });
+  it.for(rows.map((cells) => [cells[0] ?? "", cells] as const))(
+    "maps the finish reason %s to the endings that the loop gives it",
+    ([, cells]) => {
+      const [finish = "", withText = "", withNothing = "", withCalls = ""] = cells.map((cell) => cell.replaceAll("`", ""));
+      if (!isFinishReason(finish)) throw new Error(`There is no finish reason "${finish}".`);
+      const endingOf = (text: boolean, calls: boolean): RegExp => wordOf(judgeFinish(finish, { text, calls }).reason);
+      const fromLeft = (cell: string, left: string): string => (cell.startsWith("the same") ? left : cell);
+      expect(withText).toMatch(endingOf(true, false));
+      expect(fromLeft(withNothing, withText)).toMatch(endingOf(false, false));
+      expect(fromLeft(withCalls, fromLeft(withNothing, withText))).toMatch(endingOf(true, true));
+    },
+  );
 });
 
-/** Returns a pattern for the text of a cell about an end reason, or about a run that continues. */
+/**
+ * Returns a pattern for the text of a table cell about an end reason, or about a run that continues if the reason is undefined.
+ */
 function wordOf(reason: EndReason | undefined): RegExp {
   if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);

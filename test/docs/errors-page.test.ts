@@ -1,5 +1,3 @@
-// The page on throwing errors is complete: it lists every reason under the class that is thrown for it.
-
 import { expect, it } from "vitest";
 import { isLoopEndedError, runToolLoop, unwrap } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
@@ -8,7 +6,7 @@ import { readNames, readPage, readRows, readSection, sorted } from "./read-page.
 
 const page = readPage("docs/guides/throwing-errors.md");
 const whole = await runToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Hi." }] });
-/** Fields that some of the reasons have. */
+/** Extra fields that some reasons need. */
 const facts = {
   error: { name: "E", message: "no", code: "server", retryable: false },
   calls: [],
@@ -17,7 +15,7 @@ const facts = {
   spentUSD: 1,
 };
 
-/** Returns the class that `unwrap` throws for a reason, and the reason, or undefined if `unwrap` returns the result. */
+/** Returns the reason and the class that `unwrap` throws for it, or undefined if `unwrap` returns the result. */
 function thrownFor([kind, status]: readonly [string, string]): string | undefined {
   try {
     unwrap({ ...whole, status: status as never, reason: { ...facts, kind } as never });

@@ -1,5 +1,3 @@
-// The page on the life of a run is complete: every event with its fields, and the event tree of a real run.
-
 import { expect, it } from "vitest";
 import { defineTool, runToolLoop } from "turnwright";
 import { createMockProvider, reasoning, recordEvents, text, toolCall } from "turnwright/testing";

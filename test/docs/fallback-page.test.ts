@@ -1,5 +1,3 @@
-// The page on fallback and retries is complete: every option of both wrappers.
-
 import { expect, it } from "vitest";
 import type { FallbackOptions, RetryOptions } from "turnwright";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";

@@ -1,4 +1,4 @@
-// docs/sources/guards.md is complete and matches the code: each field and rule of both designs has a row, and each row names existing
+// Checks docs/sources/guards.md against the code. Each field and rule of both designs needs a row, and each row names existing
 // code and test files.
 
 import { type DesignParts, testMapping } from "./mapped-page.ts";
@@ -6,7 +6,7 @@ import { readPage } from "./read-page.ts";
 
 const page = readPage("docs/sources/guards.md");
 
-/** The parts of both designs, by section: the first name of each row, in order. */
+/** The first name of each row, in order, by section. */
 const parts: DesignParts = {
   generateResponseWithTools: [
     ...["generateResponseWithTools", "request", "toolExecutor", "execute", "Promise", "generateResponse", "validateToolCalls"],

@@ -1,4 +1,4 @@
-// Every name that the docs must mention. A missing or unknown name does not compile.
+// Every name that the docs must mention. The file does not compile if a name is missing or unknown.
 
 import type {
   FinishReason,
@@ -14,7 +14,6 @@ import type { EventBase, LoopEventType, ToolTraits } from "turnwright/parts";
 
 type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
 
-/** The status of each end reason. */
 export const statusByReason: { readonly [Kind in EndReason["kind"]]: LoopStatus } = {
   answered: "completed",
   "end-turn": "completed",
@@ -51,7 +50,6 @@ export const statusByReason: { readonly [Kind in EndReason["kind"]]: LoopStatus 
   "result-required": "suspended",
 };
 
-/** Every finish reason of a model. */
 export const finishReasons: Names<FinishReason> = {
   stop: true,
   "tool-calls": true,
@@ -66,7 +64,6 @@ export const finishReasons: Names<FinishReason> = {
   unknown: true,
 };
 
-/** Every code of a `ProviderError`. */
 export const providerErrorCodes: Names<ProviderErrorCode> = {
   "stream-ended-early": true,
   "finish-error": true,
@@ -81,7 +78,6 @@ export const providerErrorCodes: Names<ProviderErrorCode> = {
   server: true,
 };
 
-/** Every code of a `LoopError`. */
 export const loopErrorCodes: Names<LoopErrorCode> = {
   "invalid-option": true,
   "unknown-option": true,
@@ -104,7 +100,6 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "invalid-decision": true,
 };
 
-/** Every trait that a tool can declare. */
 export const traits: Names<keyof ToolTraits> = {
   sequential: true,
   timeoutMs: true,
@@ -119,7 +114,6 @@ export const traits: Names<keyof ToolTraits> = {
   masking: true,
 };
 
-/** Every field of a `ModelRequest`. */
 export const requestFields: Names<keyof ModelRequest> = {
   messages: true,
   system: true,
@@ -131,7 +125,7 @@ export const requestFields: Names<keyof ModelRequest> = {
   transcript: true,
 };
 
-/** The fields of each event, without those that all events have. */
+/** The fields of each event, without the fields that every event has. */
 export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyof LoopEvents[Type], keyof EventBase>> } = {
   "run-start": { provider: true, model: true },
   "run-end": {

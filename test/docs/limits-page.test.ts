@@ -1,12 +1,10 @@
-// The page on stopping is complete: every limit and every timeout, each with its default.
-
 import { expect, it } from "vitest";
 import { resolveLimits, resolveTimeouts } from "../../src/core/loop/run/limits.ts";
 import { readPage, readRows, readSection, sorted } from "./read-page.ts";
 
 const page = readPage("docs/guides/stopping-a-run.md");
 
-/** The names in a section's table, each with the number or the word at the beginning of its second cell. */
+/** Returns the names in the table of a section, each with the number or word that begins its second cell. */
 function listedIn(section: string): readonly string[] {
   const rows = readRows(readSection(page, section));
   return sorted(rows.map(([name = "", fallback = ""]) => `${name} ${/^(?:[\d,]*\d|none)/.exec(fallback)?.[0] ?? fallback}`));

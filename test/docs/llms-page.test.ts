@@ -1,5 +1,3 @@
-// llms.txt is complete: it names every status, reason, error code, event and chunk.
-
 import { expect, it } from "vitest";
 import { chunkFields, eventFields, finishReasons, loopErrorCodes, providerErrorCodes, statusByReason } from "./known-names.ts";
 import { readNames, readPage, readSection } from "./read-page.ts";

@@ -1,20 +1,21 @@
-// Pages that map another design to ours are complete: each name of the design has a row, and each row names existing code and test files.
+// Tests pages that map another design to this library. Each name of the design needs a row, and each row names existing code
+// and test files.
 
 import { expect, it } from "vitest";
 import { expectCode, expectTests } from "./mapped-row.ts";
 import { readNames, readRows, readSection } from "./read-page.ts";
 
-/** The parts of a design, by section: the first name of each row, in order. */
+/** The first name of each row, in order, by section. */
 export type DesignParts = { readonly [section: string]: readonly string[] };
 
 const differences = "Differences";
 
-/** The first name of each row of a section. */
+/** Returns the first name of each row in a section. */
 export function firstNames(page: string, section: string): readonly (string | undefined)[] {
   return readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
 }
 
-/** Tests a page. All of its tables must be in the sections of `parts` or under "Differences". */
+/** Tests one page. Every table must be in a section that `parts` names, or under "Differences". */
 export function testMapping(page: string, parts: DesignParts): void {
   const rows = [...Object.keys(parts), differences].flatMap((section) =>
     readRows(readSection(page, section)).map((cells) => [`${section}: ${cells[0]}`, cells] as const),

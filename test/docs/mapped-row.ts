@@ -1,4 +1,4 @@
-// Checks the rows of pages that map names: the code and the test files that a row names exist.
+// Checks rows that map names: the code and the test files that a row names must exist.
 
 import { existsSync } from "node:fs";
 import { expect } from "vitest";
@@ -6,7 +6,7 @@ import { readNames, readPage } from "./read-page.ts";
 
 const testPath = /^`((?:src|test)\/[\w/-]+\.test\.ts)`$/;
 
-/** Expects a list of test files that exist, each once: "`test/loop/gate.test.ts`, `test/loop/batches.test.ts`". */
+/** Expects existing test files, each listed once, as in "`test/loop/gate.test.ts`, `test/loop/batches.test.ts`". */
 export function expectTests(cell: string): void {
   const items = cell.split(", ");
   const paths = items.map((item) => testPath.exec(item)?.[1] ?? "");
@@ -15,7 +15,7 @@ export function expectTests(cell: string): void {
   expect(new Set(paths).size, "a test file is named twice").toBe(paths.length);
 }
 
-/** Expects each source file of a cell to exist, and to contain the names before it: "`a` of `B` in `src/c.ts`". */
+/** Expects that each source file in a cell exists and contains the names before it, as in "`a` of `B` in `src/c.ts`". */
 export function expectCode(cell: string): void {
   for (const { path, names } of placesIn(cell)) {
     expect(existsAt(path), `the file ${path}`).toBe(true);

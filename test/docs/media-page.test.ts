@@ -1,10 +1,10 @@
-// The table of images and files on the page about providers matches requests on the wires.
+// Checks the table of images and files on the page about providers against real requests.
 
 import { expect, it } from "vitest";
 import { mediaRows, mediaWires, outcomeOf } from "../wire/media-cells.ts";
 import { readPage, readSection, readTable } from "./read-page.ts";
 
-it("docs/guides/providers.md: shows the outcome of every media kind on each wire", () => {
+it("docs/guides/providers.md: shows the outcome of every media kind for each provider API", () => {
   const section = readSection(readPage("docs/guides/providers.md"), "Images and files");
   const played = mediaRows.map((row) => [row.kind, ...mediaWires.map((wire) => outcomeOf(row, wire, "user"))]);
   expect(readTable(section)).toEqual(played);

@@ -1,5 +1,3 @@
-// The page of options is complete: every option, policy and session field, and every hook with its input and result.
-
 import { expect, it } from "vitest";
 import type { LoopHooks, LoopOptions, LoopPolicies, Session } from "turnwright";
 import type { IterationAnswer, IterationState, IterationPlan, IterationView } from "turnwright/parts";
@@ -7,7 +5,7 @@ import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const page = readPage("docs/guides/options.md");
 
-/** A missing or unknown name does not compile. */
+/** A type whose value must list every property name. A missing or unknown name does not compile. */
 type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
 
 const options: Names<LoopOptions> = {

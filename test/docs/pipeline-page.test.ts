@@ -1,4 +1,4 @@
-// docs/sources/pipeline.md is complete and matches the code: each name of the pipeline has a row, and each row names existing code and
+// Checks docs/sources/pipeline.md against the code. Each name of the pipeline needs a row, and each row names existing code and
 // test files.
 
 import { type DesignParts, testMapping } from "./mapped-page.ts";
@@ -6,7 +6,7 @@ import { readPage } from "./read-page.ts";
 
 const page = readPage("docs/sources/pipeline.md");
 
-/** The parts of the pipeline, by section: the first name of each row, in order. */
+/** The first name of each row, in order, by section. */
 const parts: DesignParts = {
   Stages: [
     ...["runToolLoop", "runGenerationTurn", "iteration", "streamOnce", "streamToDiscord", "AbortController"],

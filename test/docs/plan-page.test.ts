@@ -1,5 +1,5 @@
-// The guide on plans lists every option. docs/sources/plan.md is complete and matches the code: each name of the design has a row, and
-// each row names existing code and test files.
+// Checks docs/sources/plan.md against the code. Each name of the design needs a row, and each row names existing code and test
+// files.
 
 import { expect, it } from "vitest";
 import type { PlanCommand, PlanDecision, PlannerOptions, PlanRecord } from "turnwright/plan";
@@ -9,7 +9,7 @@ import { readPage } from "./read-page.ts";
 const guide = readPage("docs/guides/plan-and-execute.md");
 const mapping = readPage("docs/sources/plan.md");
 
-/** A missing or unknown name does not compile. */
+/** A type whose value must list every property name. A missing or unknown name does not compile. */
 type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
 
 const options: Names<PlannerOptions> = {
@@ -35,7 +35,7 @@ const record: Names<PlanRecord> = {
 const decision: Names<PlanDecision> = { next_action: true, execution_commands: true };
 const command: Names<Omit<PlanCommand, "next">> = { purpose: true, tool_name: true, tool_kwargs: true, todo_suggestion: true };
 
-/** The parts of the design, by section: the first name of each row, in order. */
+/** The first name of each row, in order, by section. */
 const parts: DesignParts = {
   "Overall flow": ["Tool.async_plan_and_execute()", "PLAN", "EXECUTE", "TriggerFlow"],
   "Round state": ["done_plans", "last_round_records", "round_index", "round_state"],

@@ -1,5 +1,3 @@
-// The page on providers is complete: every field of a request, every chunk with its fields, every finish reason.
-
 import { expect, it } from "vitest";
 import { chunkFields, finishReasons, requestFields } from "./known-names.ts";
 import { readNames, readPage, readRows, readSection, sorted } from "./read-page.ts";

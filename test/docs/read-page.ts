@@ -1,19 +1,19 @@
-// Reads pages of the docs as data: their sections, the rows of their tables, the names in them.
+// Reads the sections, table rows and names of documentation pages as data.
 
 import { readFileSync } from "node:fs";
 
-/** The text of a page, from the root. */
+/** Returns the text of a page. `path` is relative to the root of the repository. */
 export function readPage(path: string): string {
   return readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 }
 
-/** Returns the text between the heading with this text and the next heading. */
+/** Returns the text between the given heading and the next heading. */
 export function readSection(page: string, heading: string): string {
   const [, ...rest] = page.split(new RegExp(`^#+ ${heading}$`, "m"));
   return rest.join("").split(/^#+ /m)[0] ?? "";
 }
 
-/** The rows of all tables of a text whose first cell is a name, each as its cells; heads left out. */
+/** Returns the cells of all table rows whose first cell is a name. Omits the header rows. */
 export function readRows(text: string): readonly (readonly string[])[] {
   return text
     .split("\n")
@@ -21,7 +21,7 @@ export function readRows(text: string): readonly (readonly string[])[] {
     .map(toCells);
 }
 
-/** All rows of all tables of a text, each as its cells; heads left out. */
+/** Returns the cells of all table rows. Omits the header rows. */
 export function readTable(text: string): readonly (readonly string[])[] {
   const isRule = (line: string | undefined): boolean => /^\|\s*:?---/.test(line ?? "");
   const isRow = (line: string, next: string | undefined): boolean => line.startsWith("|") && !isRule(line) && !isRule(next);
@@ -34,7 +34,7 @@ function toCells(line: string): readonly string[] {
   return cells.map((cell) => cell.trim());
 }
 
-/** Everything in backticks, in order; blocks of code left out. */
+/** Returns every text in backticks, in order. Omits code blocks. */
 export function readNames(text: string): readonly string[] {
   const prose = text.replace(/^```.*?^```$/gms, "");
   return Array.from(prose.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);

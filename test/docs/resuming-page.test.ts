@@ -1,5 +1,3 @@
-// The page on resuming is complete: every kind of step, and the keys of real runs.
-
 import { expect, it } from "vitest";
 import { z } from "zod";
 import {

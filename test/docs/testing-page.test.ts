@@ -1,5 +1,3 @@
-// The page on testing is complete: every part of a scripted message, and every option of the mock.
-
 import { expect, it } from "vitest";
 import * as kit from "turnwright/testing";
 import type { MockOptions, MockPart, ReplayOptions } from "turnwright/testing";
@@ -16,7 +14,10 @@ const options: { readonly [Name in keyof Required<MockOptions>]: true } = {
   record: true,
 };
 
-/** True if an export of the testing kit makes a mock part. Tries it with arguments that suit every maker. */
+/**
+ * Returns true if an export of turnwright/testing creates a mock part. Calls the export with arguments that every such function
+ * accepts.
+ */
 const isMaker = ([name, make]: readonly [string, unknown]): boolean => {
   if (typeof make !== "function" || /^(?:create|run|record|replay|[a-z]+Suite)/.test(name)) return false;
   const part: unknown = Reflect.apply(make, undefined, ["x", {}]);

@@ -1,5 +1,3 @@
-// The page on tools is complete: every outcome with its text for the model and whether it counts as an error, and every trait.
-
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "turnwright";
 import { countsAsError, renderOutcome } from "../../src/core/tools/outcome-texts.ts";

@@ -1,11 +1,11 @@
-// Cost limits of the façade.
+// Cost limits of `generateWithTools`.
 
 import { describe, expect, it } from "vitest";
 import { CostLimitError, type Pricing } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { endedBy, generate } from "./play.ts";
 
-/** Each iteration costs a quarter of a dollar. */
+/** Each iteration costs 0.25 USD. */
 const pricing: Pricing = () => 0.25;
 
 describe("generateWithTools with maxCostUSD", () => {

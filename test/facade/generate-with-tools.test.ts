@@ -59,7 +59,7 @@ describe("generateWithTools", () => {
     expect(executed).toHaveLength(2);
   });
 
-  it("runs any number of iterations with maxIterations: Infinity", async () => {
+  it("runs any number of iterations if maxIterations is Infinity", async () => {
     const script = Array.from({ length: 150 }, (_, n) => toolCall("a", { n }));
     const { executed, result } = generate([...script, text("Done.")], { maxIterations: Number.POSITIVE_INFINITY });
     expect((await result).text).toBe("Done.");
@@ -111,7 +111,7 @@ describe("generateWithTools", () => {
     expect(tools.seen).toEqual([["a", {}, false, "call_i0_0"]]);
   });
 
-  it("calls onIteration after each iteration with a count and a state", async () => {
+  it("calls onIteration after each iteration with the iteration count and the state", async () => {
     const told: unknown[] = [];
     const onIteration: GenerateOptions["onIteration"] = (count, { iteration, messageCount, lastToolCalls, cumulativeCost }) =>
       void told.push([count, iteration, messageCount, lastToolCalls.map(({ name }) => name), cumulativeCost]);
@@ -142,7 +142,7 @@ describe("generateWithTools", () => {
     expect(provider.calls).toBe(1);
   });
 
-  it("throws AbortedError before any request if the signal has fired", async () => {
+  it("throws AbortedError before any request if the signal has already fired", async () => {
     const { provider, result } = generate([text("Hi.")], { abortSignal: AbortSignal.abort("too late") });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(AbortedError);

@@ -1,36 +1,35 @@
-// Runs `generateWithTools` over scripted messages with one executor.
+// Runs `generateWithTools` with scripted messages and one executor.
 
 import { type GenerateOptions, generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
 import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";
 
-/** An executor, and the calls that it received. */
+/** An executor that records the calls it receives. */
 export interface Recording {
   readonly executor: ToolExecutor;
-  /** Each call, in order. */
   readonly executed: (readonly [name: string, args: unknown])[];
 }
 
-/** An executor of two tools, `a` and `b`, that records its calls. */
+/** Creates an executor for two tools, `a` and `b`, and records their calls. */
 export function recordExecutor(answer: (name: string, args: unknown) => unknown = (name) => name): Recording {
   const executed: (readonly [string, unknown])[] = [];
   const definitions = ["a", "b"].map((name) => ({ name, description: name, inputSchema: { type: "object" } }));
   return { executed, executor: { definitions, execute: (name, args) => (executed.push([name, args]), answer(name, args)) } };
 }
 
-/** A run of the façade. */
+/** A running `generateWithTools` call, with its provider and its executor. */
 export interface Generated extends Recording {
   readonly provider: MockProvider;
   readonly result: ReturnType<typeof generateWithTools>;
 }
 
-/** Sends "Go." to a scripted provider. */
+/** Runs `generateWithTools` with a scripted provider and the message "Go." */
 export function generate(script: MockScript, options: GenerateOptions = {}, mock: MockOptions = {}): Generated {
   const provider = createMockProvider(script, mock);
   const recording = recordExecutor();
   return { ...recording, provider, result: generateWithTools(provider, { prompt: "Go." }, recording.executor, options) };
 }
 
-/** Returns the `LoopEndedError` that a run was rejected with. Throws if the run ended in any other way. */
+/** Returns the `LoopEndedError` that a promise is rejected with. Throws if the promise has any other outcome. */
 export async function endedBy(result: Promise<unknown>): Promise<LoopEndedError> {
   const error: unknown = await result.then(
     () => undefined,

@@ -1,4 +1,4 @@
-// Adapters on streams of very many events.
+// The time that adapters need for streams with very many events.
 
 import { expect, it } from "vitest";
 import type { Message, Provider } from "turnwright";
@@ -13,12 +13,12 @@ import { collect, streamScript } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth } from "./measure.ts";
 import type { Row } from "./rows.ts";
 
-/** An event of a stream, by its index and the number of events. */
+/** Creates one event of a stream, from its index and the number of events. */
 type Event = (index: number, size: number) => object;
 
 const many = (size: number, event: Event): object[] => Array.from({ length: size }, (_, index) => event(index, size));
 
-/** The events of a stream: many of one kind, with the events before and after them. */
+/** The events of a stream: many events of one kind, and the events before and after them. */
 interface Script {
   readonly before?: readonly object[];
   readonly event: Event;
@@ -144,7 +144,7 @@ const google: Adapter = {
   },
 };
 
-/** Yields a part only when it is read: a stream that holds all parts would measure garbage collection. */
+/** Creates each part only when it is read, because a stream that holds all parts would measure garbage collection. */
 function pullFrom(parts: AsyncIterable<unknown>): ReadableStream<unknown> {
   const iterator = parts[Symbol.asyncIterator]();
   return new ReadableStream({

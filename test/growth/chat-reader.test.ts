@@ -1,4 +1,4 @@
-// Long and hostile streams of Chat Completions: the cost of a chunk must not depend on the chunks before it.
+// The cost of a chunk must not depend on earlier chunks, even in long and hostile Chat Completions streams.
 
 import { expect, it } from "vitest";
 import { createChatReader } from "../../src/openai/chat-chunks.ts";
@@ -9,7 +9,7 @@ const chunk = (delta: object, rest: object = {}): object => ({ choices: [{ index
 const call = (entry: object, rest: object = {}): object => chunk({ tool_calls: [entry] }, rest);
 const named = (index: number, args: string): object => ({ index, id: `c${index}`, function: { name: "f", arguments: args } });
 
-/** Reads a stream that has a first chunk of `size` characters and `size` chunks. Returns the number of calls. */
+/** Reads the chunks, and returns the number of calls in them. */
 function countCalls(chunks: readonly object[]): number {
   const out: ModelChunk[] = [];
   const reader = createChatReader(out);

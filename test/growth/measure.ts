@@ -1,25 +1,36 @@
 // Measures how the time of a function grows with its input.
-// Timings belong in bench/ and not in tests, with this one exception. The library promises that no input of a model, a tool or a server
-// makes a function take more than linear time. Only a measurement notices unexpected code that breaks this promise.
+// Timings belong in bench/, not in tests. This is the only exception: the library promises that no input from a model, a tool
+// or a server takes more than linear time. Only a measurement finds code that breaks this promise.
 
-/** Makes an input of a size, and returns the work on it. The input must be new each time: engines cache results. */
+/**
+ * Creates an input of the given size, and returns the work to measure. Each call must create a new input, because engines cache
+ * results.
+ */
 export type Prepare = (size: number) => () => unknown;
 
-/** Ten times the input may take this many times as long. Linear is 10, quadratic is 100. */
+/**
+ * The maximum factor by which the time may grow for an input ten times as large. Linear growth gives 10, quadratic growth 100.
+ */
 export const mostGrowth = 15;
 
 const factor = 10;
 
-/** Work is repeated until the growth is small enough: a linear function gets there, a quadratic one never does. */
+/**
+ * The maximum number of rounds. The work is repeated until the growth is small enough, which never happens for a quadratic
+ * function.
+ */
 const mostRounds = 15;
 
-/** Rounds for a growth that is near the limit: on a busy machine, 15 can all be slow. */
+/** The maximum number of rounds if the growth is near the limit. On a busy machine, 15 rounds can all be slow. */
 const mostRoundsNear = 40;
 
-/** Shorter times are too inexact, and are counted as this one. */
+/** Shorter times are too inexact, so they are replaced with this time, in milliseconds. */
 const leastMs = 10;
 
-/** Returns how many times longer the work on ten times `size` takes: processor time, which excludes other processes, of the best of several rounds. */
+/**
+ * Returns how many times longer the work takes for an input of ten times `size`. Compares the best processor times of several
+ * rounds, because processor time excludes other processes.
+ */
 export async function growthOf(prepare: Prepare, size: number): Promise<number> {
   let small = Number.POSITIVE_INFINITY;
   let large = Number.POSITIVE_INFINITY;
@@ -33,7 +44,7 @@ export async function growthOf(prepare: Prepare, size: number): Promise<number> 
   return growth;
 }
 
-/** The processor time of the work, in milliseconds. */
+/** Returns the processor time of the work, in milliseconds. */
 export async function timeOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();

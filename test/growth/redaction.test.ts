@@ -1,4 +1,4 @@
-// Redaction and shortening take linear time, even on texts that make regular expressions backtrack.
+// Redaction and shortening must take linear time, even for texts that make regular expressions backtrack.
 
 import { expect, it } from "vitest";
 import { createResultCache } from "turnwright/cache";
@@ -8,7 +8,7 @@ import { PlanScanner, ThoughtFilter } from "../../src/plan/plan-scanner.ts";
 import { growthOf, mostGrowth, timeOf } from "./measure.ts";
 import { onPieces, onText, type Row } from "./rows.ts";
 
-/** Texts that make expressions start again and again. */
+/** Texts whose repetition makes regular expressions start a match again and again. */
 const pieces = [
   "-eyJ",
   "eyJaaaaaaaaaaa.",

@@ -1,10 +1,8 @@
-// Repeated lookups in a stored result.
-
 import { expect, it } from "vitest";
 import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 
-/** Measures the processor time of a few lookups, in milliseconds. An earlier lookup has already indexed the lines. */
+/** Returns the processor time of a few lookups, in milliseconds. A lookup before the measurement indexes the lines. */
 async function timeOfLooks(size: number): Promise<number> {
   const { cacher, tool } = createResultCache();
   const id = /id "([^"]+)"/.exec(await cacher.store("\n".repeat(size), { toolName: "t" }))?.[1];

@@ -1,21 +1,20 @@
-// Inputs and rows for the growth tables.
+// Creates the inputs and table rows for the growth tests.
 
 import type { Prepare } from "./measure.ts";
 
 let made = 0;
 
-/** A text of at least `size` units, different in each call. */
+/** Returns text of at least `size` UTF-16 units. Each call returns a different text. */
 export function textOf(piece: string, size: number): string {
   made += 1;
   return piece.repeat(Math.ceil(size / piece.length)).slice(0, size) + made;
 }
 
-/** Returns `size` pieces, in order. */
 function piecesOf(piece: string, size: number): readonly string[] {
   return Array.from({ length: size }, (_, index) => piece + (index % 7 === 0 ? "" : piece));
 }
 
-/** Work on one text. */
+/** Creates work that takes one text. */
 export const onText =
   (piece: string, work: (text: string) => unknown): Prepare =>
   (size) => {
@@ -23,7 +22,7 @@ export const onText =
     return () => work(text);
   };
 
-/** Work on many pieces. */
+/** Creates work that takes many pieces of text. */
 export const onPieces =
   (piece: string, work: (pieces: readonly string[]) => unknown): Prepare =>
   (size) => {
@@ -31,5 +30,5 @@ export const onPieces =
     return () => work(pieces);
   };
 
-/** One measurement: its title, the input size, and the work. */
+/** One row of a table: the title, the input size, and the work to measure. */
 export type Row = readonly [what: string, size: number, prepare: Prepare];

@@ -1,4 +1,4 @@
-// Whole runs and wrapped providers on streams of very many chunks.
+// The time that whole runs and wrapping providers need for streams with very many chunks.
 
 import { expect, it } from "vitest";
 import {
@@ -27,7 +27,7 @@ import type { Row } from "./rows.ts";
 const messages: readonly Message[] = [{ role: "user", content: "go" }];
 const tool = defineTool({ name: "t", description: "", inputSchema: { type: "object" }, execute: () => "x".repeat(100) });
 
-/** A provider that streams `size` chunks in the first iteration, and one word in the next. */
+/** Creates a provider that streams `size` chunks in the first iteration and one word in the next iteration. */
 function says(size: number, chunk: (index: number) => ModelChunk, last: ModelChunk): Provider {
   return {
     id: "p",
@@ -66,7 +66,7 @@ const policies = {
 const historyOf = (size: number): readonly Message[] =>
   Array.from({ length: size }, (_, index) => ({ role: "user", content: `q${index}` }));
 
-/** A run over one plan of `size` commands, and its plan logs. */
+/** Runs one plan with `size` commands, and reads its plan logs. */
 const planned: Prepare = (size) => async () => {
   const commands = Array.from({ length: size }, () => ({ tool_name: "t", tool_kwargs: {}, purpose: "" }));
   const answers = [{ next_action: "execute", execution_commands: commands }, { next_action: "response" }].map((plan) =>

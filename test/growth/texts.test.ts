@@ -1,4 +1,4 @@
-// Functions that read text of models, tools and servers, on texts for which quadratic time is most likely.
+// The time of functions that read text from models, tools and servers. The texts are those most likely to take quadratic time.
 
 import type { FileHandle } from "node:fs/promises";
 import { expect, it } from "vitest";

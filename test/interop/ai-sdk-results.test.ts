@@ -1,4 +1,4 @@
-// Results of AI SDK tools, and the calls of them that need approval.
+// Results of AI SDK tools, and AI SDK calls that need approval.
 
 import { type Tool as AiTool, tool } from "ai";
 import { tool as toolV7 } from "ai-v7";
@@ -129,7 +129,7 @@ describe("importTool: result of an AI SDK tool", () => {
   });
 
   it.for(["gs://bucket/a.pdf", "file:///etc/passwd", "s3://bucket/a", "ftp://example.com/a", new URL("file:///etc/passwd")])(
-    "leaves out an address that is not on the web: %s (case %#)",
+    "omits an address that is not on the web: %s (case %#)",
     async (url) => {
       const value = [
         { type: "image-url", url },
@@ -200,7 +200,7 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
-  it("is not called for arguments that no longer parse, which need approval", async () => {
+  it("is not called if the arguments no longer parse; the call then needs approval", async () => {
     let checks = 0;
     const once = amount.refine(() => (checks += 1) === 1);
     const made = tool({ inputSchema: once, execute: async () => "paid", needsApproval: () => false });
@@ -208,7 +208,7 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
     expect(outcomesOf(await result)).toEqual(["p1: awaiting-approval"]);
   });
 
-  it("receives the call, the conversation and the context", async () => {
+  it("receives the call, the conversation and the context of the run", async () => {
     let seen: Record<string, unknown> = {};
     const made = tool({
       inputSchema: amount,

@@ -1,4 +1,4 @@
-// Tools of the AI SDK, made by the packages themselves.
+// The tools in these tests are created with the AI SDK packages themselves.
 
 import { dynamicTool, jsonSchema, tool, zodSchema } from "ai";
 import { tool as toolV5 } from "ai-v5";
@@ -103,7 +103,7 @@ describe("importTool: second argument of an AI SDK tool", () => {
     });
   });
 
-  it("leaves out the assistant message that made the call", async () => {
+  it("omits the assistant message that contains the call", async () => {
     let seen: unknown;
     const made = tool({
       inputSchema: city,
@@ -179,14 +179,14 @@ describe("importTool: schema of an AI SDK tool", () => {
     expect(await dataOf(made, { city: 1 })).toMatchObject({ kind: "invalid-input", issues });
   });
 
-  it("is shown but does not validate with jsonSchema() alone", async () => {
+  it("is shown to the model but does not validate with jsonSchema() alone", async () => {
     const made = tool({ inputSchema: jsonSchema(cityJson), execute: run });
     const registry = createToolRegistry([importTool(made, { name: "get" })]);
     expect(registry.definitions()[0]?.inputSchema).toEqual(cityJson);
     expect(registry.validate("get", [1])).toEqual({ value: [1], unchecked: true });
   });
 
-  it("reports the error of a validation without issues", async () => {
+  it("reports the error of a schema validation that lists no issues", async () => {
     const made = tool({
       inputSchema: jsonSchema(cityJson, { validate: () => ({ success: false, error: new Error("closed today") }) }),
       execute: run,

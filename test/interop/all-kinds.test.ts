@@ -1,4 +1,4 @@
-// Rules for imported tools of every library, tested with the real packages.
+// Rules for imported tools from every library, tested with the real packages.
 
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, runToolLoop, type Tool } from "turnwright";
@@ -32,12 +32,12 @@ function untilAborted(signal: AbortSignal | undefined): Promise<never> {
 
 const noArguments = z.object({});
 
-/** Anthropic's and LangChain's tools answer with text, which is JSON here. */
+/** Parses the JSON text that the tools of Anthropic and LangChain return here. */
 function parsed(data: unknown): unknown {
   return typeof data === "string" ? JSON.parse(data) : data;
 }
 
-/** A tool whose text results are parsed, so that all libraries can be compared. */
+/** Wraps a tool and parses its text results, so that the results of all libraries can be compared. */
 function readable(tool: ExecutableTool<unknown>): Tool<unknown> {
   return { ...tool, execute: async (args, context) => readText(await tool.execute(args, context)) };
 }
@@ -77,7 +77,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     const tool = imported({ ...echo, run: (args) => ran.push(args) });
     const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });
     const [answer] = answersOf(await result);
-    // OpenAI Agents parses the arguments inside the call.
+    // OpenAI Agents validates the arguments inside the call, so the call fails.
     const outcome = make === kinds["OpenAI Agents"] ? "failed" : "invalid-input";
     expect([answer?.outcome, ran]).toEqual([outcome, []]);
     expect(JSON.stringify(answer?.result)).toMatch(outcome === "failed" ? /Invalid JSON input for tool/ : /text: .*string/);
@@ -96,7 +96,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     ["a kill", "killed", ({ control }) => control.kill()],
     ["an abort", "aborted", ({ abort }) => abort.abort(new Error("enough"))],
     ["its timeout", "answered", ({ clock }) => clock.advance(1_000)],
-  ])("gets an aborted signal on %s", async ([, reason, act]) => {
+  ])("gets an aborted signal after %s", async ([, reason, act]) => {
     let heard: AbortSignal | undefined;
     let start: () => void = () => {};
     const started = new Promise<void>((resolve) => {
@@ -127,7 +127,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
     const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
     const tool = importTool(transformed(make, transforming, got), {
       name: "measure",
-      // Zod cannot describe a transform as JSON Schema, and the libraries handle that differently.
+      // Zod cannot describe a transform as JSON Schema, and each library handles that differently.
       jsonSchema: { type: "object", properties: { text: { type: "string" } } },
     });
     expect((await runTool(tool, { text: "four" })).kind).toBe("completed");
@@ -149,7 +149,7 @@ describe.for(table)("importTool: a tool of %s", ([, make]) => {
   });
 });
 
-/** OpenAI Agents and Anthropic convert the schema when the tool is made, and refuse a transform there. */
+/** OpenAI Agents and Anthropic convert the schema when the tool is created, and reject a transform there. */
 function transformed(make: MakeTool, inputSchema: z.ZodObject, got: unknown[]): object {
   const job: Work = { name: "measure", description: "Measures.", run: (args) => got.push(args) };
   if (make !== kinds["OpenAI Agents"] && make !== kinds["Anthropic"]) return make(job, inputSchema);

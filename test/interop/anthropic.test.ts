@@ -1,4 +1,4 @@
-// Tools of the Anthropic SDK, made by the package itself.
+// The tools in these tests are created with the Anthropic SDK itself.
 
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { mcpTool } from "@anthropic-ai/sdk/helpers/beta/mcp";

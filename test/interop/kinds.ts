@@ -1,4 +1,4 @@
-// The same tools, made with each of the libraries that `importTool` knows.
+// The same tool, created with each library that `importTool` supports.
 
 import { tool as agentsTool } from "@openai/agents-core";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
@@ -9,17 +9,17 @@ import { tool as aiToolV5 } from "ai-v5";
 import { tool as aiToolV7 } from "ai-v7";
 import { z } from "zod";
 
-/** The behavior of a test tool, independent of the library that it is made with. */
+/** The behavior of a test tool, independent of the library that creates the tool. */
 export interface Work {
   readonly name: string;
   readonly description: string;
   run(args: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): unknown;
 }
 
-/** The arguments that every tool of the tests takes: a text. */
+/** The arguments of every test tool: one text. */
 const schema = z.object({ text: z.string() });
 
-/** The same as JSON Schema. */
+/** The same arguments as JSON Schema. */
 const json = {
   type: "object",
   properties: { text: { type: "string" } },
@@ -29,10 +29,9 @@ const json = {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Makes a tool with one library. */
 export type MakeTool = (work: Work, inputSchema?: z.ZodObject) => object;
 
-/** Each library's way of making a tool whose arguments zod checks; the tools of the AI SDK have no name. */
+/** Creates a tool whose arguments zod validates, by library. AI SDK tools have no name. */
 export const kinds: Readonly<Record<string, MakeTool>> = {
   "AI SDK 6": ({ description, run }, inputSchema = schema) =>
     aiTool({ description, inputSchema, execute: async (args: Args, { abortSignal }) => run(args, abortSignal) }),
@@ -63,7 +62,7 @@ export const kinds: Readonly<Record<string, MakeTool>> = {
     }),
 };
 
-/** Each library's way of making a tool that has JSON Schema and nothing that checks. */
+/** Creates a tool with JSON Schema and without validation, by library. */
 export const plainKinds: Readonly<Record<string, (work: Work) => object>> = {
   "AI SDK 6": ({ description, run }) =>
     aiTool({

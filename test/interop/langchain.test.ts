@@ -1,4 +1,4 @@
-// Tools of LangChain, made by the package itself.
+// The tools in these tests are created with LangChain itself.
 
 import { ToolMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
@@ -124,7 +124,7 @@ it("importTool: a LangChain tool without a schema takes one text", async () => {
 });
 
 it("importTool: a LangChain tool with zod 3 needs options.jsonSchema", async () => {
-  // The types of the two packages do not agree under exactOptionalPropertyTypes.
+  // The types of the two packages are incompatible under exactOptionalPropertyTypes.
   const made = tool(async (args: { city: string }) => args.city, {
     ...described,
     schema: z3.object({ city: z3.string() }) as never,
@@ -149,7 +149,7 @@ it("importTool: a LangChain tool can be a class instance or a runnable", async (
   expect(await runTool(importTool(runnable), city)).toMatchObject({ kind: "completed", data: "Oslo?" });
 });
 
-it("importTool: a LangChain tool with plain JSON Schema validates itself", async () => {
+it("importTool: a LangChain tool with plain JSON Schema validates its own arguments", async () => {
   const made = tool(async () => "ran", {
     ...described,
     schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },

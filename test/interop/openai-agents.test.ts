@@ -1,4 +1,4 @@
-// Tools of OpenAI Agents, made by the package itself.
+// The tools in these tests are created with OpenAI Agents itself.
 
 import { type RunContext, tool } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
@@ -150,7 +150,7 @@ describe("importTool: needsApproval of an OpenAI Agents tool", () => {
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
-  it("is not called for arguments that no longer parse, which need approval", async () => {
+  it("is not called if the arguments no longer parse; the call then needs approval", async () => {
     let checks = 0;
     const inputSchema = parameters.refine(() => (checks += 1) === 1);
     const made = tool({

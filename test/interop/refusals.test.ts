@@ -1,5 +1,3 @@
-// Tools that cannot be imported, and the errors for them.
-
 import { hostedMcpTool, shellTool, tool as agentsTool } from "@openai/agents-core";
 import { openai } from "@ai-sdk/openai";
 import { jsonSchema, tool as aiTool } from "ai";
@@ -12,7 +10,7 @@ const inputSchema = z.object({ city: z.string() });
 const execute = async (): Promise<string> => "";
 const whole = { inputSchema, execute };
 
-/** The code and the message of what importing throws. */
+/** Returns the code and the message of the error that an import throws. */
 function complaintOf(run: () => unknown): string {
   try {
     run();
@@ -24,7 +22,7 @@ function complaintOf(run: () => unknown): string {
 }
 
 const rows: readonly (readonly [string, unknown, RegExp])[] = [
-  // no tools at all
+  // values that are not tools
   ["undefined", undefined, /invalid-tool: Tool "" must be an object, but is undefined\.$/],
   ["a string", "get", /must be an object, but is "get"/],
   ["a function", execute, /must be an object, but is a function/],
@@ -35,7 +33,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     /is not from a supported library: a tool to import needs "inputSchema" and "execute" \(AI SDK\), "parameters"/,
   ],
   ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like a tool from the AI SDK, but has no "inputSchema"/],
-  // halves of tools
+  // incomplete tools
   [
     "an AI SDK tool whose execute is no function",
     { inputSchema, execute: "run" },
@@ -54,7 +52,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     { lc_namespace: [], name: "get", invoke: execute },
     /LangChain, but has no "schema": the model needs this schema/,
   ],
-  // run elsewhere
+  // tools that a service runs
   ["a search at OpenAI through the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
   ["a provider's tool of AI SDK 5", { type: "provider-defined", id: "a.b", inputSchema }, /is run by its provider \("a\.b"\)/],
   [
@@ -75,7 +73,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     }),
     /has "inputGuardrails", which only the runner of OpenAI Agents applies: import \{ \.\.\.tool, inputGuardrails: \[\] \}/,
   ],
-  // schemas
+  // invalid schemas
   ["a schema without its JSON Schema", { inputSchema: { jsonSchema: 5 }, execute }, /has an "inputSchema" without a JSON Schema/],
   [
     "a schema that is a date",
@@ -95,11 +93,11 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   ],
 ];
 
-it.for(rows)("importTool: refuses %s", ([, tool, message]) => {
+it.for(rows)("importTool: rejects %s", ([, tool, message]) => {
   expect(complaintOf(() => importTool(tool as object, { name: "get" }))).toMatch(message);
 });
 
-it("importTool: refuses a tool without a name", () => {
+it("importTool: rejects a tool without a name", () => {
   expect(complaintOf(() => importTool(whole))).toBe(
     'invalid-tool: Tool "" has no name: pass a name, as in importTool(tool, { name }) or importTools({ name: tool }).',
   );
@@ -109,7 +107,7 @@ it("importTool: accepts an AI SDK tool of type function", () => {
   expect(importTool(aiTool({ type: "function", ...whole }), { name: "get" }).inputSchema).toBe(inputSchema);
 });
 
-it("importTool: takes the name from the tool", () => {
+it("importTool: uses the tool's own name by default", () => {
   expect(importTool({ name: "get", ...whole }).name).toBe("get");
 });
 
@@ -122,7 +120,7 @@ it.for<[string, object, RegExp]>([
     { name: "get", eager: true, needsApproval: true },
     /has both "eager" and "needsApproval"/,
   ],
-])("importTool: refuses overrides with %s", ([, overrides, message]) => {
+])("importTool: rejects overrides with %s", ([, overrides, message]) => {
   expect(complaintOf(() => importTool(whole, overrides))).toMatch(message);
 });
 
@@ -134,7 +132,7 @@ it("importTool: applies all overrides except undefined ones", () => {
   expect(imported).toMatchObject({ description: "Its own.", needsApproval: false, retry: { maxAttempts: 2 }, idempotent: true });
 });
 
-it("importTools: names the tool that it refuses, and refuses other containers", () => {
+it("importTools: names the tool that it rejects, and rejects other containers", () => {
   expect(complaintOf(() => importTools({ get: whole, search: openai.tools.webSearch({}) }))).toMatch(
     /Tool "search" is run by its provider/,
   );

@@ -1,5 +1,3 @@
-// Registries that are merged, filtered and prefixed.
-
 import { describe, expect, it } from "vitest";
 import {
   createToolRegistry,
@@ -34,7 +32,7 @@ describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
   for (const { title, run } of registrySuite({ create: (tools) => ({ registry: make(tools) }) })) it(title, run);
 });
 
-/** Lets the suite call tools by the names that it gave them. */
+/** Removes the prefix from tool names, so that the suite can call its tools by their original names. */
 function unprefixed(registry: ToolRegistry): ToolRegistry {
   let source: unknown;
   let definitions: ReturnType<ToolRegistry["definitions"]> = [];
@@ -64,7 +62,7 @@ describe("mergeRegistries", () => {
     ]);
   });
 
-  it("marks values as unchecked for a registry without validate", () => {
+  it("marks arguments as unchecked for a registry without validate", () => {
     const merged = mergeRegistries([strict], bare(two), [one]);
     expect(["strict", "two", "one"].map((name) => merged.validate?.(name, {}))).toEqual([
       { value: { n: 3 } },
@@ -74,7 +72,7 @@ describe("mergeRegistries", () => {
     expect(merged.validate?.("gone", {})).toEqual({ issues: [{ message: 'the tool "gone" is not available' }] });
   });
 
-  it("returns the current tools, in the same array while nothing changes", () => {
+  it("returns the current tools, and the same array as long as nothing changes", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     const before = merged.definitions();
@@ -88,7 +86,7 @@ describe("mergeRegistries", () => {
     );
   });
 
-  it("calls a tool in the registry to which it has moved", () => {
+  it("calls a tool in its new registry if the tool has moved", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     first.unregister("one");
@@ -96,11 +94,11 @@ describe("mergeRegistries", () => {
     expect(merged.executeTool("one", {}, undefined as never)).toBe("moved");
   });
 
-  it("throws duplicate-tool at once for two tools of one name", () => {
+  it("throws duplicate-tool immediately if two tools have one name", () => {
     expect(codeOf(() => mergeRegistries([one], [two], bare(one)))).toMatch(/^duplicate-tool: There are two tools named "one"/);
   });
 
-  it("throws duplicate-tool while an added tool has the name of another", () => {
+  it("throws duplicate-tool as long as an added tool has the name of another tool", () => {
     const [first, second] = [createToolRegistry([one]), createToolRegistry()];
     const merged = mergeRegistries(first, second);
     second.register(one);
@@ -110,7 +108,7 @@ describe("mergeRegistries", () => {
     expect(namesOf(merged)).toEqual(["one"]);
   });
 
-  it("ends a run with hook-failed if a second tool of one name appears", async () => {
+  it("ends a run with hook-failed if a second tool with the same name appears", async () => {
     const second = createToolRegistry();
     const register = tool("register", () => {
       second.register(one);
@@ -142,7 +140,7 @@ describe("mergeRegistries", () => {
     expect(recording.of("run-start").length).toBe(2);
   });
 
-  it("can be empty or nested", () => {
+  it("can be created from no registries, or from merged registries", () => {
     expect(namesOf(mergeRegistries())).toEqual([]);
     expect(namesOf(mergeRegistries(mergeRegistries([one]), [two]))).toEqual(["one", "two"]);
   });
@@ -151,7 +149,7 @@ describe("mergeRegistries", () => {
     ["undefined", undefined],
     ["a single tool", one],
     ["an incomplete registry", { definitions: () => [] }],
-  ])("refuses %s", ([, source]) => {
+  ])("rejects %s", ([, source]) => {
     expect(codeOf(() => mergeRegistries([two], source as never))).toMatch(
       /^invalid-option: Option "mergeRegistries\[1\]" must be an array of tools, or a registry/,
     );

@@ -1,18 +1,16 @@
-// Tools and helpers for the registry tests.
-
 import { createToolRegistry, isLoopError, type Tool, type ToolRegistry } from "turnwright";
 import { tool } from "../loop/play.ts";
 
 export const one: Tool = tool("one", () => "first");
 export const two: Tool = tool("two", () => "second");
 
-/** A custom registry without validation. */
+/** Creates a custom registry without validation. */
 export function bare(...tools: readonly Tool[]): ToolRegistry {
   const { definitions, executeTool } = createToolRegistry(tools);
   return { definitions, executeTool };
 }
 
-/** The names that a registry shows. */
+/** Returns the names of all tools in a registry. */
 export function namesOf(registry: ToolRegistry): readonly string[] {
   return registry.definitions().map(({ name }) => name);
 }

@@ -1,5 +1,3 @@
-// Registries with prefixed names or filtered tools.
-
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, type ToolRegistry, mergeRegistries, withFilter, withPrefix } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
@@ -7,7 +5,7 @@ import { outcomesOf, play, tool } from "../loop/play.ts";
 import { bare, codeOf, namesOf, one, two } from "./registry-parts.ts";
 
 describe("withPrefix", () => {
-  it("shows prefixed names and calls the registry with its own names", async () => {
+  it("shows prefixed names, and calls the registry with the original names", async () => {
     const heard: string[] = [];
     const registry: ToolRegistry = {
       ...bare(one),
@@ -36,7 +34,7 @@ describe("withPrefix", () => {
     });
   });
 
-  it("separates tools of the same name", () => {
+  it("separates tools with the same name", () => {
     expect(namesOf(mergeRegistries(withPrefix([one], "a_"), withPrefix([one], "b_"), [one]))).toEqual(["a_one", "b_one", "one"]);
   });
 
@@ -46,18 +44,18 @@ describe("withPrefix", () => {
     ["a prefix with a dot", "a."],
     ["a number", 5],
     ["a prefix of 64 characters", "p".repeat(64)],
-  ])("refuses %s", ([, prefix]) => {
+  ])("rejects %s", ([, prefix]) => {
     expect(codeOf(() => withPrefix([one], prefix as string))).toMatch(/^invalid-option: Option "prefix"/);
   });
 
-  it("refuses a prefix that makes a name longer than 64 characters", () => {
+  it("rejects a prefix that makes a name longer than 64 characters", () => {
     expect(namesOf(withPrefix([one], "p".repeat(61)))).toHaveLength(1);
     expect(codeOf(() => withPrefix([one], "p".repeat(62)))).toMatch(/^invalid-tool: Tool "p+on…" has a name of 65 characters/);
   });
 });
 
 describe("withFilter", () => {
-  it("makes filtered tools unknown, so that they cannot be called", async () => {
+  it("hides filtered tools, so that they cannot be called", async () => {
     const ran: string[] = [];
     const secret = tool("secret", () => ran.push("secret"));
     const tools = withFilter([one, secret], ["one"]);
@@ -69,7 +67,7 @@ describe("withFilter", () => {
     expect([tools.agentOf?.("secret"), ran]).toEqual([undefined, []]);
   });
 
-  it("applies to tools that are added or changed later", () => {
+  it("also filters tools that are added or changed later", () => {
     const registry = createToolRegistry([one]);
     const filtered = withFilter(registry, ["one", "late"]);
     registry.register(tool("late", () => 1));
@@ -92,7 +90,7 @@ describe("withFilter", () => {
     expect(namesOf(withFilter([one, two], []))).toEqual([]);
   });
 
-  it("calls a function once per tool while the definitions stay the same", () => {
+  it("calls the filter function once per tool while the definitions stay the same", () => {
     let asked = 0;
     const filtered = withFilter([one, two], () => (asked += 1) > 0);
     for (let count = 0; count < 5; count++) filtered.definitions();
@@ -103,13 +101,13 @@ describe("withFilter", () => {
     ["a single name", "one"],
     ["undefined", undefined],
     ["numbers", [1]],
-  ])("refuses %s", ([, filter]) => {
+  ])("rejects %s", ([, filter]) => {
     expect(codeOf(() => withFilter([one], filter as never))).toMatch(
       /^invalid-option: Option "filter" must be tool names in an array/,
     );
   });
 
-  it("refuses a function that returns a promise", () => {
+  it("rejects a filter function that returns a promise", () => {
     const registry = createToolRegistry([]);
     const filtered = withFilter(registry, (async () => false) as never);
     registry.register(one);
@@ -119,13 +117,13 @@ describe("withFilter", () => {
     expect(codeOf(() => filtered.executeTool("one", {}, undefined as never))).toMatch(refused);
   });
 
-  it("works before and after withPrefix", () => {
+  it("can be applied before or after withPrefix", () => {
     expect(namesOf(withPrefix(withFilter([one, two], ["two"]), "p_"))).toEqual(["p_two"]);
     expect(namesOf(withFilter(withPrefix([one, two], "p_"), ["p_one"]))).toEqual(["p_one"]);
   });
 });
 
-it("withPrefix and mergeRegistries: call definitions() of the source once through 20 layers", () => {
+it("withPrefix and mergeRegistries: call definitions() of the source once, even through 20 layers", () => {
   let asked = 0;
   const registry: ToolRegistry = {
     ...bare(one),

@@ -1,4 +1,4 @@
-// Saved records that were edited or changed by `redact`, one field at a time.
+// Saved records with one field changed at a time, as by an edit or by `redact`.
 
 import { expect, it } from "vitest";
 import { isLoopError, type LoopOptions, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
@@ -25,7 +25,7 @@ const optionsFor = (saved?: SavedJournal): LoopOptions & { journal: ReturnType<t
 
 type Edit = readonly [key: string, path: readonly (string | number)[]];
 
-/** Returns the path of every place in a value, the value itself first. */
+/** Returns the path of every field in a value. The first path is that of the value itself. */
 function placesIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== "object" || value === null) return [path];
   return [path, ...Object.entries(value).flatMap(([field, inner]) => placesIn(inner, [...path, field]))];
@@ -39,7 +39,7 @@ function put(value: unknown, [field, ...rest]: readonly (string | number)[], odd
 }
 
 it.for([[null], [7], ["odd"], [[]], [{}]] as const)(
-  "saved journal: a record with %j in any field is read or refused with a clear error",
+  "saved journal: a record with %j in any field is read or rejected with a clear error",
   async ([odd]) => {
     const options = optionsFor();
     await runToolLoop(options);

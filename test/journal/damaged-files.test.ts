@@ -8,7 +8,7 @@ import { createMockProvider, createTestClock, type MockMessage, text, toolCall }
 import { answersOf, tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** A single iteration, because the run is repeated for almost every byte of its file. The second call ends the run. */
+/** A run of one iteration, because it is repeated for almost every byte of its file. The second call ends the run. */
 const turn: MockMessage = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
 
 interface Lived {
@@ -19,7 +19,7 @@ interface Lived {
   readonly torn: readonly TornLine[];
 }
 
-/** One process of a run over a file. */
+/** Runs one process over a journal file. */
 async function live(path: string, runId = "r"): Promise<Lived> {
   const did: string[] = [];
   const torn: TornLine[] = [];
@@ -40,7 +40,7 @@ async function live(path: string, runId = "r"): Promise<Lived> {
   return { ...end, did, torn };
 }
 
-/** A whole run, as bytes. */
+/** Returns the journal file of a complete run. */
 async function record(runId?: string): Promise<Buffer> {
   const path = join(makeFolder(), "run.jsonl");
   await live(path, runId);
@@ -48,14 +48,14 @@ async function record(runId?: string): Promise<Buffer> {
 }
 
 /**
- * True if the damage is tried at this position: within 16 bytes of a line end, and at a quarter of all other positions. Positions inside a
- * record are all alike.
+ * Returns true if the damage is tried at this position: within 16 bytes of a line end, and at a quarter of all other positions.
+ * All other positions are in the middle of a record, where damage has the same effect.
  */
 function isTried(bytes: Buffer, place: number): boolean {
   return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 4 === 0;
 }
 
-/** Checks the positions of a file in four lanes at once, because the checks mostly wait for the disk. */
+/** Checks four positions of a file at a time, because the checks mostly wait for the disk. */
 async function atAnyByte(
   check: (place: number, file: { readonly bytes: Buffer; readonly path: string; readonly runId: string }) => Promise<void>,
 ): Promise<void> {
@@ -72,8 +72,8 @@ async function atAnyByte(
 const newline = 0x0a;
 const linesBefore = (bytes: Buffer, end: number): number => bytes.subarray(0, end).filter((byte) => byte === newline).length;
 
-describe("fileJournal: a file that was cut off", () => {
-  it("resumes from a cut at any byte and repeats only replay-safe tools", async () => {
+describe("fileJournal: a truncated file", () => {
+  it("resumes after truncation at any byte, and repeats only replay-safe tools", async () => {
     const acts = new Map([
       ["i0/model", "model"],
       ["i0/tool/0/once", "once"],
@@ -82,7 +82,7 @@ describe("fileJournal: a file that was cut off", () => {
     await atAnyByte(async (size, { bytes, path, runId }) => {
       writeFileSync(path, bytes.subarray(0, size));
       const start = bytes.subarray(0, size).lastIndexOf(newline) + 1;
-      // A record that lacks only its line end is whole. A header without its line end is not.
+      // A record without its line end is complete. A header without its line end is not.
       const isWhole = start === size || (start > 0 && bytes[size] === newline);
       const lines = linesBefore(bytes, isWhole ? size + 1 : size);
       const recorded = new Set(recordsOf(bytes).slice(0, Math.max(0, lines - 1)));
@@ -104,7 +104,7 @@ describe("fileJournal: a file that was cut off", () => {
 });
 
 describe("fileJournal: a damaged file", () => {
-  it("throws journal-damaged with the line if any byte is changed", async () => {
+  it("throws journal-damaged with the line number if any byte is changed", async () => {
     const masks = [0x01, 0x80, 0x20, 0xff];
     await atAnyByte(async (at, { bytes, path, runId }) => {
       if (at === bytes.length) return;
@@ -138,7 +138,7 @@ describe("fileJournal: a damaged file", () => {
     expect(readFileSync(path, "utf8")).toBe(changed);
   });
 
-  it("repeats no recorded tool after several changes and a cut", async () => {
+  it("repeats no recorded tool after several changes and a truncation", async () => {
     const bytes = await record();
     const path = join(makeFolder(), "run.jsonl");
     const at = fc.nat(bytes.length - 1);

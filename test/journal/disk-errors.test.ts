@@ -7,7 +7,10 @@ import { fileJournal } from "turnwright/journal";
 import { runOver, stepOf, untouched } from "./file-run.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** Fills the disk at the n-th write, counted from 1, so that its end is lost. Returns a function that undoes it and counts writes. */
+/**
+ * Makes the n-th write fail halfway, as on a full disk. `at` counts from 1. Returns a function that ends this and returns the
+ * number of writes.
+ */
 async function fillDisk(folder: string, at: number): Promise<() => number> {
   const probe = await openFile(join(folder, "probe"), "a");
   await probe.close();
@@ -33,7 +36,7 @@ it.for<[what: string, path: string, code: string]>([
   ["its folder is a file", "file/run.jsonl", "ENOTDIR"],
   ["its path is a link to itself", "loop", "ELOOP"],
   ["its lock path is a folder", "taken", "EISDIR"],
-])("fileJournal: rejects the run with the error of the disk if %s", async ([, name, code]) => {
+])("fileJournal: rejects the run with the file system's error if %s", async ([, name, code]) => {
   const folder = makeFolder();
   symlinkSync("loop", join(folder, "loop"));
   mkdirSync(join(folder, "taken.lock"));
@@ -48,14 +51,14 @@ it.for<[what: string, path: string, code: string]>([
 });
 
 it.for([1, 2, 3, 4, 5, 6, 7, 8])(
-  "fileJournal: a disk that is full at write %d rejects the run, which can be resumed",
+  "fileJournal: rejects the run if the disk is full at write %d, and the run can be resumed",
   async (at) => {
     const folder = makeFolder();
     const path = join(folder, "run.jsonl");
     const endOfDisk = await fillDisk(folder, at);
     const first = runOver(path);
     await expect(runToolLoop(first.options)).rejects.toMatchObject({ code: "ENOSPC" });
-    // Nothing is written after the failed write.
+    // Nothing is written after the failed write, and the lock is released.
     expect([endOfDisk(), existsSync(`${path}.lock`)]).toEqual([at, false]);
     const torn: number[] = [];
     const second = runOver(path, { onTornLine: ({ bytes }) => void torn.push(bytes) });
@@ -67,7 +70,7 @@ it.for([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-it("fileJournal: rejects every step after a failed write, without running it", async () => {
+it("fileJournal: rejects every step after a failed write without running the step", async () => {
   const folder = makeFolder();
   const endOfDisk = await fillDisk(folder, 2);
   const journal = fileJournal(join(folder, "run.jsonl"));
@@ -86,7 +89,7 @@ it("fileJournal: rejects every step after a failed write, without running it", a
   expect(endOfDisk()).toBe(2);
 });
 
-it("fileJournal: leaves a torn line in the file if onTornLine throws", async () => {
+it("fileJournal: keeps the incomplete last line in the file if onTornLine throws", async () => {
   const folder = makeFolder();
   const path = join(folder, "run.jsonl");
   const endOfDisk = await fillDisk(folder, 3);

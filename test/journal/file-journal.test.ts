@@ -16,7 +16,7 @@ const setUp = (): { readonly folder: string; readonly path: string } => {
 };
 
 describe("fileJournal", () => {
-  it("writes a header and one line per step, in order, readable by the owner only", async () => {
+  it("writes a header and one line per step, in order, readable only by the owner", async () => {
     const { path, folder } = setUp();
     const { options } = runOver(path);
     const result = await runToolLoop(options);
@@ -50,7 +50,7 @@ describe("fileJournal", () => {
     }
   });
 
-  it("refuses another run or other tools, and leaves the file unchanged", async () => {
+  it("rejects another run or other tools, and leaves the file unchanged", async () => {
     const { path } = setUp();
     await runToolLoop(runOver(path).options);
     const bytes = readFileSync(path);
@@ -83,7 +83,7 @@ describe("fileJournal", () => {
     expect([first.status, result.text, second.ran]).toEqual(["suspended", "Done.", []]);
   });
 
-  it("gives the live run the same values that a resumed run reads", async () => {
+  it("gives the live run the same values that a resumed run gets", async () => {
     const { path } = setUp();
     let deep: Json = "x";
     for (let level = 0; level < 900; level += 1) deep = level % 2 === 0 ? [deep] : { in: deep };
@@ -113,7 +113,7 @@ describe("fileJournal", () => {
     expect([live, recalled].map((all) => all.map((answer) => JSON.stringify(answer)))).toEqual([plain, plain]);
   });
 
-  it("records no step that fails or returns something else than JSON, and takes further steps", async () => {
+  it("records no step that fails or does not return JSON, and accepts further steps", async () => {
     const { path } = setUp();
     const journal = fileJournal(path);
     const close = await journal.open();
@@ -124,7 +124,7 @@ describe("fileJournal", () => {
     expect(readRecords(path).map(({ key }) => key)).toEqual(["c"]);
   });
 
-  it("calls datasync once for records that are ready together, and never with `fsync: false`", async () => {
+  it("calls datasync once for all records that are ready together, and never with `fsync: false`", async () => {
     const { path } = setUp();
     const probe = await openFile(join(path, "..", "probe"), "a");
     await probe.close();
@@ -133,7 +133,7 @@ describe("fileJournal", () => {
     const wave = [toolCall("save"), toolCall("save"), toolCall("save"), toolCall("save")];
     const script = [wave, text("Done.")];
     await runToolLoop({ ...runOver(path, { fsync: true }).options, provider: createMockProvider(script) });
-    // The steps run, inbox, model, the intents, the tools, inbox, model and inbox-end.
+    // One call for each of: the run record, inbox, model, the intents, the tools, inbox, model and inbox-end.
     expect(datasync).toHaveBeenCalledTimes(8);
     datasync.mockClear();
     await runToolLoop({ ...runOver(join(path, "..", "other.jsonl")).options, provider: createMockProvider(script) });
@@ -141,7 +141,7 @@ describe("fileJournal", () => {
     datasync.mockRestore();
   });
 
-  it("records every step that succeeds, in whatever order the steps end", async () => {
+  it("records every step that succeeds, whatever order the steps finish in", async () => {
     const { folder } = setUp();
     let count = 0;
     const ends = fc.record({ ticks: fc.nat(4), size: fc.nat(200), fails: fc.boolean() });
@@ -175,7 +175,7 @@ describe("fileJournal", () => {
     );
   });
 
-  it("rejects a step while it is closed, and a late step of an earlier run", async () => {
+  it("rejects a step while the journal is closed, and a late step from an earlier run", async () => {
     const { path } = setUp();
     const journal = fileJournal(path);
     await expect(journal.step(stepOf("a", untouched))).rejects.toMatchObject({ code: "journal-closed", details: { path } });
@@ -198,7 +198,7 @@ describe("fileJournal: options.redact", () => {
     const redact: FileJournalOptions["redact"] = ({ key, kind, answer }) => {
       seen.push(`${kind} ${key}`);
       const text = JSON.stringify(answer).replaceAll("sesame", "******");
-      // The copy may be changed too, because no other code holds it.
+      // `redact` may change its argument, because it receives a copy.
       if (typeof answer === "object" && answer !== null)
         for (const name of Object.keys(answer)) Reflect.deleteProperty(answer, name);
       return JSON.parse(text) as Json;
@@ -233,7 +233,7 @@ describe("fileJournal: options.redact", () => {
       'Option "redact" must be a function that returns plain data, not a promise, but is undefined.',
     ],
     ["returns a promise", () => Promise.resolve(1) as never, "but is a promise"],
-  ])("rejects the step and records nothing if the function %s", async ([, atTool, message]) => {
+  ])("rejects the step and records nothing if the redact function %s", async ([, atTool, message]) => {
     const { path } = setUp();
     const { options } = runOver(path, { redact: (record) => (record.kind === "tool" ? atTool(record) : record.answer) });
     await expect(runToolLoop(options)).rejects.toThrow(message);

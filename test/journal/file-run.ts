@@ -1,4 +1,4 @@
-// A run over a journal file that calls a tool twice and answers.
+// A run over a journal file. It calls a tool twice and then answers.
 
 import type { Json, LoopOptions, Step } from "turnwright";
 import { fileJournal, type FileJournalOptions } from "turnwright/journal";
@@ -7,13 +7,13 @@ import { tool } from "../loop/play.ts";
 
 const turns: readonly MockMessage[] = [[toolCall("save", { n: 1 }), toolCall("save", { n: 2 })], text("Done.")];
 
-/** Options of a run, and the arguments of the calls that ran. */
+/** The options of a run, and the arguments of the calls that ran. */
 export interface FileRun {
   readonly options: LoopOptions;
   readonly ran: readonly unknown[];
 }
 
-/** Options for one process of a run over a file. */
+/** Returns the options for one process that runs over a file. */
 export function runOver(path: string, kept: FileJournalOptions = {}): FileRun {
   const ran: unknown[] = [];
   const save = tool("save", (args) => (ran.push(args), { saved: args }));
@@ -27,12 +27,12 @@ export function runOver(path: string, kept: FileJournalOptions = {}): FileRun {
   return { options, ran };
 }
 
-/** A journal step outside of a run. */
+/** Creates a journal step outside of a run. */
 export function stepOf<T>(key: string, run: Step<T>["run"], input: Json = null): Step<T> {
   return { key, kind: "tool", input, run };
 }
 
-/** The body of a step that must be replayed and not run. */
+/** The body of a step that must be replayed. Throws if it runs. */
 export function untouched(): never {
   throw new Error("run again");
 }

@@ -19,7 +19,7 @@ import { factsIn, factsOf } from "./inspection.ts";
 import { counted, inner, looks, optionsFor, own, waits } from "./inspection-stage.ts";
 
 describe("inspectJournal", () => {
-  it("lists the pending calls with the details that a decision needs", async () => {
+  it("lists the pending calls with the details that an approval decision needs", async () => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     const { status, pendingCalls } = await inspectJournal(path);
@@ -56,7 +56,7 @@ describe("inspectJournal", () => {
     );
   });
 
-  it("shows the recorded tool of a pending call, and its changes if the tool has changed", async () => {
+  it("shows the recorded tool of a pending call, and the changes if the tool has changed since", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [toolCall("pay", { n: 1 }), text("Done.")];
     const paid: string[] = [];
@@ -79,7 +79,7 @@ describe("inspectJournal", () => {
     expect([await shown(), paid]).toEqual([undefined, ["Pays in EUR"]]);
   });
 
-  it("reads the file of a live run by path or journal, without touching file or lock", async () => {
+  it("reads the file of a live run by path or journal, without changing file or lock", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const journal = fileJournal(path);
     const seen: unknown[] = [];
@@ -103,7 +103,7 @@ describe("inspectJournal", () => {
     expect(seen).toEqual([expected, expected]);
   });
 
-  it("distinguishes calls that may have run from calls that have not begun", async () => {
+  it("distinguishes calls that may have run from calls that have not started", async () => {
     const store = createDurableStore();
     const turns: readonly MockMessage[] = [[toolCall("pay", { n: 1 }), toolCall("look"), toolCall("alone")], text("Done.")];
     const alone = tool("alone", () => 1, { sequential: true });
@@ -131,7 +131,7 @@ describe("inspectJournal", () => {
     expect(seen).toEqual([["may-have-run"]]);
   });
 
-  it("reports running while one call awaits approval and another call runs", async () => {
+  it("reports running while one call waits for approval and another call runs", async () => {
     const store = createDurableStore();
     const seen: unknown[] = [];
     const slow = tool("slow", async () => {
@@ -173,14 +173,14 @@ describe("inspectJournal", () => {
     ["of another version", (lines) => lines.replace(":1}", ":2}"), 1],
     ["with CRLF line ends", (lines) => lines.replaceAll("\n", "\r\n"), 1],
     ["of plain text", () => "Dear diary,\n", 1],
-  ])("throws journal-damaged with the line for a file %s", async ([, change, line]) => {
+  ])("throws journal-damaged with the line number for a file %s", async ([, change, line]) => {
     const path = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     writeFileSync(path, change(readFileSync(path, "utf8")));
     await expect(inspectJournal(path)).rejects.toMatchObject({ code: "journal-damaged", details: { line } });
   });
 
-  it.for([1, 2, 4, undefined])("refuses records of version %s and names the version it reads", async (version) => {
+  it.for([1, 2, 4, undefined])("rejects records of version %s and names the version that it reads", async (version) => {
     const { journal } = await runToolLoop(optionsFor(looks));
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { run: object } };
     const saved: SavedJournal = JSON.parse(JSON.stringify({ steps: { ...steps, run: { ...steps.run, version } } }));
@@ -192,12 +192,12 @@ describe("inspectJournal", () => {
     );
   });
 
-  it("refuses records that do not begin with a run record", async () => {
+  it("rejects records that do not begin with a run record", async () => {
     const other = memoryJournal({ steps: { "i0/inbox": { now: 1, token: "t" } } });
     await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch" });
   });
 
-  it("reports a drained run as suspended, and as completed once it was resumed", async () => {
+  it("reports a drained run as suspended, and as completed after it was resumed", async () => {
     const journal = memoryJournal();
     const control = createLoopControl();
     const turns: readonly MockMessage[] = [toolCall("look"), text("Done.")];
@@ -208,7 +208,7 @@ describe("inspectJournal", () => {
     expect([drained.status, factsIn(await inspectJournal(journal))]).toEqual(["suspended", factsOf(done)]);
   });
 
-  it("reports a steered run as running after its first answer, then reports its second answer", async () => {
+  it("reports a steered run as running after its first answer, and then reports its second answer", async () => {
     const store = createDurableStore();
     const control = createLoopControl();
     const turns: readonly MockMessage[] = [text("First."), text("Second.")];
@@ -222,7 +222,7 @@ describe("inspectJournal", () => {
     expect([result.text, factsIn(await inspectJournal(store.open()))]).toEqual(["Second.", factsOf(result)]);
   });
 
-  it("finds the initial messages, which the file holds only once", async () => {
+  it("finds the initial messages, which the file stores only once", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const content = `Read this. ${"x".repeat(1_000)}`;
     await runToolLoop({ ...optionsFor(looks, { messages: [{ role: "user", content }] }), journal: fileJournal(path) });

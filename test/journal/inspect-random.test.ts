@@ -1,5 +1,5 @@
-// Random runs: at every moment, an inspection of the journal agrees with what the run itself knew. A journal that is cut off anywhere can
-// be read.
+// Random runs. At every moment, an inspection of the journal agrees with the state of the run. A journal that is cut after any
+// record can be read.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -20,13 +20,13 @@ import { type Plan, plans } from "../loop/random-run.ts";
 import { type More, runPlan } from "../loop/run-plan.ts";
 import { factsIn, factsOf } from "./inspection.ts";
 
-/** In the nested run, "ask" waits for approval if the plan says so. */
+/** Creates the nested agent. Its tool "ask" waits for approval if the plan says so. */
 const agentFor = ({ approve }: Plan): Tool =>
   createAgent([tool("note", () => 1), tool("ask", () => 2, { needsApproval: approve === "ask" })], ["note", "ask"]);
 
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
 
-/** Reads a journal whose `read` is synchronous. */
+/** Reads the records of a journal whose `read` is synchronous. */
 const recordsOf = ({ read }: Journal): ReadonlyMap<string, unknown> => (read?.() ?? new Map()) as ReadonlyMap<string, unknown>;
 
 interface Playing {
@@ -36,23 +36,23 @@ interface Playing {
   readonly more?: Partial<LoopOptions>;
 }
 
-/** Runs a plan, and compares the journal with the state of the run before each stream and in each tool. */
+/** Runs a plan. Compares the journal with the state of the run before each stream and in each tool. */
 async function play({ plan, nested, journal, more = {} }: Playing): Promise<LoopResult> {
   const before = recordsOf(journal).size;
   const compare = async (known: { readonly messages: readonly Message[]; readonly usage?: unknown }): Promise<void> => {
-    // Read now, because the run continues during the inspection.
+    // Copies the records first, because the run continues during the inspection.
     const records = recordsOf(journal);
-    // An execution that has added nothing yet has left no trace.
+    // An execution that has not added a record yet is not visible in the journal.
     if (records.size === before) return;
     const { status, messages, usage } = await inspectJournal({ ...journal, read: () => records });
-    // A memory journal does not distinguish a running call from a waiting one.
+    // A memory journal does not distinguish a running call from a waiting call.
     expect(journal.durable ? ["running"] : ["running", "suspended"]).toContain(status);
     if (status === "running") expect(json(messages)).toEqual(json(known.messages));
     if (known.usage !== undefined) expect(json(usage)).toEqual(json(known.usage));
   };
   const told: Promise<void>[] = [];
   const watch = (one: Tool): Tool => {
-    // Eager tools run before their stream is recorded.
+    // Eager tools run before their stream is recorded, so they are not compared.
     if (one.eager === true || one.name === "context_release") return one;
     const execute: Tool["execute"] = (args, context) => {
       told.push(compare({ messages: [...context.messages] }));
@@ -62,7 +62,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   };
   const own: More = (given) => {
     const tools = (given.tools as readonly Tool[]).map((one) => (nested && one.name === "quick" ? agentFor(plan) : watch(one)));
-    // A view without masking ends with the context items, which are no part of the transcript.
+    // A view without masking ends with the context items, which are not part of the transcript.
     const policies = { ...given.policies, masking: undefined };
     const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ messages, usage }) => {
       const sent = messages.at(-1);
@@ -77,7 +77,7 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
   return result;
 }
 
-/** A decision for every waiting call. */
+/** Returns a decision for every waiting call. */
 const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
   Object.fromEntries(
     (reason.kind === "approval-required" ? reason.calls : []).map(({ id }, index) => [
@@ -87,22 +87,22 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
   );
 
 /**
- * Removes the limit of tool calls from a plan that asks for decisions. The journal only records which waiting calls exceed that limit after
- * their batch is over.
+ * Removes the limit of tool calls from a plan that asks for decisions. The journal records which waiting calls exceed that
+ * limit only after their batch has ended.
  */
 function askable(plan: Plan, asks: boolean): Plan {
   if (!asks && plan.approve !== "ask") return plan;
   return { ...plan, limits: { ...plan.limits, maxToolCalls: undefined }, approve: "ask", eager: false };
 }
 
-/** A store that has some records, as a process that was killed leaves them. */
+/** Creates a store with the given records, as a killed process leaves it. */
 function storeOf(records: readonly (readonly [key: string, answer: string])[]): DurableStore {
   const store = createDurableStore();
   for (const [key, answer] of records) store.records.set(key, answer);
   return store;
 }
 
-/** Keeps only the kind of the reason: with other limits, a run may end for the recorded reason with other numbers. */
+/** Keeps only the kind of the reason. With other limits, a run may end for the recorded reason with other numbers. */
 const numberless = (facts: ReturnType<typeof factsOf>): unknown => ({
   ...facts,
   reason: (facts.reason as { kind: string }).kind,
@@ -139,7 +139,7 @@ it("inspectJournal: agrees with a random run while it runs, and with each of its
         const bytes = JSON.stringify(durable ? [...store.records] : journal);
         const inspection = await inspectJournal(journal);
         expect(JSON.stringify(durable ? [...store.records] : journal)).toBe(bytes);
-        // An execution that adds nothing leaves no trace of how it ended.
+        // An execution that adds no record leaves no trace of its ending.
         if (recordsOf(journal).size > size) expect(numberless(factsIn(inspection))).toEqual(numberless(factsOf(last)));
         journal = durable ? open() : memoryJournal(savedOf(journal));
       }
@@ -148,7 +148,7 @@ it("inspectJournal: agrees with a random run while it runs, and with each of its
   );
 });
 
-it("inspectJournal: reads a journal that was cut after any record, and its resumed run", async () => {
+it("inspectJournal: reads a journal that was cut after any record, and the journal of the resumed run", async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.boolean(), async (whatever, nested) => {
       const plan = askable(whatever, false);

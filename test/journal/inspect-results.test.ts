@@ -1,4 +1,4 @@
-// After each execution, the inspection of the journal equals the result of that execution.
+// After each execution, an inspection of the journal equals the result of that execution.
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -23,7 +23,7 @@ const busy = fail({ status: 400, message: "no" });
 const misfit: LoopOptions["policies"] = { output: structuredOutput(strict, { maxRetries: 1 }) };
 const hooks: LoopOptions["hooks"] = { onIteration: () => undefined };
 
-/** Executions of one run, each with the options that differ. */
+/** Each run has several executions, listed with the options that differ. */
 const runs: readonly (readonly [what: string, turns: readonly MockMessage[], executions: readonly Partial<LoopOptions>[]])[] = [
   ["answered", [[toolCall("look"), toolCall("look"), counted], text("Done.")], [{}]],
   ["gave an empty answer", [text("")], [{}]],
@@ -114,7 +114,7 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
   ],
 ];
 
-/** The journals under test. Each opens its records anew for each execution. */
+/** The journals under test. Each opens its records again for each execution. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a file",

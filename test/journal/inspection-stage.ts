@@ -1,4 +1,4 @@
-// A run to inspect, with calls that await approval, one of them in a nested run.
+// A run to inspect. Some of its calls wait for approval, and one of these is in a nested run.
 
 import { defineAgentTool, type LoopOptions, toolResult } from "turnwright";
 import {
@@ -13,19 +13,19 @@ import {
 import { tool } from "../loop/play.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
-/** The usage that each stream reports. */
 export const counted: MockPart = usage({ inputTokens: 5, outputTokens: 2 });
 const refuse = { validate: () => ({ issues: [{ message: "no" }] }), jsonSchema: { input: () => ({ type: "object" }) } };
-/** A schema that nothing fits. */
+/** A schema that rejects every value. */
 export const strict = { "~standard": { version: 1, vendor: "test", ...refuse } } as never;
 
-/** A model that sends the same messages in each execution. */
+/** Creates a model that sends the same messages in each execution. */
 export const say = (turns: readonly MockMessage[]): MockProvider =>
   createMockProvider(({ messages: said }) => turns[said.filter(({ role }) => role === "assistant").length]);
 
 /**
- * A run whose model sends `turns`. "pay" needs approval, and "research" is a nested run that calls "pay" too. "job" and "sign"
- * get their results from outside, "sign" after an approval, and "delegate" is a nested run that calls "job".
+ * Returns the options of a run whose model sends `turns`. "pay" needs approval, and "research" is a nested run that also calls
+ * "pay". "job" and "sign" get their results from outside the run, "sign" only after an approval. "delegate" is a nested run
+ * that calls "job".
  */
 export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): LoopOptions {
   const pay = tool("pay", () => "paid", { needsApproval: true });
@@ -70,18 +70,18 @@ export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOpti
   };
 }
 
-/** Calls of which two wait: one in a nested run. */
+/** Messages with two calls that wait for approval, one of them in a nested run. */
 export const waits: readonly MockMessage[] = [
   [text("Three things."), toolCall("pay", { n: 1 }), toolCall("research"), toolCall("look"), counted],
   text("Done."),
 ];
-/** Calls of which two wait for their results: one in a nested run. */
+/** Messages with two calls that wait for their results, one of them in a nested run. */
 export const defers: readonly MockMessage[] = [
   [toolCall("job", { n: 1 }), toolCall("delegate"), toolCall("look"), counted],
   text("Done."),
 ];
-/** The names of the calls that wait. */
+/** The call id of the waiting call in the outer run. */
 export const own = "call_i0_0";
 export const inner = "call_i0_1/call_i0_0";
-/** Four streams. */
+/** Messages for four streams. */
 export const looks: readonly MockMessage[] = [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")];

@@ -1,4 +1,4 @@
-// The inspection that a journal must give of a run, derived from the result of that run.
+// Derives the inspection that a journal must give from the result of the run.
 
 import type { LoopResult } from "turnwright";
 import type { JournalInspection, PendingCall } from "turnwright/journal";
@@ -7,7 +7,7 @@ type Facts = { readonly [Fact in keyof JournalInspection]?: unknown };
 
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** A pending call as `reason.calls` names it. */
+/** Converts a pending call to its form in `reason.calls`. */
 function toQuestion(call: PendingCall): unknown {
   const { id, callId, name, args, state } = call;
   const waitsFor = state === "awaiting-result" ? "result" : "approval";
@@ -15,13 +15,13 @@ function toQuestion(call: PendingCall): unknown {
   return { id, callId, name, args, waitsFor, ...(toolChanges === undefined ? {} : { toolChanges }) };
 }
 
-/** The fields of an inspection that a result has too, with only those pending calls that wait for a decision or a result. */
+/** Returns the fields that an inspection shares with a result. Keeps only pending calls that wait for a decision or a result. */
 export function factsIn({ lastSeenMs: _, runId: __, initialMessages: ___, ...facts }: JournalInspection): Facts {
   const questions = facts.pendingCalls.filter(({ state }) => state.startsWith("awaiting-")).map(toQuestion);
   return plain({ ...facts, pendingCalls: questions });
 }
 
-/** The same facts of a result. */
+/** Returns the same fields from a result. */
 export function factsOf(result: LoopResult): Facts {
   const { status, reason, messages, text, usage, costUSD, iterations, toolCallsExecuted } = result;
   const pendingCalls = "calls" in reason ? reason.calls : [];

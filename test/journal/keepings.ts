@@ -1,4 +1,4 @@
-// One run over a journal that outlives it, played in one process after another.
+// Plays one run in several processes, one after another, over a journal that outlives each process.
 
 import { join } from "node:path";
 import {
@@ -14,10 +14,10 @@ import { fileJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, type MockMessage } from "turnwright/testing";
 import { makeFolder } from "./folder.ts";
 
-/** Opens the journal of the next process. */
+/** Opens the journal for the next process. */
 export type OpenNext = () => Journal;
 
-/** The journals that a run can be resumed from. */
+/** The kinds of journals that a run can be resumed from. */
 export const keepings: readonly (readonly [name: string, make: () => OpenNext])[] = [
   ["a saved journal in memory", keepInMemory],
   ["a journal file", keepInFile],
@@ -37,16 +37,15 @@ function keepInFile(): OpenNext {
   return () => fileJournal(path, { fsync: false });
 }
 
-/** One process. */
 interface Life {
   readonly result: LoopResult;
   readonly provider: MockProvider;
 }
 
-/** Starts the next process of one run, with the messages of the model and the options that differ. */
+/** Starts the next process of a run, with the messages that the model sends and the options that differ. */
 export type Live = (turns: readonly MockMessage[], more?: Partial<LoopOptions>) => Promise<Life>;
 
-/** Processes of one run over one journal. */
+/** Creates a function that starts the processes of one run over one journal. */
 export function createLives(open: OpenNext, tools: readonly Tool[], own: Partial<LoopOptions> = {}): Live {
   return async (turns, more = {}) => {
     const provider = createMockProvider(turns);
@@ -56,10 +55,10 @@ export function createLives(open: OpenNext, tools: readonly Tool[], own: Partial
   };
 }
 
-/** Returns a result as JSON, without its journal and without `undelivered`, which only the same process can return. */
+/** Returns a result as JSON. Omits its journal, and `undelivered`, which only the same process can return. */
 export function plainOf({ journal: _, undelivered: __, ...rest }: LoopResult): unknown {
   return JSON.parse(JSON.stringify(rest));
 }
 
-/** The journal of the next process as a replay, which runs nothing. */
+/** Opens the journal of the next process as a replay, which runs nothing. */
 export const playAgain = (open: OpenNext): Journal => replayJournal(open());

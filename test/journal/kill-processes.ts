@@ -1,4 +1,4 @@
-// Processes that kill themselves in the middle of a run, and checks that another process can resume it.
+// Starts processes that kill themselves in the middle of a run, and checks that another process can resume the run.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -10,18 +10,17 @@ import { answersOf } from "../loop/play.ts";
 import { readRecords } from "./folder.ts";
 import { type Death, journalIn, type Life, live, notesIn, safeTools } from "./killed-run.ts";
 
-/** A run whose process was not killed: its result, and the keys of its records, in order. */
+/** A run whose process was not killed: its result, and the keys of its records in order. */
 export interface Whole {
   readonly result: LoopResult;
   readonly keys: readonly string[];
 }
 
-/** A life whose process is killed. */
+/** A process that is killed, and the moment of its death. */
 export interface ShortLife extends Life {
   readonly death: Death;
 }
 
-/** The keys in the journal of a folder, in order. */
 export const keysIn = (folder: string): readonly string[] => readRecords(journalIn(folder)).map(({ key }) => key);
 
 const notesOf = (folder: string): readonly string[] =>
@@ -33,7 +32,7 @@ const isAsked = (key: string): boolean => /\/approval\/\d+\/\w+$/.test(key);
 const isSafe = (key: string): boolean => safeTools.has(key.split("/").at(-1) ?? "");
 const intentOf = (key: string): string => key.replace(/tool(\/\d+\/\w+)$/, "intent$1");
 
-/** Every moment at which a process with these records can be killed: around each record, and inside each tool. */
+/** Lists every moment at which a process with these records can be killed: before and after each record, and inside each tool. */
 export function deathsOf(keys: readonly string[]): readonly Death[] {
   return [
     ...keys.map((_, index): Death => ({ when: "after record", count: index + 1 })),
@@ -44,17 +43,17 @@ export function deathsOf(keys: readonly string[]): readonly Death[] {
   ];
 }
 
-/** The name of a death, for titles and folders. */
+/** Names the moment of a death, for titles and folders. */
 export const nameOf = (death: Death): string => `${death.when} ${"key" in death ? death.key : death.count}`;
 
-/** A folder of its own for a life. */
+/** Returns the folder for one process. */
 export function folderOf(folder: string, death: Death | "whole"): string {
   const own = join(folder, (death === "whole" ? death : nameOf(death)).replaceAll("/", "_"));
   mkdirSync(own);
   return own;
 }
 
-/** Runs each life in a process of its own, three at a time. Returns how each process ended, once all have. */
+/** Runs each life in its own process, three at a time. After all processes have ended, returns how each ended. */
 export async function killProcesses(folder: string, lives: readonly ShortLife[]): Promise<ReadonlyMap<ShortLife, unknown>> {
   const program = join(folder, "life.mjs");
   await build({
@@ -84,7 +83,7 @@ function endOf(program: string, life: Life): Promise<unknown> {
   });
 }
 
-/** Continues a run whose process was killed. Checks that no recorded step happens again and that nothing else is lost. */
+/** Continues a run whose process was killed. Checks that no recorded step runs again and that nothing else is lost. */
 export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): Promise<void> {
   const { folder } = life;
   const { keys } = whole;
@@ -96,7 +95,7 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   const noted = (verb: string, lines: readonly string[] = after): readonly string[] =>
     lines.flatMap((line) => (line.startsWith(`${verb} `) ? [line.slice(verb.length + 1)] : [])).sort();
 
-  // Recorded steps do not happen again. All other steps happen once, except for a tool that may already have run.
+  // Recorded steps do not run again. All other steps run once, except a tool that may already have run.
   const lost = keys.filter((key) => !recorded.has(key));
   const unknown = lost.filter((key) => isTool(key) && !isSafe(key) && recorded.has(intentOf(key)));
   expect(noted("asked")).toEqual(lost.filter(isModel).sort());
@@ -106,7 +105,7 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
   expect(begun).toEqual([...new Set(begun)]);
   if (death.when === "within tool") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
 
-  // Nothing else is lost: the answers equal those of an undisturbed run, and all of them are recorded.
+  // Nothing else is lost: the answers equal those of a run that was not killed, and all of them are recorded.
   const answers = answersOf(whole.result).map((part): unknown => {
     const [, iteration, index] = part.callId.split("_");
     const isUnknown = unknown.includes(`${iteration}/tool/${index}/${part.name}`);

@@ -1,4 +1,5 @@
-// A run that awaits approval. The first process suspends, the second gets the decisions and is killed, the third gets them again.
+// A run that waits for approval. The first process suspends, the second gets the decisions and is killed, and the third gets
+// the same decisions.
 
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +34,7 @@ const lives = deathsOf(whole.keys.slice(before.length)).map((death): ShortLife =
 });
 const ends = await killProcesses(root, lives);
 
-it("fileJournal: a run awaits approval of a call and a nested call, and resumes with both", () => {
+it("fileJournal: a run waits for approval of a call and a nested call, and resumes with both", () => {
   expect(waiting.reason.kind === "approval-required" && waiting.reason.calls.map(({ id }) => id).sort()).toEqual([
     "call_i0_2/call_i0_0",
     "call_i0_3",

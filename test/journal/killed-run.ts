@@ -1,5 +1,5 @@
-// A run over a journal file whose process dies at a chosen moment: parallel tools, approvals, and a nested run. A file that outlives the
-// process notes its side effects.
+// A run over a journal file, with parallel tools, approvals and a nested run. Its process kills itself at a chosen moment. A
+// file that outlives the process records the side effects.
 
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,30 +17,30 @@ import {
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 
-/** When a process kills itself: around the n-th record that it writes itself, or inside a tool. */
+/** When a process kills itself: before or after its n-th record, or inside a tool. */
 export type Death =
   | { readonly when: "before record" | "after record"; readonly count: number }
   | { readonly when: "within tool"; readonly key: string };
 
 /** One process of the run. */
 export interface Life {
-  /** Holds the journal and the notes. */
+  /** The folder of the journal file and the notes file. */
   readonly folder: string;
   readonly death?: Death | undefined;
-  /** True if payments and digging need approval. */
+  /** True if the tools for payments and digging need approval. */
   readonly asks?: boolean | undefined;
   /** True if payments and digging get their results from outside. */
   readonly defers?: boolean | undefined;
   readonly decisions?: LoopOptions["decisions"];
 }
 
-/** The tools that may run again. */
+/** The names of the tools that may run again. */
 export const safeTools: ReadonlySet<string> = new Set(["look"]);
 
-/** The journal of a folder. */
+/** Returns the path of the journal in a folder. */
 export const journalIn = (folder: string): string => join(folder, "run.jsonl");
 
-/** The notes of a folder: the keys of tools that began and ended, of model requests, and of approvals. */
+/** Returns the path of the notes in a folder. The notes list tools that began and ended, model requests, and approvals. */
 export const notesIn = (folder: string): string => join(folder, "notes.txt");
 
 const outer: readonly MockMessage[] = [
@@ -57,7 +57,7 @@ const outer: readonly MockMessage[] = [
 const inner: readonly MockMessage[] = [[toolCall("dig"), toolCall("look", { n: 6 })], text("Found.")];
 const inputSchema = { type: "object" } as const;
 
-/** Runs until the run ends or the process dies. */
+/** Resolves with the result of the run, unless the process dies first. */
 export function live({ folder, death, asks, defers, decisions }: Life): Promise<LoopResult> {
   const note = (line: string): void => appendFileSync(notesIn(folder), `${line}\n`);
   const approve: Approve = ({ callId, name, args }) => {
@@ -109,7 +109,7 @@ export function live({ folder, death, asks, defers, decisions }: Life): Promise<
   });
 }
 
-/** A file journal whose process dies around one of its own records. */
+/** Creates a file journal that kills its process before or after one of its records. */
 function mortalJournal(folder: string, death: Death | undefined): Journal {
   let begun = 0;
   let written = 0;
@@ -131,7 +131,7 @@ function mortalJournal(folder: string, death: Death | undefined): Journal {
   return { ...journal, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
 }
 
-/** Ends the process at once: nothing more is written. */
+/** Kills the process immediately, so that nothing more is written. */
 function die(): never {
   process.kill(process.pid, "SIGKILL");
   throw new Error("The process goes on.");

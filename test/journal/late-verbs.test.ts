@@ -1,4 +1,5 @@
-// Control verbs that come while the journal writes the end. They answer "accepted" if they take effect, and "finished" if they do not.
+// Control verbs that arrive while the journal records the ending. They return "accepted" if they take effect, and "finished"
+// otherwise.
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Journal, type LoopControl, type LoopOptions } from "turnwright";
@@ -15,7 +16,7 @@ const verbs: readonly (readonly [name: string, act: (control: LoopControl) => "a
   ["drain", (control) => control.drain()],
 ];
 
-/** A journal that takes 100 ms to write a step, or to close. */
+/** Makes a journal need 100 ms to write the given step, or to close. */
 function slowAt(place: string, clock: ReturnType<typeof createTestClock>, journal: Journal): Journal {
   const wait = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 100));
   const step: Journal["step"] = async (one) => {

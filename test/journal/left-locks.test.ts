@@ -7,7 +7,7 @@ import { fileJournal } from "turnwright/journal";
 import { runOver } from "./file-run.ts";
 import { makeFolder } from "./folder.ts";
 
-/** Returns a claim as this process writes it. */
+/** Returns the lock content that this process writes. */
 async function readOwnClaim(): Promise<object> {
   const path = join(makeFolder(), "run.jsonl");
   const close = await fileJournal(path).open();
@@ -22,7 +22,7 @@ describe("fileJournal: a leftover lock", () => {
   const line = (claim: object): string => `;\n${JSON.stringify(claim)}\n`;
   const isLinux = process.platform === "linux";
   const isOnHost = readLink("/proc/self/ns/pid") === "pid:[4026531836]" && existsSync("/etc/machine-id");
-  /** `own` is a claim of another writer in this process, and `gone` one of a dead process. */
+  /** `self` is this process's own claim, `own` belongs to another writer in this process, and `gone` to a dead process. */
   type Lock = (claims: { readonly self: object; readonly own: object; readonly gone: { readonly pid: number } }) => string;
 
   it.for<[whose: string, lock: Lock, end: "taken" | "visible" | "invisible"]>([
@@ -96,7 +96,7 @@ describe("fileJournal: a leftover lock", () => {
     expect(existsSync(`${path}.lock`) && readFileSync(`${path}.lock`, "utf8")).toBe(end === "taken" ? false : lock);
   });
 
-  it("is kept on close if another writer has taken it since", async () => {
+  it("is kept on close if another writer has taken the lock since", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const close = await fileJournal(path).open();
     const lock = line({ token: "t", pid: process.pid, host: hostname() });

@@ -1,4 +1,4 @@
-// Replays of nested runs: the recorded outcome of the outer call decides.
+// Replays of nested runs. The recorded outcome of the outer call decides.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -16,7 +16,7 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { play, tool } from "../loop/play.ts";
 import { createLives, keepings, type OpenNext, playAgain } from "./keepings.ts";
 
-/** Includes a journal that cannot report whether a step is recorded. */
+/** Also contains a journal that cannot report whether a step is recorded. */
 const all: readonly (readonly [name: string, make: () => OpenNext])[] = [
   ...keepings,
   ["a journal with only `step` and `all`", () => createDurableStore().open],
@@ -28,7 +28,7 @@ interface Service {
   readonly asked: () => number;
 }
 
-/** An agent that charges something; `prepare` may change its options. */
+/** Creates an agent whose nested run charges something. `prepare` can change the options of that run. */
 function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>): Service {
   let charged = 0;
   let asked = 0;
@@ -86,7 +86,7 @@ describe.for(keepings)("nested run with a recorded outcome, over %s", ([, make])
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions]>([
     ["has a higher maxIterations", (own) => ({ ...own, limits: { maxIterations: 9 } })],
     ["has other messages", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],
-  ])("does nothing new if it now %s", async ([, change]) => {
+  ])("does nothing new if its agent now %s", async ([, change]) => {
     let isChanged = false;
     const { agent, charged, asked } = openService((own) => (isChanged ? change(own) : { ...own, limits: { maxIterations: 1 } }));
     const live = createLives(make(), [agent]);

@@ -1,4 +1,5 @@
-// Files that hold the conversation: other users cannot read them or redirect them to another file.
+// Journal and cassette files contain the conversation. Other users must not be able to read them or redirect them to another
+// file.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, lchownSync, linkSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -38,7 +39,7 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
   });
 
   it.skipIf(!isRoot).for(["first", "second"])(
-    "refuses a link of another user and writes nothing (the %s link of two)",
+    "refuses the link of another user and writes nothing (the %s link of two)",
     async (foreign) => {
       const folder = makeFolder();
       const target = join(folder, "target");
@@ -54,7 +55,7 @@ describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
     },
   );
 
-  it("refuses a pipe without waiting for its other end", async () => {
+  it("rejects a pipe without waiting for its other end", async () => {
     const path = join(makeFolder(), "pipe");
     execFileSync("mkfifo", [path]);
     await expect(write(path)).rejects.toThrow(/not a (plain|regular) file|ENXIO/);
@@ -66,7 +67,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
     ["a symbolic link", symlinkSync],
     ["a hard link", linkSync],
     ["a pipe", (_, lock) => void execFileSync("mkfifo", [lock])],
-  ])("refuses %s as its lock file and writes nothing to it", async ([, plant]) => {
+  ])("rejects %s as its lock file and writes nothing to it", async ([, plant]) => {
     const folder = makeFolder();
     const path = join(folder, "a.jsonl");
     const target = join(folder, "target");
@@ -85,7 +86,7 @@ describe.skipIf(!hasUsers)("fileJournal", () => {
   });
 });
 
-it.skipIf(!hasUsers)("recordTo: refuses a file with other hard links and leaves it unchanged", async () => {
+it.skipIf(!hasUsers)("recordTo: rejects a file with other hard links and leaves it unchanged", async () => {
   const folder = makeFolder();
   const path = join(folder, "a.jsonl");
   writeFileSync(join(folder, "other"), "as it was");

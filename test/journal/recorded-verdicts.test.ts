@@ -1,4 +1,4 @@
-// A replay uses the recorded verdict of a schema, even if the schema has changed since.
+// A replay uses the recorded verdict of a schema, even if the schema has changed since the recording.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -20,7 +20,7 @@ type Schema = "sync" | "async";
 interface Shop {
   readonly tools: readonly Tool[];
   readonly ran: unknown[];
-  /** The verdict of the schema, and whether it answers with a promise. Tests change both between processes. */
+  /** The verdict of the schema, and the schema itself, which may return a promise. Tests change both between processes. */
   readonly mind: { fits: boolean; schema: Schema };
 }
 
@@ -190,7 +190,7 @@ describe("recorded verdicts on blocked, unknown and malformed calls", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it("block a call that had not run, without calling approve, if the gate has closed", async () => {
+  it("block a call that had not run, without calling approve, if the gate has closed since", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };

@@ -29,7 +29,7 @@ import { plain, question } from "../loop/nested/nesting.ts";
 import { tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** Options of a run, and the names of the models, tools, hooks and policies that it has called, in order. */
+/** The options of a run, and the names of the models, tools, hooks and policies that the run has called, in order. */
 interface Cast {
   readonly options: Omit<LoopOptions, "journal">;
   readonly calls: string[];
@@ -71,7 +71,7 @@ function cast(turns: readonly MockMessage[]): Cast {
   return { options, calls };
 }
 
-/** The journals under test. Each opens its records anew for each execution, with the result of the previous one. */
+/** The journals under test. Each opens its records again for each execution, with the result of the previous execution. */
 const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
   [
     "a file",
@@ -90,7 +90,7 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
   ["memory", () => (last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal)))],
 ];
 
-/** Executions over one journal: the status that each ends with, and the messages of the model. */
+/** An execution over a journal: the status that the execution ends with, and the messages of the model. */
 type Execution = readonly [status: LoopStatus, turns: readonly MockMessage[]];
 const busy = fail({ status: 503, message: "busy" });
 const drained: readonly MockMessage[] = [[toolCall("work"), toolCall("drain")], text("Done.")];
@@ -160,7 +160,7 @@ describe.for(stores)("replayJournal over %s", ([, make]) => {
 });
 
 describe("replayJournal", () => {
-  it("throws journal-incomplete with a missing key for a run that was cut off anywhere", async () => {
+  it("throws journal-incomplete with a missing key for a run that was interrupted at any point", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockMessage[] = [[toolCall("work"), toolCall("agent")], text("Done.")];
     await runToolLoop({ ...cast(turns).options, journal: fileJournal(path, { fsync: false }) });
@@ -236,7 +236,7 @@ describe("replayJournal", () => {
     expect(long / short).toBeLessThan(10.5);
   });
 
-  it("refuses an empty or missing journal and runs nothing", async () => {
+  it("rejects an empty or missing journal and runs nothing", async () => {
     const { options, calls } = cast([]);
     const over = (journal: Journal): Promise<LoopResult> => runToolLoop({ ...options, journal: replayJournal(journal) });
     await expect(over(memoryJournal())).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "run" } });

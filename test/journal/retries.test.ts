@@ -1,4 +1,4 @@
-// `resume: "retry-last"`: the steps that it takes back, their keys, and later replays of the run.
+// `resume: "retry-last"`: the steps that a retry takes back, the keys of the new steps, and later replays of the run.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -20,7 +20,7 @@ import { createLives, keepings, plainOf, playAgain } from "./keepings.ts";
 const down = fail({ status: 503 });
 
 describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
-  it("asks for approval of a new call although another call in its place was approved", async () => {
+  it("asks for approval of a new call, although another call at the same position was approved", async () => {
     const asked: unknown[] = [];
     const paid: unknown[] = [];
     let isDown = true;
@@ -46,7 +46,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect([last.result.text, paid]).toEqual(["Done.", [{ amount: 1 }, { amount: 1_000_000 }]]);
   });
 
-  it("runs a new call although another call in its place was cancelled", async () => {
+  it("runs a new call, although another call at the same position was cancelled", async () => {
     const ran: unknown[] = [];
     let isDown = true;
     const pay = tool("pay", (args) => (ran.push(args), "ok"));
@@ -63,7 +63,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect([result.text, ran]).toEqual(["Done.", [{ n: 2 }]]);
   });
 
-  it("separates the iterations after a retry from those under a higher limit", async () => {
+  it("separates the iterations after a retry from the iterations under a higher limit", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const live = createLives(make(), [bad, tool("note", () => 1)]);
     const strict = { limits: { maxConsecutiveToolErrors: 1 } };
@@ -96,7 +96,7 @@ describe.for(keepings)('resume: "retry-last" over %s', ([, make]) => {
     expect((await live([], low)).result.reason.kind).toBe("max-iterations");
   });
 
-  it("distinguishes two max-tokens endings in the same iteration", async () => {
+  it("distinguishes two endings by max-tokens in the same iteration", async () => {
     const live = createLives(make(), []);
     const paused: MockMessage = [text("Half. "), finish("paused"), usage({ inputTokens: 9, outputTokens: 1 })];
     const low = { limits: { maxTokens: 10 } };

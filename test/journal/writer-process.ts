@@ -1,4 +1,4 @@
-// Processes that hold journal files until they are killed, started together so that they can race.
+// Starts processes that hold journal files until they are killed. Processes can be started together so that they race.
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { makeFolder } from "./folder.ts";
 export interface WriterProcess {
   /** The process id as other processes see it. */
   readonly pid: number | undefined;
-  /** "open", or the code of the error. */
+  /** Resolves to "open", or to the code of the error. */
   open(path: string): Promise<string>;
   /** Resolves when the process is dead. */
   kill(): Promise<void>;
@@ -38,7 +38,7 @@ export const canUnshare: boolean = ((): boolean => {
   }
 })();
 
-/** Starts a process and resolves when it accepts requests. The process is killed when the test ends, at the latest. */
+/** Starts a process, and resolves when the process accepts requests. The process is killed when the test ends, if not earlier. */
 export async function startWriter({ isContained = false }: { readonly isContained?: boolean } = {}): Promise<WriterProcess> {
   const program = join(makeFolder(), "writer.mjs");
   await build({ stdin: { contents, resolveDir: resolve(".") }, outfile: program, bundle: true, platform: "node", format: "esm" });

@@ -123,7 +123,7 @@ describe("policies.approve", () => {
     expect(signal?.aborted).toBe(denied);
   });
 
-  it("validates modified arguments and keeps them beside the original ones", async () => {
+  it("validates modified arguments, and keeps them next to the original arguments", async () => {
     const edited = (args: object): Promise<Awaited<Playing["result"]>> =>
       asking(() => ({ kind: "modify", args: args as never })).result;
     const fine = await edited({ amount: 50 });
@@ -169,7 +169,7 @@ describe("policies.approve", () => {
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: denied"]);
   });
 
-  it("decides about each call of the same tool separately", async () => {
+  it("decides separately about each call of the same tool", async () => {
     const approve: Approve = ({ args }) => (JSON.stringify(args).includes("1") ? { kind: "approve" } : { kind: "deny" });
     const playing = play(
       [[toolCall("pay", { amount: 2 }), toolCall("pay", { amount: 1 }), toolCall("pay", { amount: 3 })], text("Done.")],

@@ -1,4 +1,4 @@
-// Calls that await approval, and tools that changed before the run is resumed.
+// Calls that wait for approval while their tools change before the run is resumed.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -132,7 +132,7 @@ describe("decisions", () => {
   });
 });
 
-describe("a call recorded as awaiting approval", () => {
+describe("a call that is recorded as waiting for approval", () => {
   const none: Partial<LoopOptions> = {};
   it.for<
     [what: string, first: Partial<Tool>, before: Partial<LoopOptions>, after: Partial<LoopOptions> & { change?: Partial<Tool> }]
@@ -157,7 +157,7 @@ describe("a call recorded as awaiting approval", () => {
   });
 });
 
-it("policies.approve: if added on resume, is called only for calls that have not run", async () => {
+it("policies.approve: a policy that is added on resume is called only for calls that have not run", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const asked: string[] = [];

@@ -1,4 +1,4 @@
-// Calls that await approval when the run ends while other calls of the batch are running.
+// Calls that wait for approval when the run ends while other calls of the batch are running.
 
 import { describe, expect, it } from "vitest";
 import { type Approve, FatalToolError, isLoopError, type LoopOptions } from "turnwright";
@@ -21,7 +21,7 @@ function setUp(other: () => unknown): { ran: string[]; start: (more: Partial<Loo
   return { ran, start };
 }
 
-describe("a call awaiting approval", () => {
+describe("a call that waits for approval", () => {
   it.for<[verb: string, end: (playing: Playing) => void, kind: string]>([
     ["stopped", ({ control }) => control.stop(), "stopped"],
     ["killed", ({ control }) => control.kill(), "killed"],
@@ -63,7 +63,7 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
   ["a drain", {}, true, 2_000],
   ["a wall-clock timeout", { wallClockMs: 1_000 }, false, 1_000],
   ["a drain and a wall-clock timeout", { wallClockMs: 1_000 }, true, 1_000],
-])("a call awaiting approval: keeps waiting after %s during another call", async ([, limits, isDrained, endedAt]) => {
+])("a call that waits for approval: keeps waiting after %s during another call", async ([, limits, isDrained, endedAt]) => {
   const { ran, start } = setUp(() => never);
   const store = createDurableStore();
   const playing = start({ journal: store.open(), limits, timeouts: { toolMs: 2_000, settleMs: 0 } });

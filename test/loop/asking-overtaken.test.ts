@@ -1,4 +1,4 @@
-// Calls that ran while an earlier call awaited approval. The earlier call then fails with FatalToolError.
+// Calls that ran while an earlier call was waiting for approval. The earlier call then fails with FatalToolError.
 
 import { describe, expect, it } from "vitest";
 import { type ApprovalDecision, type Approve, defineAgentTool, FatalToolError, type LoopOptions } from "turnwright";
@@ -37,7 +37,7 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
 
 const approved = { kind: "approve" } as const;
 
-/** Resolves to the reason of the run and the outcome of each call. Checks that a replay gives the same result. */
+/** Resolves to the reason of the run's ending and the outcome of each call. Checks that a replay gives the same result. */
 async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
   const result = await start({ decisions }).result;
   for (const journal of [store.open(), replayJournal(store.open())]) {
@@ -59,7 +59,7 @@ describe("a call approved on resume that throws FatalToolError", () => {
     expect(stage.ran).toEqual([name]);
   });
 
-  it("reports a later call cut off by a crash as interrupted", async () => {
+  it("reports a later call that a crash interrupted as interrupted", async () => {
     const stage = setUp([toolCall("gone"), toolCall("look")]);
     await stage.start({ journal: stage.store.open({ within: "i0/tool/1/look" }) }).result.catch(() => undefined);
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
@@ -70,7 +70,7 @@ describe("a call approved on resume that throws FatalToolError", () => {
     expect(stage.ran).toEqual(["look"]);
   });
 
-  it("keeps the calls after it from starting, even if approved together", async () => {
+  it("keeps later calls from starting, even if they were approved together", async () => {
     const policies = { approve: (): ApprovalDecision => ({ kind: "ask" }) };
     const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("agent")], { policies });
     await stage.start().result;
@@ -85,7 +85,7 @@ describe("a call approved on resume that throws FatalToolError", () => {
   });
 });
 
-it("limits.maxToolCalls: counts a call left undecided after a fatal error", async () => {
+it("limits.maxToolCalls: includes a call that stays undecided after a fatal error", async () => {
   const fatal = tool("look", () => Promise.reject(new FatalToolError("gone")));
   const pay = tool("pay", () => 1);
   const stage = setUp([toolCall("look"), toolCall("pay"), toolCall("pay")], { tools: [fatal, pay], limits: { maxToolCalls: 2 } });
@@ -97,7 +97,7 @@ it("limits.maxToolCalls: counts a call left undecided after a fatal error", asyn
   ]);
 });
 
-it("decisions: accept the same ask again after the run has ended", async () => {
+it("decisions: the same decision is accepted again after the run has ended", async () => {
   const { start } = setUp([toolCall("pay"), toolCall("gone")]);
   await start().result;
   const decisions = { call_i0_0: { kind: "ask" }, call_i0_1: approved } as const;

@@ -25,7 +25,7 @@ describe("decisions", () => {
     ["a call that has run", "call_i0_1"],
     ["a nested call that does not exist", "call_i0_0/call_i0_0"],
     ["the inherited key __proto__", "__proto__"],
-  ])("are refused before any request if one is about %s", async ([, id]) => {
+  ])("are rejected before any request if one is about %s", async ([, id]) => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const decisions = JSON.parse(
@@ -38,7 +38,7 @@ describe("decisions", () => {
     expect(ran).toEqual(["call_i0_1"]);
   });
 
-  it("are refused when a failed run is retried, and its journal stays unchanged", async () => {
+  it("are rejected when a failed run is retried, and its journal stays unchanged", async () => {
     const { start } = setUp();
     const failed = start({ provider: createMockProvider([fail({ status: 400 })]) });
     expect((await failed.result).status).toBe("error");
@@ -48,7 +48,7 @@ describe("decisions", () => {
     expect(journal.keys()).toEqual(before);
   });
 
-  it("are refused before policies.results is called", async () => {
+  it("are rejected before policies.results is called", async () => {
     const looked: string[] = [];
     const processor = (name: string): string => (looked.push(name), name);
     const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }), results: processResults({ processor }) } });
@@ -60,7 +60,7 @@ describe("decisions", () => {
     expect(looked).toEqual([]);
   });
 
-  it("are refused if they differ from the recorded ones", async () => {
+  it("are rejected if they differ from the recorded ones", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both("approve") });
     const journal = await savedOf(second);
@@ -70,7 +70,7 @@ describe("decisions", () => {
   it.for<[policy: string, options: Partial<LoopOptions>]>([
     ["an", {}],
     ["no", { policies: {} }],
-  ])("are refused by a new run with %s approval policy", async ([, options]) => {
+  ])("are rejected by a new run with %s approval policy", async ([, options]) => {
     const { start } = setUp();
     await refused(start({ decisions: both("approve"), ...options }), "unknown-decision");
   });
@@ -81,12 +81,12 @@ describe("decisions", () => {
     ["an unknown kind", { call_i0_0: { kind: "yes" } }],
     ["a modification without arguments", { call_i0_0: { kind: "modify" } }],
     ["a modification that JSON cannot represent", { call_i0_0: { kind: "modify", args: 7n } }],
-  ])("are refused if invalid: %s", async ([, decisions]) => {
+  ])("are rejected if invalid: %s", async ([, decisions]) => {
     const { start } = setUp();
     await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
   });
 
-  it("are refused if the tool of a waiting call is gone, and the call keeps waiting", async () => {
+  it("are rejected if the tool of a waiting call is gone, and the call keeps waiting", async () => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const keys = journal.keys();

@@ -1,4 +1,5 @@
-// Batches with sequential calls and a call that awaits approval: the calls after a sequential call start only when it is over.
+// Batches with sequential calls and a call that waits for approval. Calls after a sequential call start only when that call has
+// ended.
 
 import { expect, it } from "vitest";
 import type { Approve, LoopOptions } from "turnwright";
@@ -28,7 +29,7 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   const first = start({});
   const result = await first.result;
   expect([ran, result.pendingCalls.map(({ callId }) => callId)]).toEqual([before, waiting.map((index) => `call_i0_${index}`)]);
-  // Calls that have not started send no tool-start.
+  // Calls that have not started emit no tool-start event.
   expect(first.recording.of("tool-start").map(({ name }) => name)).toEqual(before);
   expect((await start({ journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
 
@@ -43,7 +44,7 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   expect([...ran.slice(0, Math.max(0, alone))].sort()).toEqual([...names.slice(0, Math.max(0, firstAlone))].sort());
 });
 
-it("approval of sequential tools: control.stop() leaves waiting calls and those after them not run", async () => {
+it("approval of sequential tools: control.stop() leaves waiting calls and later calls not run", async () => {
   const ran: string[] = [];
   const tools = [
     tool("deaf", () => never),

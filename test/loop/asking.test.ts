@@ -1,4 +1,4 @@
-// Calls without an immediate decision: the run is suspended, and another process resumes it with the decisions.
+// Calls without an immediate decision. The run is suspended, and another process resumes the run with the decisions.
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Json, type LoopOptions, memoryJournal } from "turnwright";
@@ -7,7 +7,7 @@ import { both, savedOf, setUp } from "./asking-stage.ts";
 import { createDurableStore } from "./durable-store.ts";
 import { answersOf, outcomesOf, type Playing } from "./play.ts";
 
-describe("a call awaiting approval", () => {
+describe("a call that waits for approval", () => {
   it("suspends the run after the calls that need no decision", async () => {
     const { ran, start } = setUp();
     const playing = start();
@@ -36,7 +36,7 @@ describe("a call awaiting approval", () => {
       ["call_i0_1", "call_i0_0 7"],
       ["completed", "completed", "invalid-input"],
     ],
-  ])("is %s on resume, and finished calls do not run again", async ([, decisions, did, outcomes]) => {
+  ])("is %s on resume, and completed calls do not run again", async ([, decisions, did, outcomes]) => {
     const { ran, asked, start } = setUp();
     const journal = await savedOf(start());
     const second = start({ journal, decisions });
@@ -74,7 +74,7 @@ describe("a call awaiting approval", () => {
     ]);
   });
 
-  it("keeps waiting over several resumes until a decision about it", async () => {
+  it("keeps waiting over several resumes until it is decided", async () => {
     const { ran, start } = setUp();
     const without = start({ journal: await savedOf(start()) });
     expect((await without.result).pendingCalls).toHaveLength(2);
@@ -124,7 +124,7 @@ describe("a call awaiting approval", () => {
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
 
-  it("takes its decision from journal.wait() if there is one", async () => {
+  it("gets its decision from journal.wait() if the journal has that method", async () => {
     const { ran, start } = setUp();
     const asked: string[] = [];
     const wait = async (key: string): Promise<Json> => {
@@ -137,7 +137,7 @@ describe("a call awaiting approval", () => {
     expect(asked).toEqual(["i0/approval/0/pay/decision1", "i0/approval/2/pay/decision1"]);
   });
 
-  it.for(["kill", "stop"] as const)("ends its journal.wait() on control.%s()", async (verb) => {
+  it.for(["kill", "stop"] as const)("stops waiting in journal.wait() on control.%s()", async (verb) => {
     const control = createLoopControl();
     const { ran, start } = setUp({ control });
     const playing = start({ journal: { ...memoryJournal(), wait: () => new Promise<Json>(() => {}) } });

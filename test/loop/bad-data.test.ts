@@ -1,4 +1,4 @@
-// Data that JSON cannot represent, in every place that accepts data. The run reports such data immediately, and not when the
+// Data that JSON cannot represent, in every place that accepts data. The run reports such data immediately, not later when the
 // result is serialized.
 
 import { describe, expect, it } from "vitest";
@@ -66,12 +66,12 @@ const rowsOf = (places: { readonly [place: string]: unknown }): readonly (readon
   Object.keys(places).flatMap((place) => Object.keys(bad).map((what) => [place, what] as const));
 
 describe("runToolLoop options", () => {
-  it.for(rowsOf(fields))("%s with %s is refused before any request", async ([place, what]) => {
+  it.for(rowsOf(fields))("%s with %s is rejected before any request", async ([place, what]) => {
     expect(await findRefusal(play(usual, { tools: [t], ...fields[place]?.(bad[what] as never) }))).toBe("refused at once");
   });
 
   it.for(rowsOf(data).filter(([, what]) => !isLeftOut(what)))(
-    "%s with %s is refused before any request",
+    "%s with %s is rejected before any request",
     async ([place, what]) => {
       expect(await findRefusal(play(usual, { tools: [t], ...data[place]?.(bad[what] as never) }))).toBe("refused at once");
     },
@@ -80,7 +80,10 @@ describe("runToolLoop options", () => {
 
 const called = (execute: () => unknown): Partial<LoopOptions> => ({ tools: [tool("t", execute)] });
 
-/** Data that arrives during the run, and the outcome of the first call: for bad data, and for data that JSON omits if that differs. */
+/**
+ * Data that arrives during the run, and the expected outcome of the first call. The last entry is the outcome for data that
+ * JSON omits, if it differs.
+ */
 const during: { readonly [place: string]: readonly [over: Place, outcome: string, ifLeftOut?: string] } = {
   "a tool's result": [(value) => called(() => ({ value })), "failed", "completed"],
   "a tool's data": [(value) => called(() => toolResult({ data: { value } })), "failed", "completed"],

@@ -78,7 +78,7 @@ describe("runToolLoop options", () => {
     ["clock", [{}, Date]],
     ["session", [7, [], "me"]],
     ["session.responseTarget", [null, "default", {}, { kind: 7 }, { kind: "persona", name: 7 }]],
-  ])("%s is refused if its value has the wrong type", async ([option, values]) => {
+  ])("%s is rejected if its value has the wrong type", async ([option, values]) => {
     const path = option.split(".");
     for (const value of values) {
       const bad = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
@@ -101,7 +101,7 @@ describe("runToolLoop options", () => {
     [JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
     [{ limits: { toString: 5 } }, "limits.toString", undefined],
     [{ something: undefined }, "something", undefined],
-  ])("are refused if unknown, with the nearest known name: %j", async ([bad, option, nearest]) => {
+  ])("are rejected if unknown, with the nearest known name: %j", async ([bad, option, nearest]) => {
     expect(await refusal(bad)).toMatchObject({ code: "unknown-option", details: { option, nearest } });
   });
 
@@ -122,7 +122,7 @@ describe("runToolLoop options", () => {
       { policies: { loopDetection: { threshold: 3 } } },
       "must be made by detectLoops, but is an object.",
     ],
-  ])("are refused with a message about the fix: %s", async ([, bad, message]) => {
+  ])("are rejected with a message about the fix: %s", async ([, bad, message]) => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
@@ -137,7 +137,7 @@ describe("runToolLoop options", () => {
     expect((await play([text("Hi.")], { tools: createToolRegistry(), policies }).result).text).toBe("Hi.");
   });
 
-  it("are refused with the length of a wrong string, not its text", async () => {
+  it("are rejected with an error that has the length of a wrong string, but not its text", async () => {
     const { message } = await refusal({ limits: { maxIterations: "sk-abc123def456ghi789" } });
     expect(message).toBe(
       'Option "limits.maxIterations" must be a whole number of at least 1, or Infinity, but is a string of 21 characters.',
@@ -158,7 +158,7 @@ describe("the tools option", () => {
     ["a retry without idempotent", [{ ...ok, retry: { maxAttempts: 2 } }], "invalid-tool"],
     ["a schema without a JSON Schema form", [{ ...ok, inputSchema: z.object({ at: z.date() }) }], "invalid-schema"],
     ["a schema of type string", [{ ...ok, inputSchema: { type: "string" } }], "invalid-schema"],
-  ])("is refused with %s", async ([, tools, code]) => {
+  ])("is rejected with %s", async ([, tools, code]) => {
     expect(await refusal({ tools })).toMatchObject({ code });
   });
 

@@ -61,7 +61,7 @@ describe("the messages option", () => {
     ["an unanswered call at the end", [user("a"), asks("x")], 1],
     ["an unanswered call before a user message", [user("a"), asks("x"), user("b")], 1],
     ["an unanswered call before another assistant message", [user("a"), asks("x"), asks("y"), answers("y")], 1],
-    ["an unanswered call beside an answered one", [user("a"), asks("x", "y"), answers("x")], 2],
+    ["an unanswered call next to an answered call", [user("a"), asks("x", "y"), answers("x")], 2],
     ["a result without a call", [user("a"), answers("x")], 1],
     ["a result with the id of another call", [user("a"), asks("x"), answers("y")], 2],
     ["one result too many", [user("a"), asks("x"), answers("x", "y")], 2],
@@ -71,7 +71,7 @@ describe("the messages option", () => {
     ["a call id used twice in one message", [user("a"), asks("x", "x"), answers("x")], 1],
   ];
 
-  it.for(bad)("is refused with the index of %s", async ([, messages, index]) => {
+  it.for(bad)("is rejected with the index of %s", async ([, messages, index]) => {
     expect(await refusal({ messages })).toMatchObject({
       code: "invalid-messages",
       details: { index },
@@ -90,7 +90,7 @@ describe("the messages option", () => {
       [outcome("x")],
     ],
     [
-      "an unanswered call beside an answered one",
+      "an unanswered call next to an answered call",
       [user("a"), asks("x", "y"), answers("y")],
       "user assistant tool",
       [outcome("x")],
@@ -107,15 +107,15 @@ describe("the messages option", () => {
     expect(sent.map(({ role }) => role).join(" ")).toBe(roles);
     const refused = answersOf({ messages: sent }).filter((part) => part.outcome === "not-run");
     expect(refused.map((part) => `${part.callId}: ${part.outcome}`)).toEqual(notRun);
-    // Repaired messages can be sent, and an old call never runs.
+    // The repaired messages can be sent, and an old call never runs.
     expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
   });
 
-  it.for(bad.slice(0, 9))("with repair: true, still refuses %s", async ([, messages, index]) => {
+  it.for(bad.slice(0, 9))("with repair: true, still rejects %s", async ([, messages, index]) => {
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 
-  it("with repair: true, is refused with the index in the caller's list", async () => {
+  it("with repair: true, is rejected with the index of the message in the caller's list", async () => {
     const messages = [user("a"), asks("x", "y"), answers("x"), answers("y"), user("b"), 7];
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index: 5 } });
   });

@@ -3,7 +3,7 @@ import { type Clock, createLoopEvents, FatalToolError, type Journal, memoryJourn
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
 
-/** Makes tools that take as long as their arguments say, and a log of their starts and ends. */
+/** Creates tools that run as long as their arguments say, and a log of their starts and ends. */
 function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log: string[]; peak(): number } {
   const log: string[] = [];
   let running = 0;
@@ -57,7 +57,7 @@ describe("a batch of tool calls", () => {
     expect((await result).durationMs).toBe(40);
   });
 
-  it("starts calls in waves if the journal is ordered", async () => {
+  it("starts calls in groups if the journal is ordered", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const journal: Journal = { ...memoryJournal(), ordered: true };

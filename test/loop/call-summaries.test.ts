@@ -1,5 +1,4 @@
-// `iteration-end` lists the outcomes of the calls in its iteration. `iteration-end` is marked as replayed if `iteration-start`
-// is.
+// `iteration-end` lists the outcomes of the calls in its iteration, and is marked as replayed exactly if `iteration-start` is.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
@@ -56,15 +55,15 @@ describe("iteration-end", () => {
       { script: [[call("ok"), stall()]], act: ({ control }) => void control.interrupt("Wait."), ends: [["not-run"]] },
     ],
     [
-      "of a batch cut off by control.kill()",
+      "of a batch that control.kill() ends",
       { script: [[call("ok"), call("hangs")]], act: ({ control }) => void control.kill(), ends: [["completed", "interrupted"]] },
     ],
     [
-      "left out by policies.stopWhen",
+      "that policies.stopWhen keeps from running",
       { script: [call("ok")], more: { policies: { stopWhen: () => true } }, ends: [["not-run"]] },
     ],
     [
-      "awaiting approval, or waiting for a call that does",
+      "that wait for approval, or for a call that waits",
       {
         script: [[call("ok"), call("ask"), call("alone")]],
         more: { policies: approve },
@@ -117,7 +116,7 @@ describe("iteration-end", () => {
   });
 });
 
-describe("an iteration resumed in another process", () => {
+describe("an iteration that is resumed in another process", () => {
   const script = [[call("ok", "a"), call("ask", "b")], text("Done.")];
 
   it("marks its start and end as replayed, but not its new events", async () => {

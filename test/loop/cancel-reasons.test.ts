@@ -3,7 +3,10 @@ import type { LoopOptions, ModelChunk, Provider } from "turnwright";
 import { type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 
-/** Matches the reason of a signal: errors, strings and arrays exactly, other objects by the given fields. */
+/**
+ * Creates a matcher for the reason of a signal. Errors, strings and arrays must be equal; other objects must have the given
+ * fields.
+ */
 const like = (said: unknown): unknown =>
   said instanceof Error || typeof said === "string" || Array.isArray(said) ? said : expect.objectContaining(Object(said));
 
@@ -117,7 +120,7 @@ describe("the cancel reason", () => {
     expect(signal?.reason.message).toBe("The model sent nothing for 300000 ms.");
   });
 
-  it("is the first one, unless a kill or an abort follows a stop", async () => {
+  it("is the first reason, unless a kill or an abort follows a stop", async () => {
     const end = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<unknown> => {
       const playing = play([[text("Hm."), toolCall("work")]], { tools: [tool("work", () => never)] });
       await playing.clock.flush();

@@ -1,4 +1,4 @@
-// Tools that change during a run. A call runs the tool that the model saw, or does not run.
+// Tools that change during a run. A call runs the tool that the model saw, or does not run at all.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -145,7 +145,7 @@ describe("an approved call whose tool changes before it runs", () => {
     play(options?: Partial<LoopOptions>): Playing;
   }
 
-  /** Makes a policy that changes the tool while `approve` decides about its first call. */
+  /** Creates a policy that changes the tool while `approve` decides about its first call. */
   function approving(change: Partial<Tool>, decide: (description: string) => "approve" | "deny" | "ask"): Approved {
     const { ran, registry, swap } = setUp(change);
     const asked: string[] = [];
@@ -184,13 +184,13 @@ describe("an approved call whose tool changes before it runs", () => {
     expect([again.messages, stage.asked.length, stage.ran]).toEqual([result.messages, 2, did]);
   });
 
-  it("is invalid without another approval if its arguments no longer fit", async () => {
+  it("is invalid, without another approval, if its arguments no longer match the schema", async () => {
     const { asked, ran, play: start } = approving({ inputSchema: z.object({ to: z.string() }) }, () => "approve");
     const result = await start().result;
     expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_i0_0: invalid-input"]);
   });
 
-  it("awaits approval if the new decision is ask, and runs after a resume", async () => {
+  it("waits for approval if the new decision is ask, and runs after a resume", async () => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? "ask" : "approve"));
     const store = createDurableStore();
     const first = await stage.play({ journal: store.open() }).result;
@@ -200,7 +200,7 @@ describe("an approved call whose tool changes before it runs", () => {
     expect([second.text, stage.ran]).toEqual(["Done.", ["look", "changed"]]);
   });
 
-  it("is refused after four approvals if the tool changes each time", async () => {
+  it("is rejected after four approvals if the tool changes each time", async () => {
     let version = 0;
     const asked: string[] = [];
     const own = tool("pay", () => asked.push("RAN"));

@@ -1,4 +1,4 @@
-// Checks the events of an execution of a run: each event identifies its call, and the events are in the documented order.
+// Checks the events of one execution: each event identifies its call, and the events are in the documented order.
 
 import { expect } from "vitest";
 import type { LoopEvent, LoopEvents } from "turnwright";
@@ -14,7 +14,7 @@ interface Told {
   outcome: string | undefined;
 }
 
-/** For each event of a call: the event that must precede it. */
+/** The event that must come before each event of a call. */
 const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "approval-asked": "tool-args-end",
   "approval-decided": "tool-args-end",
@@ -29,7 +29,7 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "result-cached": "tool-end",
 };
 
-/** For each event of a call: the event that must not precede it. */
+/** The event that must not come before each event of a call. */
 const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
   "tool-args-delta": "tool-args-end",
   "tool-args-end": "tool-args-end",
@@ -52,7 +52,7 @@ class Reader {
   #ofIteration: Told[] = [];
   #firstOfStream = 0;
   #open: LoopEvents["iteration-start"] | undefined;
-  /** The last `iteration-end`. It shows if calls wait for another execution. */
+  /** The latest `iteration-end`. It shows whether calls wait for another execution. */
   #last: LoopEvents["iteration-end"] | undefined;
 
   take(event: LoopEvent): void {
@@ -75,7 +75,7 @@ class Reader {
 
   #end(event: LoopEvents["iteration-end"]): void {
     const { iteration, continuation, replayed } = event;
-    // Either both events are marked as replayed, or neither.
+    // Either both events are marked as replayed, or neither is.
     check([this.#open?.iteration, this.#open?.continuation, this.#open?.replayed], [iteration, continuation, replayed]);
     for (const { callId, types } of this.#ofIteration) check([callId, types], [callId, including("tool-args-end")]);
     this.#open = undefined;
@@ -104,7 +104,7 @@ class Reader {
   #close({ status }: LoopEvents["run-end"]): void {
     check([this.#open, this.#ofIteration], [undefined, []]);
     const waits = this.#last?.calls.some(({ outcome }) => outcome === "waiting") === true;
-    // If a run is ended while its calls wait, the calls keep waiting, because they can still get decisions.
+    // If the run ends while calls wait, they keep waiting, because they can still get decisions.
     if (waits) check(["suspended", "stopped-by-user", "timeout"], including(status));
   }
 
@@ -139,7 +139,7 @@ export function checkCallEvents(events: readonly LoopEvent[]): void {
   for (const run of new Set(events.map(keyOfRun))) {
     const told = events.filter((event) => keyOfRun(event) === run);
     readAll(told);
-    // A reader of only the new events, or only the replayed events, must never see an end without its start.
+    // A reader of only the new events, or only the replayed events, must never see an end event without its start event.
     for (const replayed of [undefined, true]) readIterations(told.filter((event) => event.replayed === replayed));
   }
 }
@@ -156,7 +156,7 @@ function readIterations(events: readonly LoopEvent[]): void {
   );
 }
 
-/** The types of events that a replay emits again, as often as they happened. */
+/** The types of events that a replay emits again, each as often as in the original execution. */
 const retold: ReadonlySet<string> = new Set([
   "iteration-start",
   "iteration-end",
@@ -184,7 +184,7 @@ function keyOf({ path }: Pick<LoopEvent, "path">, { callId }: { readonly callId:
   return JSON.stringify([path, callId]);
 }
 
-/** If the finish reason cuts off all calls, it arrives after their arguments. Only a replay knows it before that. */
+/** If the finish reason cuts off all calls, it arrives after their arguments. Only a replay knows the finish reason earlier. */
 function toLine(event: LoopEvent): string {
   const { replayed: _, ...told } = event;
   return JSON.stringify({ ...told, metadata: undefined, problem: undefined });

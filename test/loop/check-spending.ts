@@ -1,4 +1,4 @@
-// Checks the spending of a run: the sums are right, and no stream was started that could exceed the limit.
+// Checks what a run spent: the sums are correct, and no stream was started that could exceed the limit.
 
 import { expect } from "vitest";
 import type { LoopResult, Usage } from "turnwright";
@@ -10,7 +10,7 @@ interface Spending {
   readonly costUSD?: number | undefined;
 }
 
-/** Returns the spending of the stages in `policies.results`, as recorded in the journal. */
+/** Returns the usage and cost of the stages in `policies.results`, as recorded in the journal. */
 function extractionsOf(result: LoopResult): readonly Spending[] {
   return Object.entries(savedOf(result).steps).flatMap(([key, answer]) => {
     if (!key.endsWith("/results")) return [];
@@ -18,7 +18,10 @@ function extractionsOf(result: LoopResult): readonly Spending[] {
   });
 }
 
-/** Checks that usage and cost are the sums over all streams and extractions. The cost is unknown if one of them is unknown. */
+/**
+ * Checks that usage and cost are the sums over all streams and extractions. The total cost is unknown if one of the costs is
+ * unknown.
+ */
 export function checkSpending(result: LoopResult, { prices, limits }: Plan): void {
   const spendings = [...result.streamResults, ...extractionsOf(result)];
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);

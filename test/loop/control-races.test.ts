@@ -16,12 +16,12 @@ function placesOf(said: string, { messages, undelivered, reason }: LoopResult): 
   return places.flatMap(([content, place]) => (content === said ? [place] : [])).join(" and ");
 }
 
-/** Lets a scheduler decide when chunks, tool results and answers from the journal arrive. */
+/** A scheduler decides when chunks, tool results and journal answers arrive. */
 interface Odds {
   readonly s: Scheduler;
   /** Resolves when the scheduler chooses this turn. */
   turn(what: string): Promise<void>;
-  /** Makes a clock whose timers of up to 100 ms fire when the scheduler chooses them. Longer timers never fire. */
+  /** Creates a clock whose timers of up to 100 ms fire when the scheduler chooses them. Longer timers never fire. */
   clock(): Clock;
   journal(store?: DurableStore): Journal;
 }
@@ -57,7 +57,7 @@ function createOdds(s: Scheduler): Odds {
   return { s, turn, clock, journal };
 }
 
-/** Makes a provider whose chunks arrive when the scheduler chooses them. */
+/** Creates a provider whose chunks arrive when the scheduler chooses them. */
 function atOdds(odds: Odds, script: readonly MockMessage[]): Provider {
   const mock = createMockProvider(script);
   return {
@@ -77,12 +77,12 @@ type Answer = string | undefined | void;
 interface Race {
   readonly script: readonly MockMessage[];
   readonly options?: (odds: Odds) => Partial<LoopOptions>;
-  /** Actions whose time the scheduler chooses. Their return values are part of the leg. */
+  /** Actions whose time the scheduler chooses. Their return values are part of the observed result. */
   readonly acts: readonly ((playing: Playing) => Answer | Promise<Answer>)[];
   readonly leg: (result: LoopResult) => string;
 }
 
-/** Runs a race in many orders that the scheduler chooses. Returns the distinct results ("legs"). */
+/** Runs a race in many orders that the scheduler chooses. Returns the distinct observed results, called legs. */
 async function legsOf({ script, options, acts, leg }: Race): Promise<readonly string[]> {
   const legs = new Set<string>();
   const once = async (s: Scheduler, patience: readonly number[]): Promise<void> => {
@@ -98,7 +98,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
       ...options?.(odds),
     });
     const answers = acts.map(async (act, index) => {
-      // Lets some turns pass first. Otherwise the action would nearly always come first.
+      // Waits for some turns first. Otherwise the action would nearly always come before everything else.
       for (let passed = 0; passed <= (patience[index] ?? 0); passed += 1) await odds.turn(`act ${index}`);
       return act(playing);
     });
@@ -114,7 +114,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
 
 const endOf = (result: LoopResult): string => `${result.reason.kind} ${outcomesOf(result).join(", ")}`;
 
-describe("control races", () => {
+describe("control verbs that race other events", () => {
   it("stop() races the end of a tool", async () => {
     const legs = await legsOf({ script: [toolCall("work"), text("Done.")], acts: [({ control }) => control.stop()], leg: endOf });
     expect(legs).toMatchInlineSnapshot(`
@@ -218,7 +218,7 @@ describe("control races", () => {
     for (const result of await Promise.all(resumed)) expect([result.text, result.reason.kind]).toEqual(["Done.", "answered"]);
   });
 
-  it("a second run on the control races the end of the first, and no message is lost", async () => {
+  it("a second run on the same control races the end of the first run, and no message is lost", async () => {
     const legs = await legsOf({
       script: [[text("Hm. "), toolCall("work")], text("Done."), text("More."), text("More.")],
       acts: [

@@ -24,7 +24,7 @@ const verbs: { readonly [name: string]: (control: LoopControl) => readonly strin
 
 const endings: { readonly [verb: string]: string } = { "interrupt and stop": "stopped", "steer and kill": "killed" };
 
-/** Runs the loop with one scripted message per iteration, and an answer after the last message. */
+/** Runs the loop with one scripted message for each iteration, and an answer after the last message. */
 const playOn = (script: readonly MockMessage[], more: Partial<LoopOptions>, ran: string[]): ReturnType<typeof play> => {
   const note = (_: unknown, { callId }: { readonly callId: string }): number => ran.push(callId);
   const tools = [
@@ -53,7 +53,7 @@ function openJournals(
 }
 
 /**
- * Runs the script, calls the verb after the given number of ticks, and checks the result. Resolves to true if the run was over
+ * Runs the script, calls the verb after the given number of ticks, and checks the result. Resolves to true if the run had ended
  * before the call.
  */
 async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tick: number): Promise<boolean> {
@@ -66,15 +66,15 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
 
   expect([tick, ...saidIn(result)]).toEqual([tick, "Go.", ...(verb === "drain" || isOver ? [] : ["Hey."])]);
   expect([tick, playing.clock.pending]).toEqual([tick, 0]);
-  // A stop or kill replaces only a completed ending. A store may still be writing the last inbox step.
+  // A stop or kill replaces only a completed ending. A durable store may still be writing the last inbox step.
   const isObeyed = kind === "memory" && !isOver && result.status !== "empty-response";
   if (isObeyed && verb in endings) expect([tick, result.reason.kind]).toEqual([tick, endings[verb]]);
 
   const again = await playOn(script, { journal: reopen(result) }, ran).result;
   expect([tick, ...ran]).toEqual([tick, ...new Set(ran)]);
-  // Messages that a suspension returned are not sent again, so the run ends as if there had been no messages.
+  // Messages that a suspension returned are not sent again, so the resumed run ends as if it had received no messages.
   const first = result.status === "suspended" ? await playOn(script, {}, []).result : result;
-  // A message that arrived while the store wrote the last inbox step is not in that step.
+  // The last inbox step does not contain messages that arrive while the store writes the step.
   const differs = kind === "memory" ? {} : { undelivered: [] };
   expect([tick, { ...plain(again), ...differs }]).toEqual([tick, { ...plain(first), ...differs }]);
   return isOver;

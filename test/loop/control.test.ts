@@ -14,7 +14,7 @@ const verbs: readonly (readonly [verb: string, ask: (control: LoopControl) => st
 ];
 
 describe("createLoopControl()", () => {
-  it("queues a stop before its first run and answers finished after each run", async () => {
+  it("queues a stop before its first run, and returns finished after each run", async () => {
     const control = createLoopControl();
     expect([control.hasStopRequest(), control.isToolChainActive()]).toEqual([false, false]);
     expect([control.stop({ note: "early" }), control.hasStopRequest()]).toEqual(["accepted", true]);
@@ -33,7 +33,7 @@ describe("createLoopControl()", () => {
     expect((await play([], { control }).result).reason.kind).toBe("killed");
   });
 
-  it("obeys a kill after a stop that has cut off the stream", async () => {
+  it("obeys a kill after a stop that has already ended the stream", async () => {
     const playing = play([[text("Let me "), stall()]]);
     await playing.clock.flush();
     playing.control.stop();
@@ -50,7 +50,7 @@ describe("createLoopControl()", () => {
     expect((await playing.result).reason.kind).toBe("wall-clock");
   });
 
-  it("reports an active tool chain from the first call to the end of the run", async () => {
+  it("reports an active tool chain from the first tool call to the end of the run", async () => {
     const seen: boolean[] = [];
     const playing = play([toolCall("look"), [text("Hm."), toolCall("look")], text("Done.")], ({ control }) => ({
       tools: [tool("look", () => seen.push(control.isToolChainActive()))],
@@ -123,7 +123,7 @@ describe("createLoopControl()", () => {
       },
       "another run",
     ],
-  ])("keeps steered messages if its run is refused for %s", async ([, start, refusal]) => {
+  ])("keeps steered messages if its run is rejected for %s", async ([, start, refusal]) => {
     const control = createLoopControl();
     control.steer("Hey.");
     await expect(start(control)).rejects.toThrow(refusal);
@@ -131,7 +131,7 @@ describe("createLoopControl()", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "user: Hey.", "assistant: Hi."]);
   });
 
-  it("still steers its run after a second run on it is refused", async () => {
+  it("still steers its run after a second run with the same control is rejected", async () => {
     const first = play([[wait(10), text("Hi.")], text("Yes?")]);
     const { control } = first;
     await first.clock.flush();
@@ -163,7 +163,7 @@ describe("limits.maxInterrupts", () => {
         expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
       }
       const past = await interrupt(control, limits);
-      // Another ending resets the count.
+      // Any other ending resets the count.
       expect([past.reason.kind, past.text, textsOf(past.undelivered)]).toEqual(["answered", "Hi.", ["Wait."]]);
     }
   });

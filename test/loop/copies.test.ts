@@ -1,5 +1,5 @@
-// Two copies of the package in one process, such as the ES module and the CommonJS module. Each accepts objects that the other
-// has created.
+// Two copies of the package in one process, such as the ESM and the CommonJS build. Each accepts objects that the other copy
+// created.
 
 import { expect, it, vi } from "vitest";
 import * as first from "turnwright";
@@ -32,7 +32,7 @@ it.for<readonly [one: typeof first, other: typeof first]>([
 });
 
 it.for([first, second])(
-  "two copies of the package: copy %$ refuses an object with a control's methods",
+  "two copies of the package: copy %$ rejects an object with a control's methods",
   async ({ createLoopControl, runToolLoop }) => {
     const real = createLoopControl();
     for (const control of [{ ...real }, Object.create(real), new Proxy(real, {})]) {
@@ -42,7 +42,7 @@ it.for([first, second])(
   },
 );
 
-it("two copies of the package: a run inside a tool of the other counts toward maxDepth", async () => {
+it("two copies of the package: a run inside a tool counts toward maxDepth of the other copy's run", async () => {
   const refused: unknown[] = [];
   const execute = async (_: unknown, context: first.ToolContext): Promise<void> => {
     for (const more of [{ signal: context.signal }, { context }]) {

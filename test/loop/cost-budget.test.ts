@@ -170,7 +170,7 @@ describe("limits.maxCostUSD", () => {
     [true, { maxIterations: 1, maxTokens: 2 }],
     [false, { maxCostUSD: 0.25 }],
     [false, { maxTokens: 1 }],
-  ])("leaves room for a final answer: %s, with %j", async ([granted, limits]) => {
+  ])("leaves enough for a final answer: %s, with %j", async ([granted, limits]) => {
     const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
     const result = await playing.result;
     expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
@@ -181,7 +181,7 @@ describe("limits.maxCostUSD", () => {
 });
 
 describe("limits.maxCostUSD with nested runs", () => {
-  it.for(kinds)("limits the run of an %s to the rest of its parent's budget", async (kind) => {
+  it.for(kinds)("gives the nested run of an %s the rest of the parent's budget", async (kind) => {
     const budgets: ToolBudget[] = [];
     const inner = createMockProvider([work(1), work(1), work(1)]);
     const agent = nesting(kind, "agent", (_, { budget }) => {
@@ -199,14 +199,14 @@ describe("limits.maxCostUSD with nested runs", () => {
     expect(JSON.stringify(result.messages)).toContain("error: max-cost");
   });
 
-  it.for(kinds)("ends the run of an %s and its parent if a cost is unknown", async (kind) => {
+  it.for(kinds)("ends the nested run of an %s and its parent if a cost is unknown", async (kind) => {
     const inner = createMockProvider([work(99)]);
     const agent = nesting(kind, "agent", () => ({ messages: question, provider: inner, tools }));
     const result = await play([[toolCall("agent"), spend(1)]], { tools: [agent], pricing, limits: { maxCostUSD: 9 } }).result;
     expect([result.reason, inner.calls]).toEqual([{ kind: "cost-unknown" }, 1]);
   });
 
-  it.for(kinds)("counts the known cost of the run of an %s", async (kind) => {
+  it.for(kinds)("includes the known cost of the nested run of an %s", async (kind) => {
     const inner = createMockProvider([work(99), work(2)]);
     const agent = nesting(kind, "agent", () => ({ messages: question, provider: inner, tools }));
     const limits: LoopLimits = { maxCostUSD: 1, onUnknownCost: "continue" };
@@ -224,7 +224,7 @@ it.for<[options: Partial<LoopOptions>, option: string]>([
   [{ limits: { maxCostUSD: Number.NaN }, pricing }, "limits.maxCostUSD"],
   [{ limits: { maxCostUSD: "1" as never }, pricing }, "limits.maxCostUSD"],
   [{ limits: { onUnknownCost: "stop" as never } }, "limits.onUnknownCost"],
-])("cost options: %j is refused because of %s", async ([options, option]) => {
+])("cost options: %j is rejected because of %s", async ([options, option]) => {
   const { result, provider } = play([], options);
   const thrown: unknown = await result.catch((error: unknown) => error);
   expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);

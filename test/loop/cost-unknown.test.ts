@@ -1,4 +1,4 @@
-// If a cost limit ends a run, the reason and the error of the result say why.
+// If a cost limit ends a run, the reason and the error in the result explain why.
 
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, Pricing } from "turnwright";

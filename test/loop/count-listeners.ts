@@ -1,4 +1,4 @@
-// Counts the listeners on abort signals, by observing addEventListener and removeEventListener.
+// Counts the listeners on abort signals by observing addEventListener and removeEventListener.
 
 /** Starts counting. Counts until `stop` is called. */
 export function countListeners(): { on(signal: AbortSignal): number; total(): number; stop(): void } {

@@ -1,5 +1,4 @@
-// Decisions that are passed together with something that ends the run. If the run ends before it reads the decisions, they can
-// be passed again.
+// Decisions for a run that ends for another reason. If the run ends before it reads the decisions, they can be passed again.
 
 import { describe, expect, it } from "vitest";
 import { type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
@@ -10,7 +9,7 @@ import { outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const kinds = ["approve", "deny", "modify"] as const;
 
-/** Sets up something that ends the run, before the run begins with the decisions. */
+/** Prepares an event that ends the run. The run is started with decisions afterwards. */
 type Ends = (playing: { readonly control: Playing["control"]; readonly abort: AbortController }) => Partial<LoopOptions>;
 
 const nothing = {};
@@ -37,7 +36,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>, ends?: Ends): Playing;
 }
 
-/** Sets up a run with one payment that awaits approval, in the run itself or in a nested run. */
+/** Sets up a run with one payment that waits for approval, in the run itself or in a nested run. */
 function setUp(isNested: boolean, open: () => Journal): Stage {
   const ran: string[] = [];
   const pay = tool("pay", () => void ran.push("pay"), { needsApproval: true });
@@ -102,7 +101,7 @@ describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
-    "do not apply with %s until passed again: $3",
+    "do not apply with %s until they are passed again: $3",
     async ([, ends, reason, kind]) => {
       const { ran, start } = setUp(isNested, open());
       expect((await start().result).reason.kind).toBe("approval-required");

@@ -1,4 +1,4 @@
-// Whole conversations in deliberate mode: the user's text decides which tools run, in this turn and the next ones.
+// Whole conversations in deliberate mode. The user's text decides which tools may run, in this turn and in the next turns.
 
 import { describe, expect, it } from "vitest";
 import { memoryJournal } from "turnwright";
@@ -16,7 +16,7 @@ const search: Circumstances = { call: toolCall("search") };
 const broken: Circumstances = { call: toolCall("broken") };
 const triggers = { set_reminder: ["remind me", "reminder*"], search: "/look \\w+ up/i", broken: "break" };
 
-/** The call that the model makes in a turn, whatever the user says, and the user's recent messages. */
+/** The call that the model makes whatever the user says, and the recent messages of the user. */
 interface Circumstances {
   readonly call?: ReturnType<typeof toolCall>;
   readonly recent?: readonly string[];
@@ -37,7 +37,7 @@ describe("createDeliberateMode()", () => {
   it("lets a tool run when triggered, and for four turns after it succeeded", async () => {
     const mode = createDeliberateMode({ triggers });
     const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
-    // A blocked call, or no call, is not a success. A success would start the four turns again.
+    // A blocked call or a turn without calls is not a success. A success would start the four turns again.
     for (let turn = 0; turn < 3; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
     outcomes.push(await outcome(say(mode, "and?")));
     for (let turn = 0; turn < 4; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
@@ -90,7 +90,7 @@ describe("createDeliberateMode()", () => {
     expect(await outcome(say(mode, "hm"))).toBe("blocked");
   });
 
-  it("gives allowedNames, with which prepareIteration can hide blocked tools", async () => {
+  it("returns allowedNames, with which prepareIteration can hide blocked tools", async () => {
     const gate = createDeliberateMode({ triggers }).forTurn({ text: "remind me" });
     const playing = play([text("Done.")], {
       tools,

@@ -8,7 +8,7 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
 const plain = ({ journal: _, ...rest }: LoopResult): object => JSON.parse(JSON.stringify(rest));
 
-/** A way to keep a run between two processes. */
+/** A way to keep the records of a run between two processes. */
 interface Keeping {
   open(): Journal;
   keep(result: LoopResult): void;
@@ -45,7 +45,7 @@ interface Life {
   readonly result: LoopResult;
 }
 
-/** Returns a function that continues the kept run, like another process. The callback may drain the run. */
+/** Returns a function that continues the saved run, as another process would. The callback may drain the run. */
 function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
   return async (drains: (playing: Playing) => void): Promise<Life> => {
     const work =
@@ -238,7 +238,7 @@ describe("control.drain()", () => {
     expect([second.result.text, second.result.undelivered]).toEqual(["Done.", []]);
   });
 
-  it("yields to stop, kill, abort and interrupt, but not to maxIterations", async () => {
+  it("gives way to stop, kill, abort and interrupt, but not to maxIterations", async () => {
     const end = async (act: (playing: Playing) => unknown): Promise<string> => {
       const playing = play([]);
       playing.control.drain();
@@ -256,7 +256,7 @@ describe("control.drain()", () => {
     expect((await behind.result).reason.kind).toBe("max-iterations");
   });
 
-  it("yields to a stop while the iteration finishes", async () => {
+  it("gives way to a stop while the iteration finishes", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)] });
     await playing.clock.flush();
     playing.control.drain();

@@ -1,8 +1,8 @@
-// A simulated store of a durable engine, in memory. Records are text, writes are asynchronous, and processes can crash.
+// Simulates the store of a durable engine in memory. Records are text, writes are asynchronous, and processes can crash.
 
 import type { Journal, Step } from "turnwright";
 
-/** The error with which a crashed process ends. */
+/** The error that a crashed process throws. */
 export class Crash extends Error {
   override readonly name = "Crash";
 }
@@ -21,15 +21,15 @@ export interface Fate {
 
 /** Records that outlive the processes that write them. */
 export interface DurableStore {
-  /** Results as JSON text by key, in the order in which they were written. */
+  /** The results as JSON text, by key, in the order in which they were written. */
   readonly records: Map<string, string>;
-  /** Every requested step in order: its key and its input. */
+  /** All requested steps in order, each with its key and its input. */
   readonly asked: { readonly key: string; readonly input: unknown }[];
   /** Opens the journal in a new process. */
   open(fate?: Fate): Journal;
 }
 
-/** Makes an empty store. */
+/** Creates an empty store. */
 export function createDurableStore(): DurableStore {
   const records = new Map<string, string>();
   const asked: DurableStore["asked"] = [];
@@ -42,7 +42,7 @@ export function createDurableStore(): DurableStore {
     };
     const step = async <T>({ key, input, run }: Step<T>): Promise<T> => {
       asked.push({ key, input });
-      // A real engine is asynchronous.
+      // A real engine is asynchronous, so this one waits too.
       await Promise.resolve();
       if (dead) return die();
       const recorded = records.get(key);

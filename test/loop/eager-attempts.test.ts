@@ -1,4 +1,4 @@
-// Eager calls that started in an attempt that was then discarded.
+// Eager calls that started during an attempt that was then discarded.
 
 import { describe, expect, it } from "vitest";
 import { providerError } from "turnwright";
@@ -14,8 +14,8 @@ const tookBack = said({ type: "attempt-discarded", attempt: 1, error: providerEr
 describe("an eager call of a discarded attempt", () => {
   it.for<[what: string, again: readonly MockPart[], ran: number, answers: number]>([
     ["does not run again if the next attempt makes the same call", [toolCall("look", { b: 2, a: 1 })], 1, 1],
-    ["is left out if the next attempt makes a different call", [toolCall("look", { a: 2 })], 2, 1],
-    ["is left out if the next attempt makes no call", [text("Hi.")], 1, 0],
+    ["is omitted if the next attempt makes a different call", [toolCall("look", { a: 2 })], 2, 1],
+    ["is omitted if the next attempt makes no call", [text("Hi.")], 1, 0],
     ["runs once more for each additional equal call", [toolCall("look", { a: 1, b: 2 }), toolCall("look", { a: 1, b: 2 })], 2, 2],
   ])("%s", async ([, next, ranTimes, answers]) => {
     const { ran, start } = setUp();

@@ -1,4 +1,4 @@
-// Calls that start while the model is still streaming: each runs once, and its outcome is kept however the stream ends.
+// Calls that start while the model is still streaming. Each runs once, and its outcome is kept no matter how the stream ends.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions, type Tool } from "turnwright";
@@ -8,7 +8,7 @@ import { nesting, question } from "./nested/nesting.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
 describe("an eager call", () => {
-  it("starts when its arguments are complete, other calls with their batch", async () => {
+  it("starts when its arguments are complete; other calls start with their batch", async () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("act", { n: 1 }), toolCall("look", { n: 2 }), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(5);
@@ -40,7 +40,7 @@ describe("an eager call", () => {
     expect(ran).toHaveLength(2);
   });
 
-  it("delays the next request if it outlasts the stream", async () => {
+  it("delays the next request if it takes longer than the stream", async () => {
     const { ran, start } = setUp();
     const result = await finished(start([[toolCall("look"), toolCall("look")], text("Done.")]));
     expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_i0_0: completed", "call_i0_1: completed"]]);
@@ -142,7 +142,7 @@ describe("an eager call", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("waits for its batch if the parent run has limits.maxToolCalls", async () => {
+  it("waits for its batch if the outer run has limits.maxToolCalls", async () => {
     const ran: number[] = [];
     const look = tool("look", () => ran.push(1), { eager: true });
     const inner = createMockProvider([[toolCall("look"), wait(50)], text("Inside.")]);
@@ -177,7 +177,7 @@ describe("an eager call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("starts the tool chain, so that a later interrupt is undelivered", async () => {
+  it("starts the tool chain, so that a later interrupt becomes undelivered", async () => {
     const { start } = setUp();
     const playing = start([[toolCall("look"), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(2);
@@ -203,6 +203,6 @@ it.for<[traits: Partial<Tool>, problem: string]>([
   [{ eager: true, replay: "never" }, "replay: never"],
   [{ eager: true, sequential: true }, "sequential: true"],
   [{ eager: "yes" as never }, '"eager"'],
-])("eager tools: refuse the traits %j", ([traits, problem]) => {
+])("eager tools: the traits %j are rejected", ([traits, problem]) => {
   expect(() => tool("look", () => 1, traits)).toThrow(problem);
 });

@@ -1,4 +1,4 @@
-// Events about a tool call have the id and the index of the call.
+// Every event about a tool call has the id and the index of the call.
 
 import { describe, expect, it } from "vitest";
 import { contextRestart, type LoopEvent, type ModelChunk, providerError } from "turnwright";
@@ -24,7 +24,7 @@ const whole = (id: string, index: number): readonly string[] =>
 describe("callId and index in events", () => {
   it.for<[what: string, turn: MockMessage, lines: readonly string[], ids: readonly (string | undefined)[]]>([
     [
-      "if the provider sends the id at once",
+      "if the provider sends the id immediately",
       said(start("a", "ok", "x"), delta("a", "{}"), ready("a", "ok", "x")),
       ["tool-args-delta x 0", ...whole("x", 0)],
       ["x"],
@@ -97,7 +97,7 @@ describe("callId and index in events", () => {
     expect(streamResults[0]?.calls.map(({ providerCallId }) => providerCallId)).toEqual(ids);
     expect(messages.some(({ role }) => role === "tool")).toBe(true);
     checkCallEvents(playing.recording.events);
-    // Listeners do not change the ids.
+    // Listeners have no effect on the ids.
     const quiet = play([turn, text("Done.")], { tools: [ok], events: undefined });
     expect((await quiet.result).messages).toEqual(messages);
   });

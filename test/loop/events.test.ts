@@ -160,7 +160,7 @@ describe("loop events", () => {
     ]);
   });
 
-  it("end with a run-end that repeats the result", async () => {
+  it("end with a run-end event that contains the result", async () => {
     const playing = play([[call("t")], text("Done.")], { tools: [tool("t", () => 1)], pricing: () => 0.25 });
     const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = await playing.result;
     expect(playing.recording.of("run-end")).toEqual([

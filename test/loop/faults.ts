@@ -1,9 +1,9 @@
-// The ways in which code outside of the loop can fail.
+// The ways in which the caller's code can fail.
 
 import { never } from "./play.ts";
 import { thenable } from "./thenable.ts";
 
-/** A function that a port calls instead of doing its work. */
+/** A function that a port calls in place of its real work. */
 export type Fault = () => unknown;
 
 /** Throws an ordinary Error. */

@@ -1,10 +1,10 @@
-// The answer that is requested after a limit has ended the run.
+// The final answer that is requested after a limit has been reached.
 
 import { describe, expect, it } from "vitest";
 import { finish, type MockPart, text, toolCall } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 
-describe("policies.finalAnswer", () => {
+describe("policies.finalAnswer: pauses", () => {
   const start = (turns: readonly (readonly MockPart[])[], maxPauses: number): ReturnType<typeof play> =>
     play([[toolCall("look")], ...turns], {
       tools: [tool("look", () => 1)],

@@ -9,7 +9,7 @@ const endOf = (how: Ends): MockPart => (how === "nothing" ? endEarly() : finish(
 const calls = [toolCall("note", { n: 1 }), toolCall("note", { n: 2 })];
 const note = tool("note", (args) => args);
 
-/** Returns the outcomes of the calls, if any, the ending of the run, and the number of requests. */
+/** Returns the outcomes of the calls, the ending of the run, and the number of requests. */
 function summaryOf(result: LoopResult, { provider }: Playing): string {
   const { status, reason } = result;
   const code = reason.kind === "provider-error" ? reason.error.code : reason.kind;
@@ -113,7 +113,7 @@ describe('finish reason "paused" with calls', () => {
   });
 });
 
-describe("continuations", () => {
+describe("continuations of a message", () => {
   it("resend the message or the token, and join the texts of all continuations", async () => {
     const playing = play([
       [text("One "), finish("paused")],
@@ -148,7 +148,7 @@ describe("continuations", () => {
     ["continue", "paused"],
     ["continue", "continue"],
     ["paused", "paused"],
-  ])('keep all text and calls if the run ends between two of them ("%s", then "%s")', async ([first, second]) => {
+  ])('keep all text and calls if the run ends between two continuations ("%s", then "%s")', async ([first, second]) => {
     const continuation = (said: string, how: FinishReason): readonly MockPart[] => [text(said), toolCall("note"), finish(how)];
     const playing = play([continuation("One ", first), continuation("two", second)], { tools: [note], limits: { maxPauses: 1 } });
     const result = await playing.result;

@@ -89,7 +89,7 @@ it("a custom tool registry is rejected before any request if its masking is not 
 it.for<[from: string, create: (execute: () => Promise<string>, traits: Partial<Tool>) => LoopOptions["tools"]]>([
   ["a custom registry", (executeTool, traits) => ({ definitions: () => [{ ...definition, ...traits }], executeTool })],
   ["a list", (execute, traits) => [tool("t", execute, traits)]],
-])("a tool with an infinite timeoutMs, from %s, outlasts the timeouts of the run", async ([, create]) => {
+])("a tool with an infinite timeoutMs, from %s, is not limited by the timeouts of the run", async ([, create]) => {
   const clock = createTestClock();
   const traits = { timeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
   const week = 7 * 24 * 3_600_000;
@@ -101,7 +101,7 @@ it.for<[from: string, create: (execute: () => Promise<string>, traits: Partial<T
 });
 
 describe("LoopResult", () => {
-  it("can be written as JSON even if its journal refers to itself", async () => {
+  it("can be serialized to JSON even if its journal refers to itself", async () => {
     const journal: Journal & { self?: unknown } = { durable: false, step: memoryJournal().step, all: memoryJournal().all };
     journal.self = journal;
     const result = await play([text("Hi")], { journal }).result;
@@ -111,7 +111,7 @@ describe("LoopResult", () => {
 });
 
 describe("the tool-end event", () => {
-  it("carries the result that the model reads when a tool returns contextRestart", async () => {
+  it("contains the result that the model reads when a tool returns contextRestart", async () => {
     const playing = play([toolCall("t"), text("Done.")], {
       tools: [tool("t", () => contextRestart({ type: "context_restart_x", enhanced_context_item: [1] }))],
     });

@@ -38,13 +38,13 @@ describe("policies.gate", () => {
     await playing.result;
     expect(retained).toEqual(["search", "search"]);
 
-    // A replay does not retain tools again.
+    // A replay does not call retain again.
     const journal = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal)));
     await play([], { tools, policies: { gate }, journal }).result;
     expect(retained).toEqual(["search", "search"]);
   });
 
-  it("does not call retain if it is not active", async () => {
+  it("does not call retain if the gate is not active", async () => {
     const retained: string[] = [];
     await play(script, { tools, policies: { gate: { active: false, retain: (name) => void retained.push(name) } } }).result;
     expect(retained).toEqual([]);

@@ -1,4 +1,4 @@
-// A test clock that can simulate a long computation: time passes, but no timer fires.
+// A test clock that can simulate a long computation. Time passes, but no timer fires.
 
 import { createTestClock, type TestClock } from "turnwright/testing";
 
@@ -14,7 +14,7 @@ interface Timer {
   handle: unknown;
 }
 
-/** Makes a clock with `hold`. */
+/** Creates a clock with `hold`. */
 export function createHoldClock(): HoldClock {
   const clock = createTestClock();
   const timers = new Set<Timer>();

@@ -68,7 +68,7 @@ describe("prepareIteration", () => {
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
       [view(0), "user", 3, false],
-      // The resent message is last; the context precedes it.
+      // The resent message is the last message. The context precedes it.
       [view(0), "assistant", 3, true],
       [view(1), "user", 3, true],
     ]);
@@ -111,7 +111,7 @@ describe("prepareIteration", () => {
     expect([playing.provider.calls, result.messages.length]).toEqual([0, 1]);
   });
 
-  it("fails the run after 30 seconds and drops its late answer", async () => {
+  it("fails the run after 30 seconds, and its late answer is dropped", async () => {
     const clock = createTestClock();
     const late = (): Promise<IterationPlan> =>
       new Promise((resolve) => void clock.setTimeout(() => resolve({ system: "late" }), 40_000));

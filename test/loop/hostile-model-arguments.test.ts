@@ -1,4 +1,4 @@
-// A model that sends huge, deeply nested or malicious arguments. They are treated as data, and the stored size is limited.
+// A model that sends very large, deeply nested or malicious arguments. The run treats them as data and limits the stored size.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -73,7 +73,7 @@ it.for(Object.entries(rows))(
       0,
     ]);
     expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
-    // Messages contain the call, its result, and the id again. Events contain the call four times: after its arguments, at its
+    // The messages contain the call, its result, and the id again. Four events contain the call: after its arguments, at its
     // start, at its end, and in iteration-end. The result contains the messages, the events and the journal.
     const most = 11 * megabytes;
     expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);

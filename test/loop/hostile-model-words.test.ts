@@ -1,5 +1,5 @@
-// A model whose output imitates something else: tool names that are almost right, unusual ids, and text that looks like calls
-// or results. Nothing runs because of such output.
+// A model whose output imitates something else: misspelled tool names, unusual ids, and text that looks like calls or results.
+// Nothing runs because of such output.
 
 import { describe, expect, it } from "vitest";
 import { type Approve, defineAgentTool, type LoopOptions, memoryJournal } from "turnwright";

@@ -1,14 +1,17 @@
-// Checks for the end of every run, even with a hostile model, and a function that measures values.
+// Checks that every run of a hostile model ends correctly, and measures the size of values.
 
 import { expect } from "vitest";
 import { createLoopControl, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
 import type { Playing } from "./play.ts";
 import { checkTranscript, savedOf, untouchable } from "./run-plan.ts";
 
-/** Returns the size of a value as JSON in bytes. */
+/** Returns the size of a value in bytes of JSON. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
-/** Returns the result after checking it: the transcript can be sent, no timers are left, and a replay gives the same result. */
+/**
+ * Waits for the result and checks three things: the transcript can be sent, no timers are left, and a replay gives the same
+ * result.
+ */
 export async function endOf(playing: Playing): Promise<LoopResult> {
   const result = await playing.result;
   checkTranscript(result);
@@ -20,7 +23,7 @@ export async function endOf(playing: Playing): Promise<LoopResult> {
     control: createLoopControl(),
     journal: memoryJournal(savedOf(result)),
   });
-  // Compares JSON text, because the messages may be large.
+  // Compares the values as JSON text, because the messages may be large.
   expect(JSON.stringify(again.messages) === JSON.stringify(result.messages)).toBe(true);
   expect([again.status, again.reason, again.toolCallsExecuted]).toEqual([result.status, result.reason, result.toolCallsExecuted]);
   return result;

@@ -73,7 +73,7 @@ describe("hostile provider: chunk", () => {
     expect((await result).reason).toMatchObject({ kind: "max-tokens", spent: 2 * total });
   });
 
-  it("an error ends the stream even if the provider does not close it", async () => {
+  it("an error chunk ends the stream even if the provider does not close it", async () => {
     const provider: Provider = {
       id: "p",
       model: "m",
@@ -89,7 +89,7 @@ describe("hostile provider: chunk", () => {
   });
 });
 
-describe("synchronous functions", () => {
+describe("functions that must be synchronous", () => {
   it.for<[what: string, more: Partial<LoopOptions>, said: string]>([
     [
       "stream()",
@@ -131,7 +131,7 @@ describe("hostile tool result", () => {
 });
 
 describe("caller mistakes", () => {
-  it("policies.approve stays in force if it is deleted during the run", async () => {
+  it("deleting policies.approve during the run has no effect", async () => {
     const policies: { approve?: () => { kind: "deny" } } = { approve: () => ({ kind: "deny" }) };
     const { result } = play([[text("Hm. "), toolCall("t")], text("Done.")], (stage) => {
       stage.clock.setTimeout(() => {}, 0);
@@ -163,7 +163,7 @@ describe("caller mistakes", () => {
 });
 
 describe("unknown tool names", () => {
-  it("get a suggested name in the first 16 results only", async () => {
+  it("are followed by a suggested name in the first 16 results only", async () => {
     const calls = Array.from({ length: 40 }, (_, index) => toolCall(`serch_${index % 10}`));
     const { result } = play([calls, text("Done.")], {
       tools: [tool("search_0", () => 1)],
@@ -174,8 +174,8 @@ describe("unknown tool names", () => {
   });
 });
 
-describe("repair: true", () => {
-  it("keeps results that came in separate messages", async () => {
+describe("messages with repair: true", () => {
+  it("keep results that came in separate messages", async () => {
     const call = (callId: string): object => ({ type: "tool-call", callId, name: "t", args: {} });
     const answer = (callId: string): object => ({
       role: "tool",
@@ -186,7 +186,7 @@ describe("repair: true", () => {
     expect(answersOf(await result).map((part) => part.result)).toEqual(["a", "b"]);
   });
 
-  it("rejects a history that is empty after the repair", async () => {
+  it("are rejected if no message is left after the repair", async () => {
     const history = [{ role: "tool", results: [{ callId: "a", name: "t", outcome: "completed", result: 1 }] }] as never;
     await expect(play([], { messages: history, repair: true }).result).rejects.toThrow("contain nothing that can be sent");
   });

@@ -9,7 +9,7 @@ const same: MockScript = () => toolCall("look", { a: 1, b: [2, { c: 3 }] });
 const start = (script: MockScript, execute: () => unknown, more: Partial<LoopOptions> = {}): Playing =>
   play(script, { tools: [tool("look", execute), tool("other", () => "other")], ...more });
 
-it("limits.maxIdenticalCalls ends the run after 10 equal iterations by default and emits loop-detected", async () => {
+it("limits.maxIdenticalCalls: ends the run after 10 equal iterations by default and emits loop-detected", async () => {
   const playing = start(same, () => ({ found: ["nothing"] }));
   const result = await playing.result;
   const reason = { kind: "loop-detected", toolName: "look", count: 10 };
@@ -81,12 +81,12 @@ describe("limits.maxIdenticalCalls", () => {
     expect(ran.filter((what) => what === "look")).toHaveLength(10);
   });
 
-  it("gives way to limits.maxIterations if both are reached at once", async () => {
+  it("gives way to limits.maxIterations if both are reached in the same iteration", async () => {
     const playing = start(same, () => "same", { limits: { maxIterations: 10 } });
     expect((await playing.result).reason.kind).toBe("max-iterations");
   });
 
-  it("counts the same in a replay and in a resumed run", async () => {
+  it("gives the same count in a replay and in a resumed run", async () => {
     const first = await start(same, () => "same").result;
     const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
     const again = start([], () => "unused", { journal: memoryJournal(saved) });

@@ -13,7 +13,7 @@ import { type Plan, plans, type Verb } from "./random-run.ts";
 import { calmly, checkMessages, checkTranscript, comparable, type Ended, runPlan, savedOf, untouchable } from "./run-plan.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-/** Returns the latest time at which a run of the plan may end, given its verbs and limits. */
+/** Returns the latest time at which a run of the plan may end. The time depends on the plan's verbs and limits. */
 function latestEnd({ verbs, limits, settleMs }: Plan): number {
   const ends = verbs.flatMap(({ atMs, verb }) => {
     if (verb === "stop") return [Math.max(0, atMs) + settleMs];
@@ -22,10 +22,13 @@ function latestEnd({ verbs, limits, settleMs }: Plan): number {
   return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
 }
 
-/** True if calls may have run that are not in the transcript, or have other ids there, because an attempt was discarded. */
+/**
+ * True if calls may have run that the transcript does not contain, or contains with other ids, because an attempt was
+ * discarded.
+ */
 const movesCalls = ({ eager, wrapping }: Plan): boolean => eager && wrapping === "fallback";
 
-/** Checks that each call ran once if its outcome says that it ran, and that no other call ran. */
+/** Checks that each call ran once if its outcome says so, and that no other call ran. */
 function checkRan({ result, workshop }: Ended): void {
   const answers = answersOf(result);
   for (const { callId, name, outcome } of answers) {
@@ -50,19 +53,19 @@ async function checkPlan(plan: Plan): Promise<void> {
   expect(result.toolCallsExecuted).toBeLessThanOrEqual(limits.maxToolCalls ?? Number.POSITIVE_INFINITY);
   expect(workshop.peak()).toBeLessThanOrEqual(limits.toolConcurrency ?? 0);
   checkSpending(result, plan);
-  // A message that is being resent has no results yet.
+  // A message that is being resent does not have results yet.
   for (const { messages } of ended.provider.requests)
     checkTranscript({ messages: messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages });
   if (!movesCalls(plan)) checkRan(ended);
 
-  // Another run can continue the conversation.
+  // Another run must be able to continue the conversation.
   const next = await runToolLoop({
     provider: createMockProvider([text("Next.")]),
     messages: [...result.messages, { role: "user", content: "And?" }],
   });
   expect(next.text).toBe("Next.");
 
-  // Repeated with all of its records, the run ends in the same way and runs nothing. Suspended runs are resumed below.
+  // With all of its records, the run ends in the same way and runs nothing. Suspended runs are resumed below.
   await checkReplay(plan, result, memoryJournal(savedOf(result)));
   if (result.status !== "suspended") {
     const again = await runPlan(calmly(plan), {
@@ -74,8 +77,7 @@ async function checkPlan(plan: Plan): Promise<void> {
     expect(again.workshop.ran).toEqual([]);
   }
 
-  // Repeated with some of its records, the run continues. With all records, the run can be retried. Recorded tools do not run
-  // again.
+  // With some of its records, the run continues. With all records, the run can be retried. Recorded tools do not run again.
   const entries = Object.entries(savedOf(result).steps);
   await checkResumed(plan, Object.fromEntries(entries.slice(0, Math.floor(plan.cutAt * entries.length))));
   await checkResumed(plan, Object.fromEntries(entries), "retry-last");
@@ -138,7 +140,7 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (!plan.eager) expect(once).toEqual([...new Set(once)]);
   for (const { callId, outcome } of answersOf(result)) {
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // A call that a crash interrupted may or may not have run. A repeated request may return other calls than those that
+    // A call that a crash interrupted may or may not have run. A repeated request may return other calls than the calls that
     // started early.
     const isKnown = outcome !== "interrupted" && !movesCalls(plan) && (isRun || !plan.eager);
     if (isKnown) expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
@@ -180,15 +182,15 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
   expect(comparable(again.result)).toEqual(comparable(result));
 }
 
-// To try more plans: INTERLEAVINGS=10000 SEED=7 npx vitest run test/loop/interleavings.test.ts
+// To run more cases: INTERLEAVINGS=10000 SEED=7 npx vitest run test/loop/interleavings.test.ts
 const runs = Number(process.env["INTERLEAVINGS"] ?? 200);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("random runs end in time, lose no messages, release everything and can be replayed", { timeout: 600_000 }, async () => {
+it("random runs: end in time, lose no messages, release everything and can be replayed", { timeout: 600_000 }, async () => {
   await fc.assert(fc.asyncProperty(plans, checkPlan), { numRuns: runs, seed });
 });
 
-it("random runs survive crashes without running a tool twice", { timeout: 600_000 }, async () => {
+it("random runs: survive crashes without running a tool twice", { timeout: 600_000 }, async () => {
   const within = fc.constantFrom(
     "i0/model",
     "i1/model",
@@ -206,7 +208,7 @@ it("random runs survive crashes without running a tool twice", { timeout: 600_00
   await fc.assert(fc.asyncProperty(plans, lives, checkCrashes), { numRuns: runs / 2, seed });
 });
 
-it("random runs can be drained at any time and resumed", { timeout: 600_000 }, async () => {
+it("random runs: can be drained at any time and resumed", { timeout: 600_000 }, async () => {
   const lives = fc.array(fc.integer({ min: -5, max: 400 }), { minLength: 1, maxLength: 5 });
   await fc.assert(fc.asyncProperty(plans, lives, checkDrains), { numRuns: runs / 2, seed });
 });

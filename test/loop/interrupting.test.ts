@@ -36,13 +36,13 @@ describe("control.interrupt() before the first tool call", () => {
       [text("Let me "), stall({ ignoreSignal: true })],
       { limits: { wallClockMs: 20 } },
     ],
-  ])("ends the run at once if called %s", async ([where, turn, options]) => {
+  ])("ends the run immediately if called %s", async ([where, turn, options]) => {
     const playing = play([turn], { tools: [quick], ...options });
     await playing.clock.advance(50);
     expect(playing.control.interrupt("Wait.")).toBe("accepted");
     const result = await playing.result;
     expect([result.status, result.reason, playing.endedAt()]).toEqual(["follow-up-interrupt", interrupted("Wait."), 50]);
-    // The partial answer is only in the result of its stream, because the next run writes a new answer.
+    // Only the result of the stream contains the partial answer, because the next run writes a new answer.
     expect([result.text, linesOf(result.messages), result.undelivered, result.functionHistory]).toEqual([
       "",
       ["user: Go."],
@@ -77,7 +77,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect(reason).toMatchObject({ name: "AbortError", message: "The run was interrupted by a message." });
   });
 
-  it("leaves no stream open if called while the provider opens it", async () => {
+  it("leaves no stream open if called while the provider is opening a stream", async () => {
     const control = createLoopControl();
     const mock = createMockProvider([[text("Let me "), stall()]]);
     const { id, model } = mock;
@@ -88,7 +88,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect(mock.active).toBe(0);
   });
 
-  it("keeps the answer given before a steered message", async () => {
+  it("keeps an answer that was given before a steered message", async () => {
     const playing = play([
       [text("Hi."), usage({ inputTokens: 1, outputTokens: 1 })],
       [text("And "), stall()],
@@ -111,7 +111,7 @@ describe("control.interrupt() before the first tool call", () => {
     expect([result.status, result.reason, result.undelivered]).toEqual(["follow-up-interrupt", interrupted("Wait."), []]);
   });
 
-  it("uses the first interrupt and returns all other messages in order", async () => {
+  it("uses only the first interrupt and returns all other messages in order", async () => {
     const playing = play([[text("Let me "), stall()]]);
     await playing.clock.flush();
     const { control } = playing;

@@ -59,7 +59,7 @@ describe("a journal that hangs or fails", () => {
     const run = (isBroken: boolean): Playing => {
       const step = async <T>(one: Step<T>): Promise<T> => {
         if (!isBroken || one.key !== "i0/tool/1/agent/i0/model") return kept.step(one);
-        // After 100 ms, the other nested run waits for its approval.
+        // 100 ms later, the other nested run is waiting for its approval.
         await new Promise<void>((resolve) => void clock.setTimeout(resolve, 100));
         throw new Error("The disk is full.");
       };
@@ -93,7 +93,7 @@ describe("a journal that hangs or fails", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("rejects the result of streamToolLoop, whether its reader stays or leaves", async () => {
+  it("rejects the result of streamToolLoop, whether its reader continues or stops", async () => {
     for (const leaves of [false, true]) {
       const clock = createTestClock();
       const journal = hanging({ at: "i0/model", when: "after" });
@@ -115,7 +115,7 @@ describe("a journal that hangs or fails", () => {
     }
   });
 
-  it("rejects a replay if replays() never answers", async () => {
+  it("rejects a replay if replays() never settles", async () => {
     const failed = await play([]).result;
     const journal = memoryJournal(JSON.parse(JSON.stringify(failed.journal)));
     const asked: string[] = [];

@@ -6,7 +6,7 @@ import { never, play, type Playing, tool } from "./play.ts";
 
 import { type Hang, hanging, places, start } from "./hanging-journal.ts";
 
-/** The ways to end a run with a journal that hangs, and the details of the error. */
+/** The ways to end a run whose journal hangs, and the details of the error. */
 const endings: readonly (readonly [how: string, end: (playing: Playing) => void, ended: string | undefined, ms: number])[] = [
   ["nobody ends the run", () => {}, undefined, 60_000],
   ["the run is killed", ({ control }) => control.kill(), "kill", 500],
@@ -20,7 +20,7 @@ function isOver({ at, when }: Hang): boolean {
 }
 
 describe("a journal that hangs", () => {
-  // A stop after the last read of the inbox comes too late: it returns "finished".
+  // A stop after the last inbox check comes too late and returns "finished".
   const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [place, how, ending] as const));
   it.for(rows.filter(([place, how]) => how !== "the run is stopped" || !isOver(place)))(
     "rejects the run with journal-unresponsive if it hangs at %o and %s",
@@ -39,7 +39,7 @@ describe("a journal that hangs", () => {
       expect(error.details).toMatchObject({ ms, ended });
       expect([playing.clock.pending, playing.provider.active, listeners.total()]).toEqual([0, 0, 0]);
       expect(playing.control.stop()).toBe("finished");
-      // The id and the control are free.
+      // The run id and the control can be used again.
       expect((await play([text("Hi.")], { runId: "hangs", control: playing.control }).result).text).toBe("Hi.");
       listeners.stop();
     },
@@ -54,7 +54,7 @@ describe("a journal that hangs", () => {
   });
 });
 
-/** Makes a journal in which the test resolves the step with this key. */
+/** Creates a journal in which the test resolves the step with this key. */
 function held(at: string): {
   readonly journal: Journal;
   readonly run: () => unknown;
@@ -72,8 +72,8 @@ function held(at: string): {
   return { journal, run: () => body(), answer: (answer) => settle(answer) };
 }
 
-describe("a journal of a rejected run", () => {
-  it("cannot run a step's body any more, and its late answer is dropped", async () => {
+describe("the journal of a rejected run", () => {
+  it("cannot run a step's body any longer, and its late answer is dropped", async () => {
     const { journal, run, answer } = held("i0/tool/0/echo");
     let ran = 0;
     const playing = start(journal, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
@@ -86,7 +86,7 @@ describe("a journal of a rejected run", () => {
     expect([ran, playing.provider.calls, playing.clock.pending]).toEqual([0, 1, 0]);
   });
 
-  it("cannot run a step's body in the tick in which its time is up", async () => {
+  it("cannot run a step's body in the tick in which its time limit expires", async () => {
     const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const timers = new Map<object, () => void>();
@@ -121,7 +121,7 @@ describe("a journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("cannot run any body of the steps that hung in all()", async () => {
+  it("cannot run any body of the steps that were hanging in all()", async () => {
     const bodies: (() => unknown)[] = [];
     const inner = memoryJournal();
     const all: Journal["all"] = (steps) => {
@@ -138,7 +138,7 @@ describe("a journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("is closed if open() answers too late", async () => {
+  it("is closed even if open() resolves too late", async () => {
     let settle: (close: () => Promise<void>) => void = () => {};
     let closed = 0;
     const opening = new Promise<() => Promise<void>>((resolve) => (settle = resolve));
@@ -201,7 +201,7 @@ describe("timeouts.journalMs", () => {
     expect((await playing.result).text).toBe("Done.");
   });
 
-  it("leaves a slow journal time to record its steps after a kill", async () => {
+  it("leaves a slow journal enough time to record its steps after a kill", async () => {
     const inner = memoryJournal();
     const step = async <T>(one: Step<T>): Promise<T> => {
       const answer = await inner.step(one);

@@ -103,8 +103,8 @@ describe("journal check at the start of a run", () => {
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
   /**
-   * Makes a journal that fails at a key. It rejects before or after the step's body, or throws without running the body or
-   * right after starting it.
+   * Creates a journal that fails at one key. It rejects before or after the step's body, or it throws without running the body
+   * or right after starting the body.
    */
   const failing = (key: string, how: "before" | "after" | "at once" | "late at once"): Journal => {
     const inner = memoryJournal();
@@ -170,7 +170,7 @@ describe("a journal that fails", () => {
     await playing.clock.flush();
     expect([playing.clock.pending, playing.provider.active, listeners.total()]).toEqual([0, 0, 0]);
     expect([control.stop(), control.isToolChainActive()]).toEqual(["finished", false]);
-    // The id is free as well.
+    // The run id can be used again.
     expect((await play([text("Hi.")], { runId: "failing" }).result).text).toBe("Hi.");
     listeners.stop();
   });
@@ -217,7 +217,7 @@ describe("a journal engine that cancels a step", () => {
 });
 
 describe("a journal engine that retries a step", () => {
-  /** Makes a journal that runs the body of each tool step twice, and keeps the second result. */
+  /** Creates a journal that runs the body of each tool step twice, and keeps the second result. */
   function stubborn(): Journal {
     const inner = createDurableStore().open();
     const again = <T>(one: Step<T>): Step<T> => ({

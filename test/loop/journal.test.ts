@@ -39,12 +39,12 @@ const turns: readonly MockMessage[] = [
   [text("Done."), usage({ inputTokens: 8, outputTokens: 1 })],
 ];
 
-/** Makes a provider that sends the message of the requested iteration, in any process. */
+/** Creates a provider that sends the message of the requested iteration, in any process. */
 const provider = (): MockProvider => createMockProvider(({ iteration }) => turns[iteration]);
 
 interface Process {
   readonly result: LoopResult | Crash;
-  /** The tools that ran in this process, and their idempotency keys. */
+  /** The idempotency keys of the tools that ran in this process. */
   readonly ran: readonly string[];
 }
 
@@ -191,7 +191,7 @@ describe("a crashed run", () => {
     );
   });
 
-  it("reports a tool that the crash cut off as interrupted", async () => {
+  it("reports a tool that was interrupted by the crash as interrupted", async () => {
     const broken = createDurableStore();
     const first = await live(broken, { within: "i1/tool/0/quick" }, {});
     expect(first.ran).toContain("r/i1/tool/0/quick");
@@ -207,7 +207,7 @@ describe("a crashed run", () => {
     expect([second.ran, second.result.reason.kind, second.result.toolCallsExecuted]).toEqual([[], "answered", 5]);
   });
 
-  it('runs a cut-off tool with replay: "safe" again with the same idempotency key', async () => {
+  it('runs an interrupted tool with replay: "safe" again with the same idempotency key', async () => {
     const broken = createDurableStore();
     const first = await live(broken, { within: "i1/tool/0/quick" }, { replay: "safe" });
     const second = await live(broken, {}, { replay: "safe" });
@@ -215,7 +215,7 @@ describe("a crashed run", () => {
     expect(said(second)).toEqual(said(whole));
   });
 
-  it("ends as planned after a crash at every record", async () => {
+  it("ends as planned after a crash at every record in turn", async () => {
     const broken = createDurableStore();
     const ran: string[] = [];
     for (let process = 0; process < 50; process += 1) {

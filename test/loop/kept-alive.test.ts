@@ -1,4 +1,4 @@
-// Streams that are kept alive without content, or are left open after the model has finished.
+// Streams that are kept open without content, or that stay open after the model has finished.
 
 import { describe, expect, it } from "vitest";
 import { type Clock, type ModelCall, type ModelChunk, type Provider, providerError } from "turnwright";
@@ -62,7 +62,7 @@ describe("timeouts.firstChunkMs", () => {
   it.for<[what: string, next: ModelChunk]>([
     ["empty texts", { type: "text-delta", text: "" }],
     ["token counts", { type: "usage", usage: spent, mode: "snapshot" }],
-  ])("ends an endless stream of %s, which a kill ends too", async ([, value]) => {
+  ])("ends an endless stream of %s, which a kill also ends", async ([, value]) => {
     const provider = providerOf(() => ({
       [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value }) }),
     }));
@@ -81,7 +81,7 @@ describe("timeouts.streamIdleMs", () => {
     ["heartbeats", heartbeat(), 12 * 120_000],
     ["empty texts", text(""), 120_000],
     ["token counts", usage(spent), 120_000],
-  ])("ends a stream that goes on with %s only", async ([, part, limitMs]) => {
+  ])("ends a stream in which only %s follows", async ([, part, limitMs]) => {
     const playing = play([[text("Half"), ...forever(60_000, part)]]);
     await playing.clock.advance(week);
     expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs });

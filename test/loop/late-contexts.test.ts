@@ -1,5 +1,4 @@
-// A tool that keeps its context and uses the context after the run has ended. The old values can be read, but the methods do
-// nothing.
+// A tool that keeps its context and uses it after the run has ended. The old values can be read, but the methods do nothing.
 
 import { expect, it } from "vitest";
 import { createLoopEvents, type ToolContext } from "turnwright";

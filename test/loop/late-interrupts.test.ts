@@ -41,7 +41,7 @@ describe("control.interrupt() between the end of a stream and its first call", (
   it.for<[order: string, interruptAt: number]>([
     ["before the limit", 300],
     ["after the limit", 550],
-  ])("does not keep limits.wallClockMs from ending the run if called %s", async ([, interruptAt]) => {
+  ])("does not prevent limits.wallClockMs from ending the run if called %s", async ([, interruptAt]) => {
     const clock = createTestClock();
     const playing = play([toolCall("quick")], {
       clock,

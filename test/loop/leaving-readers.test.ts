@@ -6,7 +6,7 @@ import { chatter, readAll, start } from "./reading.ts";
 import { readAsTheyCome, watch, type Watched } from "./watching.ts";
 
 describe("streamToolLoop: several readers", () => {
-  it("share the events, each of which goes to one reader, in order", async () => {
+  it("share the events: each event goes to one reader, in order", async () => {
     const said = Array.from({ length: 500 }, (_, index) => text(`${index} `));
     const { stream, recording } = watch([[...said, toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
     const read: LoopEvent[] = [];
@@ -20,7 +20,7 @@ describe("streamToolLoop: several readers", () => {
     expect([Math.min(...shares) > 100, (await stream.result).reason.kind]).toEqual([true, "answered"]);
   });
 
-  it("all end if one of them leaves, which stops the run", async () => {
+  it("all end if one of them stops, which stops the run", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const others = [readAll(stream), readAll(stream)];
     for await (const _ of stream) break;
@@ -29,7 +29,7 @@ describe("streamToolLoop: several readers", () => {
   });
 });
 
-describe("streamToolLoop: a reader that leaves", () => {
+describe("streamToolLoop: a reader that stops early", () => {
   const script: MockScript = [
     [wait(1), reasoning("Hm."), wait(1), text("One "), wait(1), toolCall("work"), toolCall("nope")],
     [wait(1), text("Two "), toolCall("work"), wait(1)],
@@ -67,7 +67,7 @@ describe("streamToolLoop: a reader that leaves", () => {
       await clock.runAll();
       expect([count, reason.kind]).toEqual([count, isOver ? "answered" : "stopped"]);
       expect([provider.calls - asked, provider.active, clock.pending, await readAll(stream)]).toEqual([0, 0, 0, []]);
-      // Listeners still receive the end of the run and of every tool.
+      // Listeners still receive the end events of the run and of every tool.
       expect([recording.of("run-end").length, recording.types().at(-1)]).toEqual([1, "run-end"]);
       expect(recording.of("tool-end")).toHaveLength(recording.of("tool-start").length);
       endings.push(reason.kind);
@@ -75,7 +75,7 @@ describe("streamToolLoop: a reader that leaves", () => {
     expect([all > 25, endings.filter((kind) => kind === "stopped").length > 20]).toEqual([true, true]);
   });
 
-  it("closes a provider stream that it holds back and requests no more chunks", async () => {
+  it("closes a provider stream that is held back, and requests no more chunks", async () => {
     let [asked, closed] = [0, 0];
     let aborted: unknown;
     const provider: Provider = {
@@ -105,7 +105,7 @@ describe("streamToolLoop: a reader that leaves", () => {
     expect((await watched.stream.result).text).toHaveLength(before);
   });
 
-  it("stops the run and keeps its own error if it throws", async () => {
+  it("stops the run and keeps its own error if the reader throws", async () => {
     const { provider, sent } = chatter(10_000);
     const { stream } = start([], { provider });
     const reading = async (): Promise<void> => {

@@ -73,7 +73,7 @@ describe("event listener", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("ends the run at once if it calls %s on text-delta", async ([, act, kind]) => {
+  ])("ends the run immediately if it calls %s on text-delta", async ([, act, kind]) => {
     const playing = play([[text("abcdef", { chunks: 6 }), toolCall("t")]], { tools: [tool("t", () => 1)] });
     playing.recording.emitter.on("text-delta", (event) => void (event.text === "c" && act(playing)));
     const result = await playing.result;
@@ -81,7 +81,7 @@ describe("event listener", () => {
     expect(playing.provider.active).toBe(0);
   });
 
-  it("keeps the next chunk from being requested if it calls control.stop()", async () => {
+  it("prevents the request for the next chunk if it calls control.stop()", async () => {
     let asked = 0;
     const next = (): Promise<IteratorResult<ModelChunk>> => {
       asked += 1;

@@ -1,4 +1,4 @@
-// The objects that two live runs may share, and those that they may not.
+// Two live runs may share some objects, but not others.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -15,7 +15,7 @@ import { play, tool } from "./play.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
 
-describe("two runs at once", () => {
+describe("two concurrent runs", () => {
   it.for(["control", "runId", "journal"] as const)("cannot share a %s until the first run has ended", async (what) => {
     const clock = createTestClock();
     const journal = memoryJournal();
@@ -33,7 +33,7 @@ describe("two runs at once", () => {
     expect((await runToolLoop({ ...second, resume: "retry-last" })).text).toBe("Hi.");
   });
 
-  it("leave the runId free if the second run is rejected for its control", async () => {
+  it("leave the runId free if the second run is rejected because of its control", async () => {
     const control = createLoopControl();
     const first = play([stall()], { control, runId: "first" });
     const refused = await runToolLoop({
@@ -43,13 +43,13 @@ describe("two runs at once", () => {
       runId: "second",
     }).catch((error: unknown) => error);
     expect(isLoopError(refused, "already-running")).toBe(true);
-    // The id of the rejected run is free.
+    // The run id of the rejected run can be used again.
     expect((await play([text("Hi.")], { runId: "second" }).result).text).toBe("Hi.");
     first.abort.abort();
     await first.result;
   });
 
-  it("leave control and runId free if the signal of one throws", async () => {
+  it("leave control and runId free if one of their signals throws", async () => {
     const control = createLoopControl();
     const options = { control, runId: "one of a kind" };
     const signal: AbortSignal = Object.create(AbortSignal.prototype);

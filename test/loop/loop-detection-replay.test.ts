@@ -10,12 +10,12 @@ const echo = tool("echo", (args) => args);
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
-/** Makes a script that calls `echo` in each iteration, and then answers. */
+/** Creates a script that calls `echo` in each iteration, and then answers. */
 function calling(letters: string): MockScript {
   return [...Array.from(letters, (letter) => toolCall("echo", { letter })), text("Done.")];
 }
 
-it('detectLoops: a run retried with "retry-last" counts from 0 again', async () => {
+it('detectLoops: a run that is retried with "retry-last" counts from 0 again', async () => {
   const options = { runId: "r", messages: [{ role: "user" as const, content: "Go." }], clock: createTestClock() };
   const policies = { loopDetection: detectLoops({ threshold: 2, action: "stop" }) } as const;
   const run = (script: MockScript, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
@@ -23,7 +23,7 @@ it('detectLoops: a run retried with "retry-last" counts from 0 again', async () 
   const first = await run(calling("aa"));
   expect(first.reason.kind).toBe("loop-detected");
   const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
-  // The retry discards the message that ended the run. The calls of the new message are then counted from the beginning.
+  // The retry discards the message that ended the run. Counting starts again with the calls of the new message.
   const second = await run(calling("aaa"), { journal: saved, resume: "retry-last" });
   expect([second.reason, second.iterations, second.toolCallsExecuted]).toEqual([
     { kind: "loop-detected", toolName: "echo", count: 2 },

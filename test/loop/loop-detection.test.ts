@@ -15,8 +15,8 @@ const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
 /**
- * Makes a script with one call per iteration, and then an answer. A lower-case letter is a call of `echo`, an upper-case letter
- * is a call of `look`.
+ * Creates a script with one call in each iteration, and then an answer. A lower-case letter stands for a call of `echo`, an
+ * upper-case letter for a call of `look`.
  */
 function calling(letters: string): MockScript {
   const turns = Array.from(letters, (letter) => toolCall(letter < "a" ? "look" : "echo", { letter }));
@@ -75,7 +75,7 @@ describe("detectLoops", () => {
     expect(heard(playing)).toEqual(["1: echo 2x1"]);
   });
 
-  it("counts a message that comes in several streams once", async () => {
+  it("counts a message that arrives in several streams once", async () => {
     const paused: MockScript = [
       [toolCall("echo"), finish("paused")],
       [toolCall("look"), finish("tool-calls")],
@@ -127,7 +127,7 @@ describe('detectLoops: action "stop"', () => {
     expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
   });
 
-  it("gives way to stopWhen, and ignores a message with an additional nameless call", async () => {
+  it("gives way to stopWhen, and ignores a message that also has a nameless call", async () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],
@@ -160,7 +160,7 @@ describe("detectLoops: compareResults", () => {
     [["1", "2", "3", "4"], true, []],
     [["1", "1", "1", "1"], true, ["2: echo 3x1"]],
     [["1", "2", "2", "2"], true, ["3: echo 3x1"]],
-    // The loop is reported before the third call returns a different result.
+    // The loop is reported before the third call, which returns a different result.
     [["1", "1", "2", "2"], true, ["2: echo 3x1"]],
   ])("for the results %j with compareResults: %s reports %j", async ([values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {

@@ -1,5 +1,4 @@
-// The tool names in the result of a rejected call if there are many tools. Without a limit, a thousand results would list a
-// thousand tools each.
+// The tool names in the result of a rejected call. Without a limit, a thousand results would each list a thousand tools.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal } from "turnwright";
@@ -14,7 +13,7 @@ describe.for<[what: string, field: string, policies: LoopOptions["policies"]]>([
   ["a call of an unknown tool", "available_tools", {}],
   ["a call that the gate blocks", "allowedToolNames", { gate: { active: true, allowedNames: names } }],
 ])("%s", ([, field, policies]) => {
-  it("lists the first 50 tools and the number of others, up to 200 names per iteration", async () => {
+  it("lists the first 50 tools and the number of remaining tools, up to 200 names per iteration", async () => {
     const script = [calls(6), calls(1), text("Done.")];
     const options = { tools, policies, limits: { maxConsecutiveToolErrors: 100 } };
     const result = await play(script, options).result;

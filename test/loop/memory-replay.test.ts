@@ -14,7 +14,7 @@ import {
 } from "turnwright/testing";
 import { tool } from "./play.ts";
 
-/** Makes a call whose arguments arrive in one piece, because a replay does not emit argument fragments. */
+/** Creates a call whose arguments arrive in one piece, because a replay does not emit argument fragments. */
 const call = (name: string, n: number): MockPart => toolCall(name, { n }, { fragments: 0 });
 
 const turns: readonly MockMessage[] = [
@@ -56,7 +56,7 @@ const cut = (saved: SavedJournal, count: number): SavedJournal => ({
 const savedOf = ({ result }: Played): SavedJournal => JSON.parse(JSON.stringify(result.journal));
 
 describe("memoryJournal", () => {
-  it("resumes the run from any number of its records", async () => {
+  it("resumes the run from any number of saved records", async () => {
     const whole = await playOver(undefined);
     const saved = savedOf(whole);
     const keys = memoryJournal(saved).keys();

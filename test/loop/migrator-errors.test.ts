@@ -1,4 +1,4 @@
-// Mistakes that users of other libraries make. Each error says what to write instead.
+// Mistakes that users of other libraries make. Each error message says what to write instead.
 
 import { expect, it } from "vitest";
 import { isLoopError, iterationCountIs, runToolLoop, unwrap, withRetry } from "turnwright";

@@ -1,4 +1,4 @@
-// `needsApproval` as a function: the arguments that it receives, and the moments at which it is called.
+// `needsApproval` as a function: which arguments it receives, and when it is called.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -32,7 +32,7 @@ describe("needsApproval as a function", () => {
     ]);
   });
 
-  it("receives a copy of the arguments: edits do not change the call", async () => {
+  it("receives a copy of the arguments, so edits do not change the call", async () => {
     const pay = defineTool({
       name: "pay",
       description: "pay",
@@ -75,7 +75,7 @@ describe("needsApproval as a function", () => {
   });
 });
 
-/** Makes a tool that takes euros, and can be replaced with a tool that takes cents. */
+/** Creates a tool that takes euros and can be replaced with a tool that takes cents. */
 function changingTools(needsApproval: NeedsApproval<{ amount: number }>): {
   readonly registry: ReturnType<typeof createToolRegistry>;
   readonly swap: () => void;

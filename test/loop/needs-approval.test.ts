@@ -1,4 +1,4 @@
-// Tools with `needsApproval`, with `policies.approve` and without it.
+// Tools with `needsApproval`, both with and without `policies.approve`.
 
 import { describe, expect, it } from "vitest";
 import { type Json, type LoopOptions, memoryJournal, type NeedsApproval, type Tool } from "turnwright";
@@ -81,7 +81,7 @@ describe("needsApproval", () => {
     ]);
   });
 
-  it("keeps a call from starting early even if its registry says eager", async () => {
+  it("prevents a call from starting early even if its registry says eager", async () => {
     const ran: string[] = [];
     const registry: LoopOptions["tools"] = {
       definitions: () => definitions,
@@ -154,7 +154,7 @@ describe("an approval that fails", () => {
       { policies: { approve: () => never }, timeouts: { approvalMs: 50 } },
       "No decision was made within 50 ms.",
     ],
-  ])("skips the call, reports the error to the caller only, and continues if %s", async ([, needs, more, message]) => {
+  ])("skips the call, reports the error only to the caller, and continues if %s", async ([, needs, more, message]) => {
     const { ran, start } = setUp(needs);
     const playing = start(more);
     await playing.clock.advance(50);

@@ -21,7 +21,7 @@ interface Faults {
   readonly at?: string;
 }
 
-/** Makes a journal with `open`, and a log of its calls. */
+/** Creates a journal with `open`, and a log of its calls. */
 function openable(faults: Faults = {}): { readonly journal: Journal; readonly log: string[] } {
   const log: string[] = [];
   const inner = memoryJournal();
@@ -75,7 +75,7 @@ describe("journal.open()", () => {
     expect([(await playing.result).reason.kind, log.at(-1)]).toEqual([kind, "close"]);
   });
 
-  it("closes the journal when the reader leaves the stream", async () => {
+  it("closes the journal when the reader of the stream stops", async () => {
     const { journal, log } = openable();
     const stream = streamToolLoop({ provider: createMockProvider([[text("a"), stall()]]), messages: question, journal });
     for await (const { type } of stream) if (type === "text-delta") break;
@@ -107,7 +107,7 @@ describe("journal.open()", () => {
     expect((await runToolLoop(again)).text).toBe("Done.");
   });
 
-  it("control.steer() answers finished while the journal is being closed", async () => {
+  it("control.steer() returns finished while the journal is being closed", async () => {
     const control = createLoopControl();
     const { journal } = openable();
     const answers: string[] = [];

@@ -1,4 +1,4 @@
-// Options, fields and parts that are named as in other libraries. The error contains the name to use in turnwright.
+// Options, fields and parts with the names of other libraries. The error message contains the name to use in turnwright.
 
 import { expect, it } from "vitest";
 import { stepCountIs, hasToolCall as aiHasToolCall } from "ai";
@@ -33,7 +33,7 @@ it.for<[bad: object, nearest: string, instead: string | undefined]>([
   expect(message).toContain(`Did you mean "${nearest}"?${instead === undefined ? "" : ` Write: ${instead}`}`);
 });
 
-it("generateWithTools: the error for an unknown option suggests only options that it has", async () => {
+it("generateWithTools: the error for an unknown option suggests only options of generateWithTools", async () => {
   const executor = { definitions: [], execute: () => 1 };
   const ask = async (more: object): Promise<LoopError> => {
     const asked: unknown = await Promise.resolve()
@@ -60,7 +60,7 @@ it.for<[fields: object, problem: string]>([
     { inputSchema: z.object({}), parameters: z.object({}) },
     'has an unknown field "parameters" (write: inputSchema: z.object({ ... }))',
   ],
-])("defineTool: the error for misnamed fields names the right one (case %#)", ([fields, problem]) => {
+])("defineTool: the error for misnamed fields says the right name (case %#)", ([fields, problem]) => {
   const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
   expect(make).toThrow(problem);
 });

@@ -30,13 +30,13 @@ describe("tool outcomes", () => {
         .slice(row.kind === "limit" ? 1 : 0),
     ).toEqual(row.history === false ? [] : [[row.kind, row.reads]]);
     const told = playing.recording.of("tool-end").find(({ callId }) => callId === answer?.callId);
-    // A message that ends the run starts none of its calls, so they have no tool-end event.
+    // A message that ends the run starts none of its calls, so these calls have no tool-end event.
     if (row.end === undefined || row.kind === "truncated")
       expect(told?.outcome).toBe(row.kind === "restarted" ? "completed" : row.kind);
     else expect(told).toBeUndefined();
   });
 
-  it("the table has a row for every kind of outcome", () => {
+  it("have a table row for every kind of outcome", () => {
     const kinds = Object.values(outcomeRows).map(({ kind }) => kind);
     expect([...new Set(kinds)].sort()).toEqual([
       ...["blocked", "completed", "denied", "failed", "interrupted", "invalid-input", "limit", "malformed"],
@@ -44,7 +44,7 @@ describe("tool outcomes", () => {
     ]);
   });
 
-  it("does not run a call if the run is stopped while its message streams", async () => {
+  it("include not-run for a call whose run is stopped while its message streams", async () => {
     let ran = 0;
     const playing = play([[toolCall("work"), stall()]], { tools: [tool("work", () => (ran += 1))] });
     await playing.clock.flush();

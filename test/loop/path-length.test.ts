@@ -1,4 +1,4 @@
-// The call path from runToolLoop to the model and to a tool. A reader who follows a call must read each function on the path.
+// The functions on the way from runToolLoop to the model and to a tool. A reader who follows a call must read each of them.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type Provider, runToolLoop } from "turnwright";
@@ -13,13 +13,13 @@ function readStack(): readonly string[] {
   return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
 }
 
-/** Counts the functions. `runToolLoop` may be missing from the stack, because it returns its promise before the first step. */
+/** Counts the functions. `runToolLoop` may be missing on the stack, because it returns its promise before the first step. */
 function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }
 
 describe("runToolLoop: functions on the way", () => {
-  it("passes at most 10 to provider.stream(), and at most 12 to tool.execute()", async () => {
+  it("are at most 10 before provider.stream(), and at most 12 before tool.execute()", async () => {
     const stacks = new Map<string, readonly string[]>();
     const script = createMockProvider([[toolCall("look", {})], [text("Done.")]]);
     const provider: Provider = {

@@ -1,4 +1,4 @@
-// Starts a run with scripted messages. Gives access to everything that acts on the run from outside.
+// Starts a run with scripted messages, and provides everything that acts on the run from outside.
 
 import {
   createLoopControl,
@@ -31,7 +31,7 @@ export interface Playing extends Stage {
   endedAt(): number | undefined;
 }
 
-/** Options of a run, or a function that makes the options from the stage. */
+/** Options of a run, or a function that creates the options from the stage. */
 export type More = Partial<LoopOptions> | ((stage: Stage) => Partial<LoopOptions>);
 
 /** Starts a run. Options in `more` replace the defaults. */

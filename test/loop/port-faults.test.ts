@@ -20,13 +20,13 @@ const note = (error: unknown): void => void unhandled.push(error);
 beforeAll(() => void process.on("unhandledRejection", note));
 afterAll(() => void process.off("unhandledRejection", note));
 
-/** Long enough that a run ended from outside ends before any timeout. */
+/** A time that is long enough for a run to be ended from outside before any timeout. */
 const limit = 10_000;
 const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
-/** After the end, the journal has half a second, and tools have `settleMs`. */
+/** After the end, the journal has 500 ms, and tools have `settleMs`. */
 const graceMs = 600;
 
-/** Ways to end a hanging run from outside, and the reason of each. A stop can come too late. */
+/** Ways to end a hanging run from outside, and the reason for each. A stop can come too late. */
 const endings = {
   kill: { end: ({ control }: Playing) => void control.kill(), kind: "killed" },
   abort: { end: ({ abort }: Playing) => abort.abort(), kind: "aborted" },
@@ -58,7 +58,7 @@ function describeEnd(end: End): string {
   return isLoopError(end.error, "journal-unresponsive") ? [code, end.error.details.ended ?? "in time"].join(" ") : code;
 }
 
-/** Returns the result or the partial result of the run; undefined if its journal lost the result. */
+/** Returns the result or the partial result of the run, or undefined if its journal lost the result. */
 function keptOf(end: End): LoopResult | PartialResult | undefined {
   if ("status" in end) return end;
   return isLoopError(end.error, "journal-unresponsive") ? end.error.details.partial : undefined;
@@ -98,10 +98,10 @@ async function findEnd(playing: Playing, settle?: () => void): Promise<string> {
   return [describeEnd(end), ...found].join(", but ");
 }
 
-/** Makes one run. Returns its ending and the allowed endings. */
+/** Performs one run. Returns its ending and the allowed endings. */
 type Row = () => Promise<readonly [what: string, end: string, expected: readonly string[]]>;
 
-/** Makes the runs for a port, one after the other. Returns the runs that ended in an unexpected way. */
+/** Performs the runs for a port, one after the other. Returns the runs that ended in an unexpected way. */
 async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
   const listeners = countListeners();
   const wrong: string[] = [];
@@ -165,11 +165,11 @@ function endIn(playing: Playing, how: How, { atWallClock }: Port): string | unde
 
 const all = Object.entries(ports);
 
-it.each(all)("port faults: the run ends as expected if %s throws or returns nonsense", async (runId, port) => {
+it.each(all)("port faults: the run ends as expected if %s throws or returns an invalid value", async (runId, port) => {
   expect(await findWrong(runId, failing(port, runId))).toBe("");
 });
 
-// A field cannot answer late.
+// A field cannot respond late, so fields are left out.
 it.each(all.filter(([, { isField }]) => isField === undefined))(
   "port faults: the run ends as expected if %s never answers or answers late",
   async (runId, port) => {

@@ -166,7 +166,7 @@ describe("attempt-discarded before a second attempt", () => {
   });
 });
 
-describe("attempt-discarded", () => {
+describe("attempt-discarded: ending and redaction", () => {
   it("the event redacts secrets in the error", async () => {
     const secret = "sk-ant-abc12345678";
     const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });

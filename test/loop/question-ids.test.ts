@@ -1,4 +1,4 @@
-// Ids of pending calls: a decision about one question never answers a later question about the same call.
+// Ids of pending calls. A decision about one question must never answer a later question about the same call.
 
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineAgentTool, type LoopOptions, type NestedLoopOptions, type Tool } from "turnwright";
@@ -103,7 +103,7 @@ describe("options.decisions", () => {
     expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });
   });
 
-  it("a decision about a call beyond maxToolCalls is refused with unknown-decision", async () => {
+  it("a decision about a call beyond maxToolCalls is rejected with unknown-decision", async () => {
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) =>
       messages.length === 1 ? [toolCall("look"), toolCall("pay")] : text("Done."),

@@ -4,7 +4,7 @@ import { defineAgentTool, type LoopOptions, type Tool } from "turnwright";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 
-/** Makes the agent tool. Its nested run calls the tools in one message, and then answers. */
+/** Creates the agent tool. Its nested run calls the tools in one message, and then answers. */
 export function createAgent(tools: readonly Tool[], calls: readonly string[]): Tool {
   const inner: readonly MockMessage[] = [[text("So. "), ...calls.map((name) => toolCall(name))], text("Inner.")];
   return defineAgentTool({

@@ -1,4 +1,4 @@
-// Random runs whose calls wait for approval: they suspend, get decisions, crash, and continue in other processes.
+// Random runs whose calls wait for approval. The runs suspend, get decisions, crash, and continue in other processes.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -36,7 +36,7 @@ const lives: fc.Arbitrary<readonly Life[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** Every call needs approval, and nothing else ends a run early. */
+/** A plan in which every call needs approval, and nothing else ends a run early. */
 const asking: fc.Arbitrary<Plan> = plans.map((plan) => ({ ...calmly(plan), approve: "ask", eager: false, stopWhen: "none" }));
 
 const waitsFor = (result: LoopResult | undefined): readonly { readonly id: string }[] =>
@@ -107,7 +107,7 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
   }
 }
 
-// More runs: ASKINGS=10000 SEED=7 npx vitest run test/loop/random-asking.test.ts
+// To run more cases: ASKINGS=10000 SEED=7 npx vitest run test/loop/random-asking.test.ts
 const runs = Number(process.env["ASKINGS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 

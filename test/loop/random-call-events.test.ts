@@ -32,7 +32,7 @@ async function hear({ nested, ...plan }: Plan & Nested, more: Partial<LoopOption
   return { result, recording };
 }
 
-/** One process crashes after some records, and a second one continues. */
+/** Runs one process that crashes after some records, and a second process that continues. */
 async function hearAfterCrash(plan: Plan & Nested): Promise<void> {
   const store = createDurableStore();
   try {
@@ -46,7 +46,7 @@ async function hearAfterCrash(plan: Plan & Nested): Promise<void> {
 const copyOf = (result: LoopResult, count = Number.POSITIVE_INFINITY): MemoryJournal =>
   memoryJournal({ steps: Object.fromEntries(Object.entries(savedOf(result).steps).slice(0, count)) });
 
-/** A decision for every waiting call. */
+/** Returns a decision for every waiting call. */
 const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
   Object.fromEntries(
     (reason.kind === "approval-required" ? reason.calls : []).map(({ id }, index) => [
@@ -55,7 +55,7 @@ const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
     ]),
   );
 
-// More runs: EVENTS=10000 SEED=7 npx vitest run test/loop/random-call-events.test.ts
+// To run more cases: EVENTS=10000 SEED=7 npx vitest run test/loop/random-call-events.test.ts
 const runs = Number(process.env["EVENTS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 

@@ -21,7 +21,7 @@ import { never } from "./play.ts";
 import type { Plan } from "./random-run.ts";
 import type { Workshop } from "./random-tools.ts";
 
-/** Makes the policies of a run. */
+/** Creates the policies of a run. */
 export function policiesOf(plan: Plan, workshop: Workshop): NonNullable<LoopOptions["policies"]> {
   const pipeline = pipelineOf(plan, workshop);
   return {
@@ -35,7 +35,7 @@ export function policiesOf(plan: Plan, workshop: Workshop): NonNullable<LoopOpti
   };
 }
 
-/** Makes the approval policy of the plan, if there is one. */
+/** Creates the approval policy of the plan, if there is one. */
 function approvalOf({ approve }: Plan, { later }: Workshop): Approve | undefined {
   const decisions: { readonly [Kind in Exclude<Plan["approve"], "none">]: Approve } = {
     yes: () => ({ kind: "approve" }),
@@ -48,7 +48,7 @@ function approvalOf({ approve }: Plan, { later }: Workshop): Approve | undefined
   return approve === "none" ? undefined : decisions[approve];
 }
 
-/** Makes the stop condition of the plan, if there is one. */
+/** Creates the stop condition of the plan, if there is one. */
 function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefined {
   const conditions: { readonly [Kind in Exclude<Plan["stopWhen"], "none">]: StopCondition } = {
     calls: ({ toolCallsExecuted }) => toolCallsExecuted > 1,
@@ -58,7 +58,7 @@ function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefi
   return stopWhen === "none" ? undefined : conditions[stopWhen];
 }
 
-/** Makes the structured output of the plan, if there is one. Its validation takes time, and rejects "So.", which is not JSON. */
+/** Creates the structured output of the plan, if there is one. Its validation takes time, and rejects "So.", which is not JSON. */
 function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | undefined {
   if (!output) return undefined;
   const schema: StandardSchema = {
@@ -67,7 +67,7 @@ function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | und
   return structuredOutput(schema, { jsonSchema: {}, maxRetries: 1 });
 }
 
-/** Makes the result pipeline of the plan, if there is one. Each stage behaves differently, and not every result is changed. */
+/** Creates the result pipeline of the plan, if there is one. Each stage behaves differently, and not every result is changed. */
 function pipelineOf({ results }: Plan, { later }: Workshop): ResultPipeline | undefined {
   const usage = { inputTokens: 3, outputTokens: 1, totalTokens: 4 };
   const pipelines: { readonly [Kind in Exclude<Plan["results"], "none">]: ResultPipeline } = {
@@ -94,7 +94,7 @@ function maskingOf({ masking }: Plan, { force }: Workshop): Masking | undefined 
 }
 
 /**
- * Makes the pricing of the plan. If the plan says "some", the cost is unknown when the number of tokens is divisible by three.
+ * Creates the pricing of the plan. If the plan says "some", the cost is unknown when the number of tokens is divisible by three.
  */
 export function pricingOf({ prices }: Plan): Pricing | undefined {
   if (prices === "none") return undefined;

@@ -64,7 +64,7 @@ function watchKeys(): (journal: MemoryJournal) => Journal {
   });
 }
 
-/** A decision for every waiting call. */
+/** Returns a decision for every waiting call. */
 const decisionsOf = (result: LoopResult | undefined): LoopOptions["decisions"] =>
   Object.fromEntries(
     (result?.reason.kind === "approval-required" ? result.reason.calls : []).map(({ id }, index) => [
@@ -89,9 +89,9 @@ it("journal keys: each key keeps one meaning across random limits and retries", 
       let last: LoopResult | undefined;
       let now = plan;
       for (const { limits, turns, verbs } of [plan, ...others]) {
-        // Recorded answers stay the same: only limits, verbs and the next answers of the model differ.
+        // Recorded answers stay the same. Only limits, verbs and the next answers of the model differ.
         const other: Plan = { ...plan, turns, verbs, limits: { ...limits, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
-        // Decisions are for calls that the run reaches again.
+        // Decisions are passed for calls that the run reaches again.
         now = last?.reason.kind === "approval-required" ? { ...now, turns } : other;
         const journal = last === undefined ? memoryJournal() : copyOf(last);
         const given = { journal: watch(journal), resume: "retry-last" as const, decisions: decisionsOf(last) };

@@ -18,7 +18,7 @@ import {
 
 /** A control verb that ends the run or sends a message to it. */
 export interface Verb {
-  /** The time of the verb; negative before the run. */
+  /** The time of the verb in milliseconds. Negative before the run. */
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "steer" | "interrupt" | "drain";
   /** A number that distinguishes messages. */
@@ -36,7 +36,7 @@ export interface Plan {
   readonly finalAnswer: boolean;
   readonly stopWhen: "none" | "calls" | "late" | "never";
   readonly loopDetection: LoopDetectionOptions | undefined;
-  /** True if the answer must fit a schema. */
+  /** True if the answer must match a schema. */
   readonly output: boolean;
   /** True if tools may start during the stream. No policy may then forbid calls. */
   readonly eager: boolean;
@@ -78,7 +78,7 @@ const call: fc.Arbitrary<MockPart> = fc
     id: fc.option(fc.constantFrom("x", "y", "call_i0_0", "call_i1_1"), { nil: undefined, freq: 2 }),
     rawArgs: fc.option(fc.constantFrom("{", "", "null"), { nil: undefined, freq: 6 }),
     fragments: fc.constantFrom(0, 2),
-    // "checked" refuses edited arguments.
+    // "checked" rejects edited arguments.
     edited: fc.constantFrom(false, false, true),
     ids: fc.constantFrom(undefined, ["x", "call_i0_0"], ["x", "__proto__"], [7], []),
   })
@@ -150,8 +150,8 @@ const whatever: fc.Arbitrary<Plan> = fc.record({
 });
 
 /**
- * Generates any plan. Costs are limited only if there are prices. Plans with eager tools have no policies that would prevent
- * these tools from starting early.
+ * Generates a random plan. Costs are limited only if there are prices. Plans with eager tools have no policies that would
+ * prevent these tools from starting early.
  */
 export const plans: fc.Arbitrary<Plan> = whatever.map((plan) => {
   const { eager, prices, limits, loopDetection } = plan;

@@ -29,7 +29,7 @@ export interface Workshop {
   readonly force: Set<number>;
 }
 
-/** Makes a schema whose validation takes time, and rejects edited arguments. */
+/** Creates a schema whose validation takes time, and rejects edited arguments. */
 function ponder(later: Workshop["later"]): StandardSchema {
   const judge = (value: unknown): StandardResult<unknown> =>
     JSON.stringify(value).includes("true") ? { issues: [{ message: "edited" }] } : { value };
@@ -37,7 +37,7 @@ function ponder(later: Workshop["later"]): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate: (value) => later(60, judge(value)), jsonSchema } };
 }
 
-/** Makes the functions `later` and `timers`. */
+/** Creates the functions `later` and `timers`. */
 function createDelays(clock: TestClock): Pick<Workshop, "later" | "timers"> {
   let timers = 0;
   const later = <T>(ms: number, value: T): Promise<T> => {
@@ -52,7 +52,7 @@ function createDelays(clock: TestClock): Pick<Workshop, "later" | "timers"> {
   return { later, timers: () => timers };
 }
 
-/** Makes the tools. Calls that run are added to `ran`. */
+/** Creates the tools. Calls that run are added to `ran`. */
 export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): Workshop {
   const force = new Set<number>();
   const { later, timers } = createDelays(clock);

@@ -1,4 +1,4 @@
-// Checks of runs that are refused: their errors, that no model was called, and that nothing is held.
+// Checks runs that are rejected: the error, that no model was called, and that nothing stays reserved.
 
 import { expect } from "vitest";
 import { createLoopControl, isLoopError, type LoopError, type LoopOptions, runToolLoop, streamToolLoop } from "turnwright";
@@ -6,8 +6,8 @@ import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 
 /**
- * Starts a run in which `bad` replaces valid options. Returns the error. Checks that no model was called and that nothing is
- * held.
+ * Starts a run in which `bad` replaces valid options, and returns the error. Checks that no model was called and that nothing
+ * stays reserved.
  */
 export async function refusal(bad: object): Promise<Pick<LoopError, "code" | "details" | "message">> {
   const listeners = countListeners();
@@ -25,7 +25,7 @@ export async function refusal(bad: object): Promise<Pick<LoopError, "code" | "de
   expect(() => streamToolLoop(options)).toThrow(isLoopError(thrown) ? thrown.message : "");
   expect([good.provider.calls, good.clock.pending, listeners.on(signal)], "requests, timers, listeners").toEqual([0, 0, 0]);
   listeners.stop();
-  // The control and the run id are free, because another run can use both.
+  // Another run can use the control and the run id, so both are free.
   expect((await runToolLoop(good)).text).toBe("Hi.");
   if (!isLoopError(thrown)) throw thrown;
   return thrown;

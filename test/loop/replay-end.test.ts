@@ -31,7 +31,7 @@ describe("replay-end", () => {
     expect(recording.of("replay-end")).toEqual([]);
   });
 
-  it("is not sent if no model request, call or hook was recalled", async () => {
+  it("is not sent if no model request, call or hook was replayed", async () => {
     const { result } = await run(undefined);
     const { recording } = await run(memoryJournal(upTo(result, "i0/model")));
     expect(recording.of("replay-end")).toEqual([]);
@@ -60,7 +60,7 @@ describe("replay-end", () => {
     expect(recording.of("replay-end")).toMatchObject([{ iteration: 1 }]);
   });
 
-  it("comes once in each execution of a run that waits, also if it goes on waiting", async () => {
+  it("comes once in each execution of a run that waits, even if the run keeps waiting", async () => {
     const policies = { approve: () => ({ kind: "ask" as const }) };
     const first = await run(undefined, { policies });
     expect(first.recording.of("replay-end")).toEqual([]);
@@ -77,7 +77,7 @@ describe("replay-end", () => {
     ]);
   });
 
-  it("is sent by the outermost run only, when a run inside a call begins new work", async () => {
+  it("is sent only by the outermost run, when a nested run begins new work", async () => {
     const inner = createMockProvider(({ iteration }) =>
       iteration === 0 ? [toolCall("save", { n: 1 }, { fragments: 0 })] : [text("Inner.")],
     );

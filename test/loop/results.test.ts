@@ -42,12 +42,12 @@ describe("tool results", () => {
     ["an empty toolResult", toolResult({}), "completed", null],
     ["a toolResult with a cycle", toolResult({ data: cyclic }), "failed", unwritable("a cyclic value")],
     ["a plain object that looks like a toolResult", { success: false, error: "E" }, "completed", { success: false, error: "E" }],
-  ])("a tool that returns %s gives the expected outcome and result", async ([, given, outcome, read]) => {
+  ])("from a tool that returns %s have the expected outcome and text", async ([, given, outcome, read]) => {
     expect(await answerTo(() => given)).toEqual([outcome, read]);
     expect(await answerTo(async () => given)).toEqual([outcome, read]);
   });
 
-  it("keeps the keys __proto__ and constructor as data", async () => {
+  it("keep the keys __proto__ and constructor as data", async () => {
     const [, read] = await answerTo(() => JSON.parse('{"__proto__": {"admin": true}, "constructor": 1}'));
     expect(Object.entries(Object(read))).toEqual([
       ["__proto__", { admin: true }],
@@ -95,12 +95,12 @@ describe("tool results", () => {
         }),
       "broken look",
     ],
-  ])("the call fails if the returned value %s", async ([, given, reason]) => {
+  ])("fail the call if the returned value %s", async ([, given, reason]) => {
     const [outcome, read] = await answerTo(given);
     expect([outcome, JSON.stringify(read)]).toEqual(["failed", expect.stringContaining(reason)]);
   });
 
-  it("only the first value of a thenable that settles several times counts", async () => {
+  it("use only the first value of a thenable that settles several times", async () => {
     const twice = thenable({
       value: (resolve: (value: unknown) => void, reject: (error: Error) => void) => {
         resolve("first");
@@ -113,7 +113,7 @@ describe("tool results", () => {
     expect(playing.recording.of("late-result")).toEqual([]);
   });
 
-  it("puts image content into the answer and the function history", async () => {
+  it("put image content into the message for the model and the function history", async () => {
     const content = [{ type: "image" as const, mediaType: "image/png", data: new URL("data:image/png;base64,aGk=") }];
     const playing = play([toolCall("work"), text("Done.")], {
       tools: [tool("work", () => toolResult({ data: "seen", content }))],
@@ -123,7 +123,7 @@ describe("tool results", () => {
     expect([answersOf(result)[0]?.content, result.functionHistory[0]?.content]).toEqual([expected, expected]);
   });
 
-  it("sends toolResult metadata only to listeners", async () => {
+  it("send toolResult metadata only to listeners", async () => {
     const playing = play([toolCall("work"), text("Done.")], {
       tools: [tool("work", () => toolResult({ data: 1, metadata: { secret: 7 } }))],
     });

@@ -45,7 +45,7 @@ it("retry-last: continues after a provider error without running a finished tool
   expect([third.text, untouched.calls, third.messages]).toEqual(["Done.", 0, second.messages]);
 });
 
-it("retry-last: without it, a failed run ends as recorded; a later retry still continues", async () => {
+it("retry-last: a failed run without it ends as recorded; a later retry still continues", async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([]);
@@ -61,7 +61,7 @@ it("retry-last: without it, a failed run ends as recorded; a later retry still c
   expect(third.text).toBe("Yes.");
 });
 
-it("retry-last: records retried steps under retry keys", async () => {
+it("retry-last: records repeated steps under retry keys", async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const provider = createMockProvider([toolCall("save"), fail({ status: 503 })]);
@@ -133,7 +133,7 @@ it("retry-last: does not retry a provider error of the current execution", async
   expect([result.reason.kind, provider.calls]).toEqual(["provider-error", 2]);
 });
 
-it("result.journal: another run that is given it replays the result", async () => {
+it("result.journal: another run with this journal replays the result", async () => {
   const { ran, options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider([toolCall("save"), text("Done.")]) });
   const provider = createMockProvider([]);
@@ -141,7 +141,7 @@ it("result.journal: another run that is given it replays the result", async () =
   expect([again.text, provider.calls, ran]).toEqual(["Done.", 0, ["call_i0_0"]]);
 });
 
-it("memoryJournal: refuses saved data that is not a journal", () => {
+it("memoryJournal: rejects saved data that is not a journal", () => {
   expect(() => memoryJournal([] as never)).toThrow(
     'Option "saved" must be the parsed JSON of a memory journal, but is an array of 0 items.',
   );

@@ -22,7 +22,7 @@ import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
 /**
- * The maximum real time for a run on the test clock. A busy disk may take some of this time; a run that hangs takes all of it.
+ * The maximum real time for a run on the test clock. A busy disk may take part of this time. A run that hangs takes all of it.
  */
 const longestWaitMs = 10_000;
 
@@ -78,7 +78,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   const running = runToolLoop(options).finally(() => {
     atEnd.push({ now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) });
   });
-  // The run is awaited below, after the time was advanced.
+  // The run is awaited below, after the time has advanced.
   running.catch(() => undefined);
   for (const verb of verbs.slice(early.length)) {
     await clock.advance(verb.atMs - clock.now());
@@ -101,7 +101,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   return { result, endedAt: end.now, provider, workshop, options, accepted };
 }
 
-/** Returns all text that listeners got, without discarded attempts. */
+/** Returns all text that listeners received, without discarded attempts. */
 function heard(events: readonly LoopEvent[]): string {
   let before = "";
   let said = "";
@@ -124,7 +124,7 @@ function createActor(control: LoopControl, abort: AbortController, accepted: str
 }
 
 /**
- * Checks that every accepted message is in exactly one place (the transcript, `undelivered`, or the reason), and that the order
+ * Checks that every accepted message is in exactly one place (the transcript, `undelivered`, or the reason) and that the order
  * is kept.
  */
 export function checkMessages({ result, accepted }: Ended): void {
@@ -138,7 +138,7 @@ export function checkMessages({ result, accepted }: Ended): void {
   expect(sent.filter((said) => said.startsWith("interrupt"))).toEqual([]);
 }
 
-/** Makes a script with the message of each request, and an answer after the last message. */
+/** Creates a script with the message of each request, and an answer after the last message. */
 function turnsOf({ turns }: Plan): MockScript {
   return (_, index) => turns[index] ?? text('"The end."');
 }

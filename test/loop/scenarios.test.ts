@@ -28,7 +28,7 @@ async function play(scenario: Scenario, more: Partial<LoopOptions> = {}): Promis
   return { staged, result: await running };
 }
 
-/** Makes options with a provider, tools, hooks and policies that throw if they are called. */
+/** Creates options with a provider, tools, hooks and policies that throw if they are called. */
 function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<LoopOptions> {
   const fail = (): never => {
     throw new Error("touched on replay");

@@ -16,7 +16,7 @@ const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) =>
 const checked = (inputSchema: StandardSchema): Tool =>
   defineTool({ name: "work", description: "work", inputSchema, jsonSchema: { type: "object" }, execute: () => 1 });
 
-/** All code from the caller for which a run waits. Each function ignores its abort signal. */
+/** All functions of the caller for which a run waits. Each function ignores its abort signal. */
 const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
   "a tool": [[call], { tools: [tool("work", () => never)] }],
   "a sequential tool": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
@@ -77,7 +77,7 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
     expect(await endAfter(where, verb, 0)).toEqual([0, kind]);
   });
 
-  it("gets one grace period, however often the run is ended", async () => {
+  it("gets a single grace period, no matter how often the run is ended", async () => {
     const twice = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<readonly unknown[]> => {
       const playing = play([call], { tools: [tool("work", () => never)], limits: { wallClockMs: 1_000 } });
       await playing.clock.advance(1_000 - 300 * acts.length);
@@ -102,7 +102,7 @@ describe("timeouts.settleMs: code that ignores its signal", () => {
 
   it("is awaited without a limit if settleMs is Infinity", async () => {
     const clock = createTestClock();
-    // The timers of the platform fire after 1 ms if their delay is longer than they support.
+    // Platform timers fire after 1 ms if their delay is longer than the platform supports.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
     const tools = [tool("work", () => new Promise((resolve) => clock.setTimeout(() => resolve("saved"), 50_000)))];
     const playing = play([toolCall("work")], { clock: platform, tools, timeouts: { settleMs: Number.POSITIVE_INFINITY } });

@@ -5,14 +5,14 @@ import { never, tool } from "./play.ts";
 import { chatter, readAll, readSome, start } from "./reading.ts";
 import { watch } from "./watching.ts";
 
-/** Makes options with a control whose verb is called when the signal is aborted. */
+/** Creates options with a control whose verb is called when the signal is aborted. */
 function onAbort(signal: AbortSignal, verb: "stop" | "kill"): Partial<LoopOptions> {
   const control = createLoopControl();
   signal.addEventListener("abort", () => control[verb]());
   return { control };
 }
 
-/** Makes a provider that calls a tool in the first iteration, and then streams from `then`. */
+/** Creates a provider that calls a tool in the first iteration, and then streams from `then`. */
 function callThen(name: string, then: Provider): Provider {
   const first = createMockProvider([toolCall(name, {}, { fragments: 0 })]);
   return { ...then, stream: (request, call) => (call.iteration === 0 ? first : then).stream(request, call) };
@@ -34,7 +34,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     expect((await reading.stream.result).text).toHaveLength(10_000);
   });
 
-  it("streamIdleMs starts when a held model is asked for its next chunk", async () => {
+  it("streamIdleMs starts when the model that was held back is asked for its next chunk", async () => {
     const { provider, sent } = chatter(300, () => never);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
@@ -51,7 +51,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     expect((await reading.stream.result).reason).toEqual({ kind: "stream-idle", limitMs: 1_000 });
   });
 
-  it("streamIdleMs starts again for a model held longer than the timeout", async () => {
+  it("streamIdleMs starts again for a model that was held back longer than the timeout", async () => {
     let quiet = false;
     const isQuiet = (): boolean => quiet;
     const provider: Provider = {
@@ -129,7 +129,7 @@ describe("streamToolLoop: unread events", () => {
     },
   );
 
-  it("keep all progress of a tool; the model is held until it is read", async () => {
+  it("keep all progress of a tool; the model is held back until it is read", async () => {
     const flood = tool("flood", (_, { progress }) => {
       for (let count = 0; count < 10_000; count += 1) progress(count);
     });
@@ -141,7 +141,7 @@ describe("streamToolLoop: unread events", () => {
     });
     const first = await watched.read(1);
     await watched.clock.advance(1_000_000);
-    // One chunk arrived before the run could notice that the reader is slow.
+    // One chunk arrived before the run could notice that the reader was slow.
     expect([watched.unread() > 10_000, sent()]).toEqual([true, 1]);
     const most = await watched.read(watched.unread() - 32);
     await watched.clock.advance(1_000_000);
@@ -175,7 +175,7 @@ describe("streamToolLoop: unread events", () => {
     expect((await watched.stream.result).text).toHaveLength(10_000);
   });
 
-  it("do not hold tools back: calls start and end, and listeners get their events", async () => {
+  it("do not delay tools: calls start and end, and listeners get their events", async () => {
     const work = tool(
       "work",
       async (_, { progress }) => {

@@ -1,4 +1,4 @@
-// Slow validations. Their outcome is recorded, and a replay gives the same outcome, however fast the validation is then.
+// Slow validations. Their outcome is recorded, and a replay gives the same outcome no matter how fast the validation then is.
 
 import { expect, it } from "vitest";
 import { type Approve, defineTool, type LoopResult } from "turnwright";
@@ -49,7 +49,7 @@ it.for<[what: string, said: Said, stopMs: number]>([
   ["invalid arguments", { amount: 5, approve: undefined }, 50],
   ["valid arguments", { amount: 1, approve: undefined }, 50],
   ["edited arguments", { amount: 1, approve: edit }, 150],
-])("input validation: a stop while it checks %s leaves the call not-run", async ([, said, stopMs]) => {
+])("input validation: a stop while %s is being checked leaves the call not run", async ([, said, stopMs]) => {
   const { ran, start } = setUp(said);
   const playing = start(100);
   await playing.clock.advance(stopMs);

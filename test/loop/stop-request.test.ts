@@ -1,5 +1,5 @@
-// Arguments of `control.stop`: a requester and a note. Arguments that event handlers get from buttons and signals are accepted
-// and ignored.
+// The arguments of `control.stop`: a requester and a note. Other arguments, such as events from buttons and signals, are
+// accepted and ignored.
 
 import { expect, it } from "vitest";
 import { createLoopControl } from "turnwright";
@@ -11,7 +11,7 @@ it.for<[given: unknown, received: string]>([
   [{ reason: "x" }, 'an object with "reason"'],
   [{ requester: "user 7", reason: "x" }, 'an object with "reason"'],
   [7, "7"],
-])("control.stop(): refuses %j", ([given, received]) => {
+])("control.stop(): rejects %j", ([given, received]) => {
   const message = `Option "stop" must be undefined or { requester, note }, but is ${received}.`;
   expect(() => createLoopControl().stop(given as StopRequest)).toThrow(message);
 });

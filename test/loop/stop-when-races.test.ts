@@ -71,7 +71,7 @@ describe("stopWhen: while a condition is pending", () => {
     ["a kill", ({ control }) => control.kill(), "killed", "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted", "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(5_000), "wall-clock", "answered"],
-  ])("%s ends the run at once, and no call runs", async ([, act, call, answer]) => {
+  ])("%s ends the run immediately, and no call runs", async ([, act, call, answer]) => {
     const reasons: string[] = [];
     for (const turn of [[text("Look: "), toolCall("echo")], text("Look:")]) {
       const playing = hanging(turn);
@@ -90,7 +90,7 @@ describe("stopWhen: while a condition is pending", () => {
   it.for<[answer: boolean, reason: string]>([
     [true, "stop-condition"],
     [false, "answered"],
-  ])("an interrupt comes too late, and the condition's answer %s counts", async ([answer, reason]) => {
+  ])("an interrupt comes too late, and the condition's answer %s decides", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
       policies: {

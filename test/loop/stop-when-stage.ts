@@ -6,7 +6,7 @@ import { tool } from "./play.ts";
 /** A tool that runs, and a tool whose calls never run. */
 export const tools: readonly Tool[] = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
 
-/** Makes the options of a run with a stop condition. */
+/** Creates the options of a run with a stop condition. */
 export const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({
   tools,
   policies: { stopWhen: condition },

@@ -36,7 +36,7 @@ describe("stopWhen", () => {
     ["an answer", text("Fine."), "completed"],
     ["an answer at its length limit", [text("Fin"), finish("length")], "completed"],
     ["a refusal", [text("No."), finish("refusal")], "completed"],
-  ])("ends the run after %s too", async ([, turn]) => {
+  ])("also ends the run after %s", async ([, turn]) => {
     const result = await play(
       [turn],
       stopWhen(() => ({ kind: "stop", reason: "enough" })),
@@ -44,7 +44,7 @@ describe("stopWhen", () => {
     expect(endOf(result)).toEqual(["completed", { kind: "stop-condition", reason: "enough" }, []]);
   });
 
-  it("leaves a call without a name out of pendingCalls", async () => {
+  it("omits a call without a name from pendingCalls", async () => {
     const result = await play(
       [[toolCall("echo"), toolCall(" ")]],
       stopWhen(() => true),
@@ -55,7 +55,7 @@ describe("stopWhen", () => {
     ]);
   });
 
-  it("yields to a steered message and is called again after it", async () => {
+  it("gives way to a steered message, and is called again after the message", async () => {
     const playing = play([toolCall("final_answer"), text("42, or so.")], ({ control }) => ({
       tools,
       policies: {
@@ -74,7 +74,7 @@ describe("stopWhen", () => {
 });
 
 describe("stopWhen: several conditions", () => {
-  it("are called in order until one stops the run", async () => {
+  it("are called in order until one of them stops the run", async () => {
     const asked: string[] = [];
     const says =
       (name: string, answer: ReturnType<StopCondition>): StopCondition =>
@@ -89,7 +89,7 @@ describe("stopWhen: several conditions", () => {
     expect([result.reason, asked]).toEqual([{ kind: "stop-condition", reason: "late" }, ["no", "go on", "late"]]);
   });
 
-  it("an empty list has no effect, and later additions to it are ignored", async () => {
+  it("have no effect if the list is empty, and later additions to the list are ignored", async () => {
     const conditions: StopCondition[] = [];
     const playing = play([text("Fine.")], stopWhen(conditions));
     conditions.push(() => true);
@@ -190,7 +190,7 @@ it.for<[title: string, given: unknown, expected: string]>([
     [() => true, 1],
     'Option "policies.stopWhen" must be a function, or an array of functions, but is an array of 2 items.',
   ],
-])("stopWhen: refuses %s", async ([, given, expected]) => {
+])("stopWhen: rejects %s", async ([, given, expected]) => {
   const error = await play([], stopWhen(given as never)).result.catch((thrown: unknown) => thrown);
   expect(isLoopError(error, "invalid-option") && error.message).toBe(expected);
 });

@@ -17,12 +17,12 @@ describe("streamToolLoop", () => {
     expect((await stream.result).text).toBe("Done.");
   });
 
-  it("starts at once and loses no event if it is read late", async () => {
+  it("starts immediately and loses no event if it is read late", async () => {
     const recording = recordEvents();
     const { stream } = start(script, { tools, events: recording.emitter });
     const { text: said } = await stream.result;
     expect([said, await readAll(stream)]).toEqual(["Done.", recording.events]);
-    // All events have been read, so none are left.
+    // All events have been read, so no event is left.
     expect(await readAll(stream)).toEqual([]);
   });
 
@@ -48,7 +48,7 @@ describe("streamToolLoop", () => {
   });
 });
 
-describe("streamToolLoop: a reader that leaves", () => {
+describe("streamToolLoop: a reader that stops early", () => {
   it("stops the run, lets tools settle and makes no further request", async () => {
     let aborted: unknown;
     const deaf = tool("deaf", (_, { signal }) => (signal.addEventListener("abort", () => (aborted = signal.reason)), never));
@@ -97,7 +97,7 @@ describe("streamToolLoop: a reader that leaves", () => {
     expect([result.reason.kind, await readAll(reading.stream)]).toEqual(["answered", []]);
   });
 
-  it("keeps its own error if it leaves by throwing", async () => {
+  it("keeps its own error if it stops by throwing", async () => {
     const { stream } = start([[text("Hi"), stall()]]);
     const reading = async (): Promise<void> => {
       for await (const event of stream) if (event.type === "text-delta") throw new Error("my own");
@@ -127,7 +127,7 @@ describe("streamToolLoop: a run that rejects", () => {
     expect(await readAll(stream)).toEqual([]);
   });
 
-  it("rejects the next waiting read and ends the others", async () => {
+  it("rejects the next waiting read and ends all others", async () => {
     const clock = createTestClock();
     const journal: Journal = {
       ...failing(),
@@ -144,7 +144,7 @@ describe("streamToolLoop: a run that rejects", () => {
     ]);
   });
 
-  it("throws at once for an invalid option", () => {
+  it("throws immediately for an invalid option", () => {
     let thrown: unknown;
     try {
       start([], { limits: { maxIterations: 0 } });

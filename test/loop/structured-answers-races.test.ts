@@ -21,7 +21,7 @@ const wanting = (output: NonNullable<LoopOptions["policies"]>["output"]): Partia
   policies: { output },
 });
 
-/** Makes a schema that validates asynchronously. */
+/** Creates a schema that validates asynchronously. */
 function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, ms = 50): StandardSchema {
   const validate: StandardSchema["~standard"]["validate"] = (value) =>
     new Promise((resolve) => void clock.setTimeout(() => resolve(schema["~standard"].validate(value)), ms));
@@ -65,7 +65,7 @@ describe("structuredOutput: while the answer is validated", () => {
     ["a kill", ({ control }) => control.kill(), "killed"],
     ["the signal", ({ abort }) => abort.abort(), "aborted"],
     ["the wall clock", ({ clock }) => clock.advance(500), "wall-clock"],
-  ])("%s ends the run at once and keeps the text", async ([, act, reason]) => {
+  ])("%s ends the run immediately and keeps the text", async ([, act, reason]) => {
     const playing = validating();
     await playing.clock.flush();
     await act(playing);
@@ -108,7 +108,7 @@ describe("structuredOutput: while the answer is validated", () => {
     expect([result.reason.kind, result.text, result.output]).toEqual(["provider-error", '{ "n": 8 }', undefined]);
   });
 
-  it("a steered message continues the run at the last try, and resets the tries", async () => {
+  it("a steered message continues the run at the last try, and resets the number of tries", async () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
       policies: { output: structuredOutput(slowSchema(clock), { maxRetries: 0 }) },
@@ -145,7 +145,7 @@ describe("structuredOutput: while the answer is validated", () => {
   });
 });
 
-/** Makes a memory journal that calls `act` after a step. */
+/** Creates a memory journal that calls `act` after a step. */
 function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["journal"]> {
   const journal = memoryJournal();
   return {
@@ -206,7 +206,7 @@ describe("structuredOutput: over a journal", () => {
     ]);
   });
 
-  it("retry-last does not retry an answer that turns out invalid in this execution", async () => {
+  it("retry-last does not repeat an answer that turns out invalid in this execution", async () => {
     const { journal, runId } = await play([text("Eight.")], wanting(structuredOutput(schema, { maxRetries: 0 }))).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });

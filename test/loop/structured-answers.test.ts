@@ -119,7 +119,7 @@ describe("structuredOutput: an invalid answer", () => {
     ]);
   });
 
-  it("includes one for which the schema throws", async () => {
+  it("can be an answer for which the schema throws", async () => {
     const broken = z.string().transform((url) => new URL(url).host);
     const result = await play([text('"nowhere"'), text('"https://example.com/"')], wanting(structuredOutput(broken))).result;
     expect([result.output, textsOf(result.messages.filter(({ role }) => role === "user") as never)[1]]).toEqual([
@@ -202,7 +202,7 @@ it.for<[option: string, output: { readonly schema?: unknown; readonly [option: s
   ["schema", { schema: { type: "object" } }, "a Standard Schema, such as zod makes, but is an object"],
   ["maxRetries", { schema, maxRetries: -1 }, "a whole number of at least 0, or Infinity, but is -1"],
   ["jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
-])("structuredOutput: refuses an invalid %s (case %#)", ([option, { schema: given, ...options }, expected]) => {
+])("structuredOutput: rejects an invalid %s (case %#)", ([option, { schema: given, ...options }, expected]) => {
   expect(() => structuredOutput(given as StandardSchema, options)).toThrow(
     `Option "policies.output.${option}" must be ${expected}.`,
   );

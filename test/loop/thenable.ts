@@ -1,6 +1,6 @@
-// Makes unusual promises: objects with any kind of `then`.
+// Creates unusual promise-like objects, with any kind of `then`.
 
-/** Makes an object with the property `then`, from a descriptor with a value or a getter. */
+/** Creates an object with the property `then`, from a descriptor with a value or a getter. */
 export function thenable(then: PropertyDescriptor, object: object = {}): PromiseLike<unknown> {
   return withProperty(object, "then", then) as PromiseLike<unknown>;
 }

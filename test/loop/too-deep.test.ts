@@ -1,4 +1,4 @@
-// Values that are nested too deeply are refused with a LoopError.
+// Values that are nested too deeply are rejected with a LoopError.
 
 import { expect, it } from "vitest";
 import { isLoopError, type Json, type JsonSchema, type Message, type ToolRegistry } from "turnwright";

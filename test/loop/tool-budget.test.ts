@@ -28,7 +28,7 @@ describe("limits.maxToolCalls", () => {
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
 
-  it("forbids tools only after a call exceeds it", async () => {
+  it("forbids tools only after a call exceeds the limit", async () => {
     const playing = play([three, three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 3 } });
     expect(kinds(await playing.result)).toBe("completed completed completed limit limit limit");
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
@@ -41,7 +41,7 @@ describe("limits.maxToolCalls", () => {
     expect([kinds(result), result.toolCallsExecuted]).toEqual(["completed completed limit limit limit limit", 2]);
   });
 
-  it("ignores calls that never ran, and is not a tool error", async () => {
+  it("ignores calls that never ran, and causes no tool error", async () => {
     const batch = [toolCall("nope"), toolCall("denied"), toolCall("ok"), toolCall("ok")];
     const playing = play([batch, text("Enough.")], {
       tools: [ok, tool("denied", () => 1)],
@@ -94,7 +94,7 @@ describe("limits.maxIterations", () => {
     expect(playing.recording.of("notice").map((event) => event.kind)).toEqual(["max-iterations"]);
   });
 
-  it("does not end a run that answers in the last iteration", async () => {
+  it("does not end a run that answers in its last iteration", async () => {
     const playing = play([toolCall("ok"), text("Done.")], { tools: [ok], limits: { maxIterations: 2 } });
     expect((await playing.result).reason.kind).toBe("answered");
   });
@@ -139,14 +139,14 @@ describe("limits.maxTokens", () => {
     expect([playing.provider.calls, result.finalAnswer]).toEqual([requests, false]);
   });
 
-  it("keeps a finished answer that exceeds it", async () => {
+  it("keeps a complete answer that exceeds the limit", async () => {
     const playing = play([[text("Done."), usage({ inputTokens: 1_000, outputTokens: 1 })]], { limits: { maxTokens: 100 } });
     expect((await playing.result).reason.kind).toBe("answered");
   });
 });
 
 describe("tool context", () => {
-  it("budget is the rest of each limit", async () => {
+  it("has the rest of each limit as budget", async () => {
     const clock = createTestClock();
     const budgets: ToolBudget[] = [];
     const spend = tool("spend", (_, { budget }) => {
@@ -163,7 +163,7 @@ describe("tool context", () => {
     ]);
   });
 
-  it("budget is Infinity for limits that are not set", async () => {
+  it("has Infinity as budget for limits that are not set", async () => {
     let budget: ToolBudget | undefined;
     await play([toolCall("look"), text("Done.")], { tools: [tool("look", (_, context) => void (budget = context.budget))] })
       .result;
@@ -206,14 +206,14 @@ describe("tool context", () => {
     [19, false],
     [20, true],
     [21, true],
-  ])("showKillHint in iteration %d is %s", async ([iteration, shown]) => {
+  ])("has in iteration %d the showKillHint value %s", async ([iteration, shown]) => {
     const hints: boolean[] = [];
     const look = tool("look", (_, context) => hints.push(context.showKillHint));
     await play((_, index) => (index <= iteration ? toolCall("look") : text("Done.")), { tools: [look] }).result;
     expect(hints[iteration]).toBe(shown);
   });
 
-  it("suppressProgressNotices is true if session.surfaceUserErrors is false", async () => {
+  it("has suppressProgressNotices if session.surfaceUserErrors is false", async () => {
     let suppressed: unknown;
     const look = tool("look", (_, context) => void (suppressed = context.suppressProgressNotices));
     await play([toolCall("look"), text("Done.")], { tools: [look], session: { surfaceUserErrors: false } }).result;

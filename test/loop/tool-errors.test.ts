@@ -11,7 +11,7 @@ const tools: readonly Tool[] = [
   tool("asked", () => "yes"),
 ];
 
-/** Iterations are separated by "|", and their calls by spaces: "bad bad | ok". */
+/** Writes iterations separated by "|", and calls separated by spaces: "bad bad | ok". */
 const script = (iterations: string): readonly (readonly MockPart[])[] =>
   [...iterations.split("|"), ""].map((iteration) => {
     const names = iteration
@@ -58,11 +58,11 @@ describe("limits.maxConsecutiveToolErrors", () => {
     // Denied calls are not errors, and do not reset the count.
     ["asked asked asked", "answered"],
     ["bad asked bad asked bad", "tool-error-cap"],
-  ])('with a cap of 3, the calls "%s" end with %s', async ([iterations, ending]) => {
+  ])('set to 3, gives the calls "%s" the ending %s', async ([iterations, ending]) => {
     expect((await end(iterations, 3)).reason.kind).toBe(ending);
   });
 
-  it("ends the run exactly at the cap, with a notice for users", async () => {
+  it("ends the run exactly at the limit, with a notice for users", async () => {
     let ran = 0;
     const counting = tool("bad", () => {
       ran += 1;
@@ -140,7 +140,7 @@ describe("FatalToolError", () => {
     expect(outcomesOf(result).map((line) => line.split(" ")[1])).toEqual(["failed", "completed", "completed", "not-run"]);
   });
 
-  it("wins over the error cap and endTurn", async () => {
+  it("overrides the error limit and endTurn", async () => {
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("gone")));
     const playing = play([[toolCall("bad"), toolCall("over"), toolCall("fatal")]], {
       tools: [...tools, fatal],
@@ -173,7 +173,7 @@ describe("tool.retry", () => {
   };
 
   it.for<[how: string, execute: (attempt: number) => unknown, outcome: string, ran: number]>([
-    ["succeeds at once", () => "ok", "completed", 1],
+    ["succeeds at the first attempt", () => "ok", "completed", 1],
     ["throws twice", (attempt) => (attempt < 3 ? busy() : "ok"), "completed", 3],
     ["rejects once", (attempt) => (attempt < 2 ? Promise.reject(new Error("busy")) : "ok"), "completed", 2],
     [
@@ -190,7 +190,7 @@ describe("tool.retry", () => {
     const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
     const result = await playing.result;
     expect([outcomesOf(result), ran()]).toEqual([[`call_i0_0: ${outcome}`], expected]);
-    // Several attempts are still one call, with one entry, one error, one start and one end.
+    // Several attempts are still one call, with one entry, one error, one start event and one end event.
     expect([result.functionHistory.length, result.toolCallsExecuted, playing.recording.of("tool-start").length]).toEqual([
       1, 1, 1,
     ]);

@@ -1,4 +1,4 @@
-// Values that a run passes to functions cannot be changed. A run never changes the caller's values, and later changes by the
+// A run passes functions values that cannot be changed. A run never changes the caller's values, and later changes by the
 // caller have no effect.
 
 import { describe, expect, it } from "vitest";
@@ -40,7 +40,7 @@ const given = (): Message[] => [
   { role: "user", content: "Again." },
 ];
 
-/** The functions that get messages. Each row makes the change in one of these functions. */
+/** The functions that receive messages. Each row tries the change in one of these functions. */
 const readers: { readonly [who: string]: (change: (messages: readonly Message[]) => void) => Partial<LoopOptions> } = {
   "a tool": (change) => ({ tools: [tool("t", (_, { messages }) => change(messages))] }),
   prepareIteration: (change) => ({ hooks: { prepareIteration: ({ messages }) => change(messages) } }),

@@ -45,7 +45,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(1_200);
   });
 
-  it("keeps finished calls and starts no further ones", async () => {
+  it("keeps completed calls and starts no further calls", async () => {
     const tools = [tool("quick", () => 1), tool("deaf", () => never), tool("next", () => 1, { sequential: true })];
     const playing = await runOut([[toolCall("quick"), toolCall("deaf"), toolCall("next")]], { tools, ...within(1_000) });
     const result = await playing.result;
@@ -60,7 +60,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("yields to a stop during its grace period", async () => {
+  it("gives way to a stop during its grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });
@@ -78,7 +78,7 @@ describe("limits.wallClockMs", () => {
     expect([(await playing.result).finalAnswer, playing.provider.calls]).toEqual([false, 1]);
   });
 
-  it("keeps an answer that was finished in time", async () => {
+  it("keeps an answer that was completed in time", async () => {
     const clock = createHoldClock();
     const finish = tool("finish", () => (clock.hold(999), "done"));
     const playing = play([toolCall("finish"), text("Done.")], { clock, tools: [finish], ...within(1_000) });
@@ -87,7 +87,7 @@ describe("limits.wallClockMs", () => {
 });
 
 describe("limits.wallClockMs: while no timer can fire", () => {
-  /** Makes a provider that yields forever without waiting. Each chunk takes some time. */
+  /** Creates a provider that yields forever without waiting. Each chunk takes some time. */
   function chatter(hold: (ms: number) => void): Provider {
     return {
       id: "p",

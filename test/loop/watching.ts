@@ -1,4 +1,4 @@
-// Readers of a stream, with an additional listener that shows which events they have not read yet.
+// Reads streams, with an additional listener that shows which events have not been read yet.
 
 import type { LoopEvent, LoopOptions } from "turnwright";
 import { type EventRecording, type MockScript, recordEvents } from "turnwright/testing";
@@ -9,7 +9,7 @@ export interface Watched extends Reading {
   readonly recording: EventRecording;
   /** Reads `count` events, or fewer at the end of the stream. */
   read(count: number): Promise<LoopEvent[]>;
-  /** Returns the length of the queue: the number of events that the listener has received and the reader has not read. */
+  /** Returns the number of events that the listener has received and the reader has not read yet. */
   unread(): number;
 }
 

@@ -1,4 +1,4 @@
-// One MCP server, and runs that call its tools.
+// Starts one MCP server, and runs that call its tools.
 
 import type { LoopOptions } from "turnwright";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
@@ -7,14 +7,14 @@ import { play, type Playing } from "../loop/play.ts";
 import { closing, type Generation } from "./connect.ts";
 import { type Answer, createToolServer, type ServedTool, type ToolServer } from "./tool-server.ts";
 
-/** A server, and runs over its tools. */
+/** A running server, and a function that starts runs with its tools. */
 export interface Setup {
   readonly served: ToolServer;
-  /** Starts a run whose first message calls these tools. */
+  /** Starts a run whose first assistant message calls these tools. */
   readonly start: (calls: readonly string[], more?: Partial<LoopOptions>) => Playing;
 }
 
-/** Connects to one server. Its runs call tools in one message and then end. */
+/** Connects to one server. Each run calls its tools in one message and then ends. */
 export async function setUp(
   generation: Generation,
   tools: readonly ServedTool[],
@@ -30,7 +30,7 @@ export async function setUp(
   };
 }
 
-/** Answers when the client cancels the call. */
+/** Responds only when the client cancels the call. */
 export const untilCancelled: Answer = ({ signal }) =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error(`cancelled: ${String(signal.reason)}`)), { once: true });

@@ -1,4 +1,4 @@
-// A server whose tools change after a call was shown or approved, and before it runs.
+// The server changes its tools after a call was shown or approved and before the call runs.
 
 import { describe, expect, it, vi } from "vitest";
 import { createMcpRegistry } from "turnwright/mcp";

@@ -1,4 +1,4 @@
-// Clients of both generations, connected to servers in this process and to the reference server in one of its own.
+// Connects clients of both SDK generations, either to servers in this process or to the reference server in a separate process.
 
 import { Client as ClientV2, InMemoryTransport as InMemoryTransportV2 } from "@modelcontextprotocol/client";
 import { StdioClientTransport as StdioV2 } from "@modelcontextprotocol/client/stdio";
@@ -11,25 +11,25 @@ import type { McpClient } from "turnwright/mcp";
 
 const info = { name: "test", version: "1.0.0" };
 const script = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-/** Nothing of this process's environment reaches the server. */
+/** The server gets no environment variables of this process. */
 const stdio: StdioServerParameters = { command: process.execPath, args: [script, "stdio"], env: { PATH: "" }, stderr: "ignore" };
 
-/** A connected client, and how to close it. */
+/** A connected client, and a function that closes it. */
 export interface Connection {
   readonly client: McpClient;
-  /** The process of the server, if it has one. */
+  /** The id of the server's process. Undefined for a server in this process. */
   readonly pid: number | undefined;
   close(): Promise<void>;
 }
 
-/** One generation of the SDK. */
+/** Creates connections with one generation of the SDK. */
 export interface Generation {
   readonly name: string;
-  /** The reference server, over stdio. */
+  /** Connects to the reference server over stdio. */
   connectEverything(): Promise<Connection>;
-  /** A server in this process. */
+  /** Connects to a server in this process. */
   connectTo(server: McpServer): Promise<Connection>;
-  /** Another server, for a client whose connection has closed. */
+  /** Connects a client whose connection has closed to another server. */
   reconnect(client: McpClient, server: McpServer): Promise<void>;
 }
 
@@ -75,10 +75,9 @@ const v2: Generation = {
   },
 };
 
-/** Both generations. */
 export const generations: readonly Generation[] = [v1, v2];
 
-/** Closes the connection when the test is over. */
+/** Closes the connection when the test ends. */
 export async function closing(opening: Promise<Connection>): Promise<Connection> {
   const connection = await opening;
   onTestFinished(() => connection.close());

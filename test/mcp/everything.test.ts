@@ -1,4 +1,4 @@
-// The reference server of the protocol, in a process of its own, over stdio and through both generations of the SDK.
+// The protocol's reference server, in a separate process, over stdio and through both generations of the SDK.
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ToolContext, ToolRegistry } from "turnwright";
@@ -12,7 +12,7 @@ interface Everything {
   readonly registry: McpRegistry;
 }
 
-/** Starts the server. Its process ends with the test. */
+/** Starts the server. Its process ends when the test ends. */
 async function connect(generation: Generation, options: Partial<McpRegistryOptions> = {}): Promise<Everything> {
   const connection = await generation.connectEverything();
   onTestFinished(async () => {
@@ -30,7 +30,7 @@ function isAlive(pid = 0): boolean {
   }
 }
 
-/** The tools of several registries, as one. */
+/** Merges the tools of several registries into one registry. */
 function merge(...registries: readonly ToolRegistry[]): ToolRegistry {
   const definitions = registries.flatMap((registry) => registry.definitions());
   const ownerOf = (name: string): ToolRegistry | undefined =>
@@ -71,7 +71,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     ]);
   });
 
-  it("returns texts, values, images and files", async () => {
+  it("returns texts, structured data, images and files", async () => {
     const { registry: tools } = await connect(generation);
     const calls = [
       toolCall("echo", { message: "Grüße" }),
@@ -119,7 +119,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     ]);
   });
 
-  it("sees no environment variable that it was not given", async () => {
+  it("gives the server no environment variables except the configured ones", async () => {
     const { registry: tools } = await connect(generation);
     const result = await play([toolCall("get-env"), text("Done.")], { tools }).result;
     expect(answersOf(result)[0]?.result).toContain('"PATH": ""');
@@ -131,7 +131,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     const script = [toolCall("trigger-long-running-operation", { duration: 0.4, steps: 4 }), text("Done.")];
     const { result, recording } = play(script, { tools });
     expect(answersOf(await result)).toMatchObject([{ outcome: "completed" }]);
-    // The SDK reads the result before a progress that came with it, and drops that.
+    // The SDK handles the result before a progress notification that arrived with it, and drops the notification.
     const told = recording.of("tool-progress").map(({ name, data }) => [name, data]);
     expect(told.slice(0, 3)).toEqual([1, 2, 3].map((progress) => ["trigger-long-running-operation", { progress, total: 4 }]));
   });
@@ -147,7 +147,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     expect(answersOf(next)).toMatchObject([{ result: "Echo: again" }]);
   });
 
-  it("fails a call at once if it is killed, and keeps its tools listed", async () => {
+  it("fails a call immediately if the server is killed, and keeps its tools listed", async () => {
     const { registry, connection } = await connect(generation);
     const script = [
       toolCall("trigger-long-running-operation", { duration: 60, steps: 1_000 }),
@@ -172,7 +172,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     expect(playing.clock.pending).toBe(0);
   });
 
-  it("can be used twice with two prefixes", async () => {
+  it("can be created twice with two prefixes", async () => {
     const [first, second] = await Promise.all([connect(generation, { prefix: "a_" }), connect(generation, { prefix: "b_" })]);
     const tools = merge(first.registry, second.registry);
     const calls = ["a_echo", "b_echo", "echo"].map((name) => toolCall(name, { message: name }));
@@ -181,7 +181,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     expect(answersOf(result).map(({ result: read }) => read)).toMatchObject(["Echo: a_echo", "Echo: b_echo", {}]);
   });
 
-  it("throws duplicate-tool if it is used twice without prefixes", async () => {
+  it("makes a run throw duplicate-tool if it is used twice without prefixes", async () => {
     const [first, second] = await Promise.all([connect(generation), connect(generation)]);
     const running = play([text("Done.")], { tools: merge(first.registry, second.registry) }).result;
     await expect(running).rejects.toMatchObject({ code: "duplicate-tool", details: { toolName: "echo" } });

@@ -1,4 +1,4 @@
-// Calls of MCP tools that give no result: the run goes on, and the model reads why.
+// Calls of MCP tools that return no result. The run continues, and the model gets the reason.
 
 import { describe, expect, it, vi } from "vitest";
 import type { Json } from "turnwright";
@@ -9,7 +9,7 @@ import { generations } from "./connect.ts";
 import { type Answer, says } from "./tool-server.ts";
 
 describe.for(generations)("createMcpRegistry: a failed call over $name", (generation) => {
-  it("fails at once if the server closes, and the run continues", async () => {
+  it("fails immediately if the server closes, and the run continues", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
     const playing = start(["act"]);
     await vi.waitFor(() => expect(served.calls).toHaveLength(1));
@@ -66,7 +66,7 @@ describe.for(generations)("createMcpRegistry: a failed call over $name", (genera
     ["an exponential pattern, and fails for a mismatch", "^(a+)+$", "failed"],
     ["a pattern with a lookahead, which is not checked", "^(?=(a+)+$)", "completed"],
     ["an invalid pattern, which is not checked", "(", "completed"],
-  ])("survives an output schema with %s", async ([, pattern, outcome]) => {
+  ])("handles an output schema with %s", async ([, pattern, outcome]) => {
     const outputSchema = { type: "object" as const, properties: { x: { type: "string", pattern } } };
     const answer: Answer = () => ({ content: [], structuredContent: { x: `${"a".repeat(50_000)}!` } });
     const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });

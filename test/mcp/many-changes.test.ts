@@ -1,5 +1,3 @@
-// A server that reports changed tools during every listing.
-
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createMcpRegistry } from "turnwright/mcp";
 import { closing, generations } from "./connect.ts";
@@ -7,7 +5,7 @@ import { createToolServer } from "./tool-server.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-describe.for(generations)("createMcpRegistry over $name", (generation) => {
+describe.for(generations)("createMcpRegistry over $name: constant changes", (generation) => {
   it("limits its listings if each listing reports a change, until close()", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const served = createToolServer([]);

@@ -1,4 +1,4 @@
-// The conformance suite for registries, over a server of its tools and through both generations of the SDK.
+// Runs the conformance suite for registries against an MCP server, through both generations of the SDK.
 
 import { describe, it } from "vitest";
 import type { Json, Tool } from "turnwright";
@@ -7,7 +7,7 @@ import { registrySuite, runTool } from "turnwright/testing";
 import { generations } from "./connect.ts";
 import { createToolServer } from "./tool-server.ts";
 
-/** Serves the tools of the suite, and runs them with `runTool`. */
+/** Creates a server that runs the suite's tools with `runTool`. */
 function serve(tools: readonly Tool[]): ReturnType<typeof createToolServer> {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const served = tools.map(({ name, description }) => ({ name, description }));

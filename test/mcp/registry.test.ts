@@ -1,4 +1,4 @@
-// The tools of a registry over an MCP server: all pages, under safe names, listed again after a change.
+// The registry lists all pages of a server's tools, under safe names, and lists them again after a change.
 
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isLoopError, type ToolDefinition, type ToolRegistry } from "turnwright";
@@ -40,7 +40,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(served.listings).toBe(3);
   });
 
-  it("takes the description, title and schema of a tool from the server", async () => {
+  it("uses the description, title and schema that the server gives a tool", async () => {
     const inputSchema = {
       $schema: "https://json-schema.org/draft/2020-12/schema",
       type: "object" as const,
@@ -64,7 +64,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     ]);
   });
 
-  it("calls tools by their server names, whatever their local names", async () => {
+  it("calls tools by the names on the server, whatever their local names", async () => {
     const served = createToolServer(named("a.b", "a_b", "tidy"), ({ name }) => says(name));
     const { registry } = await setUp(generation, served, { prefix: "x_" });
     const names = namesOf(registry);
@@ -123,7 +123,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second"]);
   });
 
-  it("lists once more after several changes during a listing", async () => {
+  it("lists the tools once more after several changes during a listing", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     const letGo = served.holdListings();
     await served.setTools(named("b"));
@@ -134,7 +134,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     await vi.waitFor(() => expect(namesOf(registry)).toEqual(["e"]));
   });
 
-  it("can list tools again after failed listings", async () => {
+  it("can list tools again after a listing has failed", async () => {
     const { registry, served } = await setUp(generation, createToolServer(named("a")));
     const letGo = served.holdListings();
     served.failListings("Out of order.");
@@ -217,7 +217,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     expect(namesOf(other)).toEqual(["x_c"]);
   });
 
-  it("sets no notification handler with `listChanged: false`", async () => {
+  it("sets no notification handler if listChanged is false", async () => {
     const set = vi.fn<(...args: unknown[]) => void>();
     const { client } = await closing(generation.connectTo(createToolServer(named("a")).server));
     Object.assign(client, { setNotificationHandler: set });
@@ -248,7 +248,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     ]);
   });
 
-  it("works again after the client has reconnected", async () => {
+  it("works again after its client has reconnected", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     await served.server.close();
     const first = await play([toolCall("a"), text("Done.")], { tools: registry }).result;

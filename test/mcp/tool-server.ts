@@ -1,48 +1,47 @@
-// An MCP server in this process, whose tools a test sets and answers for.
+// An MCP server in this process. Each test sets its tools and its responses.
 
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { type ListToolsResult, type ServerResult } from "@modelcontextprotocol/sdk/types.js";
 
-/** A tool of the server; its schema is an object unless it says more. */
+/** A tool of the server. By default its schema is an object. */
 export type ServedTool = Partial<ListToolsResult["tools"][number]> & { readonly name: string };
 
-/** One received call. */
 interface ServedCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>> | undefined;
   readonly meta: Readonly<Record<string, unknown>> | undefined;
-  /** Fires when the client cancels the call. */
+  /** The signal that fires when the client cancels the call. */
   readonly signal: AbortSignal;
   progress(progress: { readonly progress: number; readonly total?: number; readonly message?: string }): Promise<void>;
 }
 
-/** Answers one call. */
+/** Responds to one call. */
 export type Answer = (call: ServedCall) => ServerResult | Promise<ServerResult>;
 
-/** A server, and the requests that it received. */
+/** A server, and the requests it has received. */
 export interface ToolServer {
   readonly server: McpServer;
-  /** The number of requested pages. */
+  /** The number of tool pages that were requested. */
   readonly listings: number;
   /** The arguments of each call, in order. */
   readonly calls: readonly ServedCall[];
-  /** Replaces the tools and notifies the client, unless `silent`. */
+  /** Replaces the tools, and notifies the client unless `silent` is true. */
   setTools(tools: readonly ServedTool[], options?: { readonly silent?: boolean }): Promise<void>;
-  /** Makes every listing fail, or none. */
+  /** Makes every listing fail with the message. With undefined, listings succeed again. */
   failListings(message: string | undefined): void;
-  /** Calls this during each listing, before it is answered. */
+  /** Calls `act` during each listing, before the server responds. */
   onListing(act: () => Promise<void>): void;
-  /** Holds every listing until the returned function is called. */
+  /** Delays every listing until the returned function is called. */
   holdListings(): () => void;
 }
 
-/** An answer of one text. */
+/** Returns a response with one text. */
 export function says(text: string): ServerResult {
   return { content: [{ type: "text", text }] };
 }
 
-/** Makes a server of these tools, `pageSize` of which are on one page. */
+/** Creates a server with these tools, and `pageSize` tools on each page. */
 export function createToolServer(
   tools: readonly ServedTool[],
   answer: Answer = ({ name }) => says(`${name} is done.`),

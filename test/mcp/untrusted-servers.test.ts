@@ -1,4 +1,4 @@
-// Untrusted MCP servers: no tool that they list may end a run or stop the process.
+// Untrusted MCP servers. None of their tools may end a run or stop the process.
 
 import { describe, expect, it } from "vitest";
 import { isLoopError } from "turnwright";
@@ -8,8 +8,8 @@ import { answersOf, play } from "../loop/play.ts";
 import { closing, generations } from "./connect.ts";
 import { createToolServer, says } from "./tool-server.ts";
 
-describe.for(generations)("createMcpRegistry over $name", (generation) => {
-  it("does not let the name of a tool end a run, unless the caller says so", async () => {
+describe.for(generations)("createMcpRegistry over $name: untrusted server", (generation) => {
+  it("does not end a run because of a tool's name, unless the caller allows it", async () => {
     const turns = [[text("Let me look."), toolCall("update_short_term_memory")], text("It is 42.")];
     const served = createToolServer([{ name: "update_short_term_memory" }], () => says("the fact"));
     const { client } = await closing(generation.connectTo(served.server));
@@ -20,7 +20,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
   });
 });
 
-/** A client that hands on whatever its server sends. */
+/** Creates a client that passes on any data from its server. */
 function clientOf(tool: object, answer: unknown = { content: [{ type: "text", text: "done" }] }): McpClient {
   return {
     listTools: async () => ({ tools: [{ name: "act", inputSchema: { type: "object" }, ...tool }] }),

@@ -1,4 +1,4 @@
-// Each published entry, used in an app of its own with only its documented peers, on each Node.
+// Uses each published entry in a separate app that has only the documented peers, on each Node version.
 
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync } from "node:fs";
@@ -20,7 +20,7 @@ interface Manifest {
   readonly peerDependenciesMeta: { readonly [peer: string]: { readonly optional?: boolean } | undefined };
 }
 
-/** The report that consumer/run.cjs writes. */
+/** The report that consumer/run.cjs prints. */
 interface Report {
   readonly version: string;
   readonly results: { readonly [specifier: string]: object | undefined };
@@ -30,7 +30,7 @@ const run = promisify(execFile);
 const manifest = readJson<Manifest>("package.json");
 const nodes = findNodes();
 
-/** Returns every module outside dist that a built file, or a file that it imports, imports or requires, dynamically too. */
+/** Returns every module outside dist that a built file imports or requires, directly, dynamically or through other files. */
 async function findImports(file: string): Promise<readonly string[]> {
   const { metafile } = await build({
     entryPoints: [file],
@@ -45,7 +45,7 @@ async function findImports(file: string): Promise<readonly string[]> {
   return [...new Set(found.map(({ path }) => path))].sort();
 }
 
-it("exercises: there is one for each entry", () => {
+it("exercises: each entry has one", () => {
   expect(exercises.map(({ specifier }) => specifier).sort()).toEqual(entries.map(({ specifier }) => specifier).sort());
 });
 
@@ -74,7 +74,7 @@ describe.for(exercises)("$specifier as built", ({ specifier, name, imports }) =>
   });
 });
 
-describe("app with the packed package", () => {
+describe("an app with the packed package", () => {
   let installed: Installed;
 
   beforeAll(() => {
@@ -106,16 +106,16 @@ describe("app with the packed package", () => {
 
       it.for(exercises)("$specifier works with its own peers and loads no SDK", ({ specifier, imports }) => {
         expect(report.results[specifier]).toEqual({
-          // Imports of ES modules cannot be observed, but a package that is not installed cannot be loaded.
+          // Imports of ES modules cannot be observed. But a package that is not installed cannot be loaded.
           imports: system === "cjs" ? imports : [],
-          // Absent if the entry works and no package is missing.
+          // `missing` is absent if the entry needs no peer.
           ...(imports[0] === undefined ? {} : { missing: imports[0] }),
         });
       });
     });
   });
 
-  // The title of this test gives the reason. `findNodes` throws if a Node must not be absent.
+  // The title of this test gives the reason. `findNodes` throws if this Node version must not be absent.
   it.for(nodes.filter((node) => node.kind === "absent"))("is not tested on Node $major because $why", ({ why }) => {
     expect(["this is not Linux with glibc on x64", "the npm registry is out of reach"]).toContain(why);
   });

@@ -1,16 +1,16 @@
-// A program for each entry that uses it as users do, from consumer/exercises.
+// Lists the programs in consumer/exercises. Each uses one entry the way users do.
 
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, resolve } from "node:path";
 
-/** A program that uses one entry, and the packages that it takes. */
+/** A program that uses one entry, and the packages that it needs. */
 export interface Exercise {
   readonly name: string;
   readonly specifier: string;
-  /** Peers that the entry imports itself. */
+  /** The peers that the entry itself imports. */
   readonly imports: readonly string[];
-  /** Packages that only the user's own code imports. */
+  /** The packages that only the user's code imports. */
   readonly beside: readonly string[];
 }
 
@@ -19,7 +19,6 @@ type Needs = Partial<Pick<Exercise, "imports" | "beside">>;
 const folder = resolve("test/package/consumer/exercises");
 const require = createRequire(import.meta.url);
 
-/** All exercises, in the order of their files. */
 export const exercises: readonly Exercise[] = readdirSync(folder).map((file) => {
   const name = basename(file, ".cjs");
   const { imports = [], beside = [] }: Needs = require(resolve(folder, file));

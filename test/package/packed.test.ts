@@ -1,4 +1,4 @@
-// The packed package, installed and used from outside.
+// Installs the packed package and uses it from outside the repository.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -57,7 +57,7 @@ describe("packed package", () => {
     expect(linked.filter((target) => !isThere(target))).toEqual([]);
   });
 
-  it("names the license of each package that is bundled in dist", () => {
+  it("names the license of each package that is bundled into dist", () => {
     const built = readdirSync("dist").filter((file) => file.endsWith("js"));
     const copied = built.flatMap((file) => [
       ...readFileSync(join("dist", file), "utf8").matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm),
@@ -67,7 +67,7 @@ describe("packed package", () => {
     expect(names).toEqual(["@cfworker/json-schema", "eventemitter3", "p-timeout", "re2js"]);
     for (const name of names) {
       expect(notices).toContain(`---- ${name} ----`);
-      // One of them declares its license without a text.
+      // One of these packages declares its license but contains no license text.
       const own = readdirSync(join("node_modules", name)).find((file) => /^license$/i.test(file));
       if (own !== undefined) expect(notices).toContain(readFileSync(join("node_modules", name, own), "utf8").trim());
     }
@@ -78,7 +78,7 @@ describe("packed package", () => {
     const app = join(folder, "app");
     mkdirSync(app);
     writeFileSync(join(app, "package.json"), '{ "private": true }\n');
-    // The packages are packed locally, so that npm does not need the registry.
+    // The packages are packed locally, so that npm needs no registry.
     const offline = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund"];
     const pack = ["pack", "--silent", "--ignore-scripts", "--pack-destination", app];
     for (const packed of [".", "./node_modules/eventemitter3"]) execFileSync("npm", [...pack, packed]);
@@ -90,7 +90,7 @@ describe("packed package", () => {
     expect(installed).toEqual(["eventemitter3", "turnwright"]);
   });
 
-  it("recognizes errors of its other copy if ESM and CommonJS are both loaded", () => {
+  it("recognizes errors from its other copy if both ESM and CommonJS are loaded", () => {
     const { folder } = install(["eventemitter3"]);
     expect(run(folder, ["copies.mjs"])).toEqual({ status: 0, output: "ran both copies" });
   });

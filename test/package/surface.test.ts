@@ -1,4 +1,4 @@
-// The surface of each entry: every exported name and its kind. A change of it shows in review as a change of a file.
+// The public exports of each entry, with name and kind. A change appears in review as a changed snapshot file.
 
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
@@ -45,7 +45,7 @@ function namesOf(loaded: unknown): readonly string[] {
 describe.for(entries)("$specifier", ({ name }) => {
   const surface = readSurface(`dist/${name}.d.ts`);
 
-  it("exports the names and kinds of its snapshot", async () => {
+  it("exports the names and kinds in its snapshot", async () => {
     const lines = surface.map((exported) => `${exported.kind} ${exported.name}\n`);
     await expect(lines.join("")).toMatchFileSnapshot(`surface/${name}.txt`);
   });

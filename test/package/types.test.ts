@@ -1,4 +1,4 @@
-// The published types, as programs of users see them.
+// Compiles programs of users against the published types.
 
 import { execFile } from "node:child_process";
 import { copyFileSync, readdirSync } from "node:fs";
@@ -25,7 +25,7 @@ afterAll(() => {
   for (const installed of installs) installed.remove();
 });
 
-/** Compiles files in a project. Returns the errors of the compiler, or an empty text. */
+/** Compiles files in a project. Returns the compiler errors, or an empty string. */
 async function compile(folder: string, parameters: readonly string[]): Promise<string> {
   const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", ...parameters];
   const said = run(process.execPath, [resolve("node_modules/typescript/bin/tsc"), ...flags], { cwd: folder });
@@ -36,14 +36,14 @@ async function compile(folder: string, parameters: readonly string[]): Promise<s
 }
 
 describe.concurrent("published types", () => {
-  it("have a program for each entry", () => {
+  it("have a test program for each entry", () => {
     expect([...programs].sort()).toEqual(entries.map(({ name }) => name).sort());
   });
 
   it.for<[resolution: string, module: string, endings: readonly string[]]>([
     ["node16", "node16", [".mts", ".cts"]],
     ["bundler", "preserve", [".ts"]],
-  ])("compile in programs of users with %s resolution", async ([resolution, module, endings]) => {
+  ])("compile in user programs with %s resolution", async ([resolution, module, endings]) => {
     const folder = install([...imported, ...beside, "@types/node"]);
     const files = endings.flatMap((ending) =>
       programs.map((name) => {
@@ -52,7 +52,7 @@ describe.concurrent("published types", () => {
         return file;
       }),
     );
-    // Skips the declarations of other packages: those of the SDKs alone take ten seconds.
+    // Skips the declaration files of other packages, because checking those of the SDKs takes ten seconds.
     const flags = ["--module", module, "--moduleResolution", resolution, "--types", "node", "--skipLibCheck"];
     expect(await compile(folder, [...flags, ...files])).toBe("");
   });

@@ -1,4 +1,4 @@
-// Runs the tests of what is published. They need `npm run build` first.
+// Runs the tests of the published package. They need `npm run build` first.
 
 import type { ViteUserConfig } from "vitest/config";
 

@@ -1,4 +1,4 @@
-// A planned iteration calls only tools that are allowed, and makes no calls that the model adds beside its plan.
+// A planned iteration calls only allowed tools. It ignores calls that the model adds to its plan.
 
 import { describe, expect, it } from "vitest";
 import { finish, type MockPart, type MockMessage, providerMetadata, text, toolCall } from "turnwright/testing";
@@ -6,7 +6,7 @@ import { outcomesOf } from "../loop/play.ts";
 import { add, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
 describe("withPlanner: allowed calls", () => {
-  it("requests the answer at once if no tool may be called", async () => {
+  it("requests the answer immediately if no tool may be called", async () => {
     for (const more of [{ tools: [] }, { tools: [add], toolChoice: "none" as const }]) {
       const { result, model } = plan([text("Hello.")], more);
       expect([(await result).text, model.calls]).toEqual(["Hello.", 1]);

@@ -1,4 +1,4 @@
-// Attempts at a plan or an answer, with and without wrappers: their usage counts, at the price of the model that made them.
+// Retried plans and answers. The usage of every attempt counts, at the price of the model that made the attempt.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Pricing, type Provider, withFallback, withRetry } from "turnwright";
@@ -17,11 +17,11 @@ import {
 import { play, type Playing } from "../loop/play.ts";
 import { add, command, execute, look, respond } from "./plan-stage.ts";
 
-/** A token of the dear model costs a dollar, one of the cheap model a quarter, so that sums are exact. */
+/** A token costs 1 USD with the expensive model and 0.25 USD with the other, so that sums are exact. */
 const pricing: Pricing = ({ totalTokens }, { model }) => (model === "dear" ? totalTokens : totalTokens / 4);
 const took = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const busy = fail({ status: 529 });
-/** A plan that asks for the answer and reports its usage. */
+/** A plan that requests the answer, and reports its usage. */
 const asks: MockMessage = [respond, took(3)];
 const runs: MockMessage = [execute(command("look")), took(5)];
 const answers: MockMessage = [text("Done."), took(7)];
@@ -44,7 +44,7 @@ async function run(provider: Provider, more: Partial<LoopOptions> = {}): Promise
   return { ...playing, facts: { ...facts, discarded, records: planLogs(result).length } };
 }
 
-/** A plan that breaks off. */
+/** A plan that breaks off with an error. */
 const failing: MockMessage = [text('{"next_'), took(2), busy];
 const answered = { said: "Done.", kind: "answered", ran: 1, records: 1 };
 
@@ -57,20 +57,20 @@ describe.for<[where: string, wrap: (...turns: readonly MockMessage[]) => Provide
     expect(facts).toEqual({ ...answered, tokens: 2 + 5 + 3 + 7, costUSD: 17 / 4, discarded: 1 });
   });
 
-  it("counts the usage of a discarded answer, and of its second plan if outside", async () => {
+  it("counts the usage of a discarded answer, and of its second plan if the retry is outside", async () => {
     const turns = where === "inside" ? [runs, asks, [took(2), busy], answers] : [runs, asks, [took(2), busy], asks, answers];
     const { facts } = await run(wrap(...turns));
     const tokens = where === "inside" ? 5 + 3 + 2 + 7 : 5 + 3 + 2 + 3 + 7;
     expect(facts).toEqual({ ...answered, tokens, costUSD: tokens / 4, discarded: 1 });
   });
 
-  it("counts the usage of a plan that breaks off, and retries it if outside", async () => {
+  it("counts the usage of a plan that breaks off, and retries the plan if the retry is outside", async () => {
     const { facts } = await run(wrap(failing, runs, asks, answers));
     const error = { kind: "provider-error", tokens: 2, costUSD: 2 / 4, discarded: 0, ran: 0 };
     expect(facts).toMatchObject(where === "inside" ? error : { ...answered, tokens: 17, costUSD: 17 / 4, discarded: 1 });
   });
 
-  it("discards no text that the user has received", async () => {
+  it("does not discard text that the user has already received", async () => {
     const { facts } = await run(wrap(runs, asks, [text("Do"), took(2), busy]));
     expect(facts).toMatchObject({ said: "Do", kind: "provider-error", tokens: 5 + 3 + 2, discarded: 0 });
   });
@@ -94,7 +94,7 @@ describe("withFallback inside withPlanner", () => {
     ]);
   });
 
-  it("prices a plan by its own model if another model answers", async () => {
+  it("prices a plan by its own model if another model writes the answer", async () => {
     const a = dear([busy], answers);
     const b = cheap(asks);
     const { facts } = await run(plans(withFallback([a, b])));
@@ -109,7 +109,7 @@ describe("withFallback inside withPlanner", () => {
   });
 });
 
-it("withPlanner: discards an attempt that had no attempt-start", async () => {
+it("withPlanner: discards an attempt that has no attempt-start", async () => {
   const error = { name: "ProviderError", code: "overloaded", message: "Busy.", retryable: true } as const;
   const again = chunk({ type: "attempt-discarded", attempt: 1, error });
   const half = text('{"next_action":"execute","execution_commands":[{"tool_name":"add"},');
@@ -126,7 +126,7 @@ describe("withFallback outside withPlanner", () => {
     expect(JSON.stringify(b.requests[1]?.messages)).toContain("a quiet place");
   });
 
-  it("discards an answer that breaks off together with its plan", async () => {
+  it("discards an answer that breaks off, together with its plan", async () => {
     const a = dear(asks, [text("Do"), took(2), busy], busy);
     const { facts, recording } = await run(withFallback([plans(a), plans(cheap(runs, asks, answers))]));
     expect(facts).toMatchObject({ ...answered, costUSD: 3 + 2 + (5 + 3 + 7) / 4, discarded: 2 });
@@ -156,7 +156,7 @@ describe("withPlanner: cost of a run", () => {
     expect([model.calls, (await result).reason]).toEqual([2, { kind: "max-cost", limitUSD: 12, spentUSD: 10, expectedUSD: 5 }]);
   });
 
-  it("limits.maxCostUSD counts discarded attempts", async () => {
+  it("limits.maxCostUSD includes discarded attempts", async () => {
     const model = dear([took(2), busy], runs, runs);
     const { facts } = await run(plans(retry(model)), { limits: { maxCostUSD: 13 } });
     expect([model.calls, facts]).toMatchObject([2, { kind: "max-cost", costUSD: 7 }]);

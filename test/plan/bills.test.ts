@@ -1,4 +1,4 @@
-// Requests without usage are estimated if other requests report theirs, or a limit of cost would not hold.
+// If some requests report usage, the usage of the others is estimated. Otherwise a cost limit would not hold.
 
 import { describe, expect, it } from "vitest";
 import { type Message, type Pricing, type Provider, providerError, type Usage, withFallback, withRetry } from "turnwright";
@@ -106,7 +106,7 @@ describe("withPlanner: estimated usage", () => {
     expect(costUSD).toBe(used.totalTokens - 10);
   });
 
-  it("is added once even if another request reports usage twice", async () => {
+  it("is added once, even if another request reports usage twice", async () => {
     const [once, twice] = await Promise.all(
       [[spent], [spent, spent]].map((said) => bill(reads(silent("a", [respond, [text("Hello."), ...said]])))),
     );
@@ -141,7 +141,7 @@ describe("withPlanner: estimated usage", () => {
   });
 });
 
-it("withPlanner: counts the other fields of a usage that lacks one", async () => {
+it("withPlanner: counts the other fields of a usage with missing fields", async () => {
   const half = chunk({ type: "usage", usage: { inputTokens: 10 } as Usage, mode: "snapshot" });
   const { used } = await bill(
     reads(
@@ -154,7 +154,7 @@ it("withPlanner: counts the other fields of a usage that lacks one", async () =>
   expect(used).toMatchObject({ inputTokens: 20, outputTokens: 20, totalTokens: 40 });
 });
 
-it("withPlanner: counts the tokens of one model in two families", async () => {
+it("withPlanner: adds up the tokens of one model under two families", async () => {
   const as = (family: string, script: MockScript): Provider => createMockProvider(script, { model: "m", family, usage: false });
   const { used, costUSD } = await bill(
     reads(withFallback([as("x", [busy, [text("Hello."), spent]]), as("y", [[respond, spent]])])),

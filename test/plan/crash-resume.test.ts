@@ -1,4 +1,5 @@
-// A planned run continues after its process died. It ends the same, asks for no recorded plan again and runs no finished tool again.
+// A planned run continues after its process has died. Its result is the same, and it repeats no recorded plan and no finished
+// tool.
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -14,15 +15,15 @@ import { command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
 const safe = { traits: { replay: "safe" } } as const;
 
-/** The iterations whose answer of the model is recorded. */
+/** Returns the iterations whose model response is recorded. */
 const iterationsIn = ({ records }: DurableStore): readonly number[] =>
   [...records.keys()].flatMap((key) => /^i(\d+)\/model$/.exec(key)?.[1] ?? []).map(Number);
 
-/** The keys of tools whose end is recorded. */
+/** Returns the keys of tools whose outcome is recorded. */
 const finishedIn = ({ records }: DurableStore): readonly string[] =>
   [...records.keys()].filter((key) => key.includes("/tool/")).map((key) => `planned/${key}`);
 
-/** Runs all processes over a store, and checks that none of them repeats a recorded step. */
+/** Runs all processes over one store. Checks that no process repeats a recorded step. */
 async function liveOver(
   store: DurableStore,
   fateOf: (life: number) => Parameters<DurableStore["open"]>[0],
@@ -51,7 +52,7 @@ const quietStore = createDurableStore();
 const undisturbed = await liveOn(() => quietStore.open());
 const isCrashed = ({ result }: Lived): boolean => result instanceof Crash;
 
-it("withPlanner: an undisturbed run is drained, awaits approval, and answers", () => {
+it("withPlanner: an uninterrupted run is drained, waits for approval, and answers", () => {
   expect(undisturbed.map(({ result }) => (result instanceof Crash ? "crash" : result.reason.kind))).toEqual([
     "drained",
     "approval-required",
@@ -74,7 +75,7 @@ it("withPlanner: an undisturbed run is drained, awaits approval, and answers", (
   });
 });
 
-describe.for([0, 1, 2])("withPlanner: process %d dies after any of its records", (life) => {
+describe.for([0, 1, 2])("withPlanner: process %d dies after each record in turn", (life) => {
   it("the last process ends with the same result", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
@@ -158,7 +159,7 @@ const slowly = (first: string, rest: string): MockMessage => [text(first), wait(
 describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockMessage[]]>([
   ["in the middle of a plan", [execute(command("look")), slowly('{"next_action":', '"response"}')], [respond, text("Done.")]],
   ["in the middle of an answer", [execute(command("look")), respond, slowly("Do", "ne.")], [respond, text("Done.")]],
-])("withPlanner: a run that ends %s", ([, turns, rest]) => {
+])("withPlanner: retry of a run that ends %s", ([, turns, rest]) => {
   it.for<[verb: string, act: Parameters<typeof leave>[0]["act"]]>([
     ["stop", ({ control }) => control.stop()],
     ["kill", ({ control }) => control.kill()],
@@ -173,7 +174,7 @@ describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockM
     expect([resumed.toolCallsExecuted, planLogs(resumed).length]).toEqual([1, 1]);
   });
 
-  it("has the same result in a replay after stop", async () => {
+  it("has the same result in a replay after control.stop()", async () => {
     const { result: ended, playing } = await leave({ turns, act: ({ control }) => control.stop() });
     const { runId } = playing.options;
     const model = createMockProvider([]);

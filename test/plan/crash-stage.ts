@@ -1,4 +1,4 @@
-// A planned run of two rounds that is drained and awaits approval, and whose process may die at any point.
+// A planned run with two rounds that is drained and waits for approval. Its process may die at any point.
 
 import {
   createLoopControl,
@@ -16,36 +16,36 @@ import { Crash } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
 import { asksForPlan, command, execute, respond, shownTo } from "./plan-stage.ts";
 
-/** The plan of each round. */
+/** The plan for each round. */
 const rounds: readonly MockMessage[] = [
   execute(command("slow", { tool_kwargs: { n: 1 } }), command("quick", { tool_kwargs: { n: 2 } }), command("broken")),
   execute(command("pay", { tool_kwargs: { n: 3 } }), command("quick", { tool_kwargs: { n: 4 } })),
   respond,
 ];
 
-/** Returns the message of the model for a request. It does not depend on the process. */
+/** Returns the model's message for a request. The message does not depend on the process. */
 function turnFor(request: ModelRequest): MockMessage | undefined {
   return asksForPlan(request) ? rounds[Number(shownTo(request)["round_index"])] : text("Done.");
 }
 
-/** The options of one process. */
+/** The options for one process. */
 export interface Life {
   readonly journal: Journal;
   readonly decisions?: LoopOptions["decisions"];
   readonly traits?: Partial<Tool>;
-  /** Drains in the first iteration. */
+  /** True if the process drains the run in the first iteration. */
   readonly drains?: boolean;
 }
 
 /** The result of one process. */
 export interface Lived {
   readonly result: LoopResult | Crash;
-  /** The tools that ran, by their keys, and the iterations that asked the model. */
+  /** `ran` has the keys of the tools that ran, and `asked` the iterations that sent a model request. */
   readonly ran: readonly string[];
   readonly asked: readonly number[];
 }
 
-/** Lets one process run until it ends or dies. */
+/** Runs one process until the run ends or the process dies. */
 export async function live({ journal, decisions, traits = {}, drains = false }: Life): Promise<Lived> {
   const clock = createTestClock();
   const control = createLoopControl();
@@ -70,7 +70,7 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
     events: emitter,
     runId: "planned",
     journal,
-    // The test clock runs ahead of a real disk.
+    // The test clock is faster than a real disk, so the limit would expire too early.
     timeouts: { journalMs: Infinity },
     policies: { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) },
     ...(decisions === undefined ? {} : { decisions }),
@@ -81,14 +81,14 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
   const progress = { isOver: false };
   const onEnd = (): void => void (progress.isOver = true);
   ended.then(onEnd, onEnd);
-  // Repeated, because a file journal takes real time.
+  // The clock is advanced repeatedly, because a file journal takes real time.
   while (!progress.isOver) await clock.runAll();
   const result = await ended;
   expect([clock.pending, model.active]).toEqual([0, 0]);
   return { result, ran, asked: model.requests.map(({ iteration }) => iteration) };
 }
 
-/** The processes of a run, one after another, until it is answered. `open` gives the journal of each. */
+/** Runs processes one after another until the run has an answer. `open` returns the journal for each process. */
 export async function liveOn(open: (life: number) => Journal, more: Pick<Life, "traits"> = {}): Promise<readonly Lived[]> {
   const lives: Lived[] = [];
   let decisions: LoopOptions["decisions"];
@@ -103,7 +103,7 @@ export async function liveOn(open: (life: number) => Journal, more: Pick<Life, "
   throw new Error("The run has not ended.");
 }
 
-/** Returns the parts of a result that must be equal, whatever happened to the processes. */
+/** Returns the parts of a result that must be equal, no matter how often a process died. */
 export function comesTo(lives: readonly Lived[]): object {
   const result = lives.at(-1)?.result;
   if (result === undefined || result instanceof Crash) throw new Error("The run has not ended.");

@@ -5,7 +5,7 @@ import { withPlanner } from "turnwright/plan";
 import { play, tool } from "../loop/play.ts";
 import { asksForPlan, plan, respond } from "./plan-stage.ts";
 
-/** A model that counts the chunks that were read and the streams that were left. */
+/** Creates a model that counts the chunks that were read and the streams that were closed early. */
 function counting(chunks: readonly ModelChunk[], answer: string): { provider: Provider; read: number[]; left: number } {
   const state = { read: [] as number[], left: 0 };
   const provider: Provider = {
@@ -40,13 +40,13 @@ describe("withPlanner: options.closesEarly", () => {
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
   const known = '{"next_action":"response",'.length;
 
-  it("closes a plan by default once it says response", async () => {
+  it("closes a plan by default once the plan says response", async () => {
     const model = counting(chunks, "Hello.");
     const { result } = play([], { provider: withPlanner(model.provider), tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [known, 2], 1]);
   });
 
-  it("reads a plan to its end if false", async () => {
+  it("reads the whole plan if set to false", async () => {
     const model = counting(chunks, "Hello.");
     const provider = withPlanner(model.provider, { closesEarly: false });
     const { result } = play([], { provider, tools: [tool("t", () => 1)] });
@@ -64,7 +64,7 @@ it.for([true, false])(
   },
 );
 
-it("withPlanner: does not close a text early that only quotes a plan", async () => {
+it("withPlanner: does not close early if a text only quotes a plan", async () => {
   const quoted = 'I could say {"next_action":"response"}, but ';
   const { result, model } = plan([text(`${quoted}{"next_action":"execute"}`), respond, text("Hello.")]);
   expect([(await result).text, model.calls]).toEqual(["Hello.", 3]);
@@ -94,7 +94,7 @@ describe("withPlanner: usage of a plan that was closed early", () => {
     expect(costUSD).toBeCloseTo(used.totalTokens / 100, 9);
   });
 
-  it("is the reported usage if that is higher", async () => {
+  it("is the reported usage if the report is higher", async () => {
     const { result, clock } = plan([
       [usage({ inputTokens: 5_000, outputTokens: 100 }), ...late],
       [text("Hello."), spent],

@@ -1,4 +1,4 @@
-// Models and planners that ignore their signal: the run ends in time and closes every stream that it can.
+// Models and planners that ignore their signal. The run still ends in time, and closes every stream that can be closed.
 
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, ModelChunk } from "turnwright";
@@ -13,7 +13,7 @@ const said = (words: string): ModelChunk => ({ type: "text-delta", text: words }
 const asksForAnswer = said('{"next_action":"response",');
 const finished: ModelChunk = { type: "finish", reason: "stop" };
 
-/** The moments at which a model stops responding. Each lists the chunks that it has sent by then, for each request. */
+/** The points at which a model stops responding, with the chunks that each request has received by that point. */
 const places: readonly (readonly [where: string, turns: readonly (readonly ModelChunk[])[]])[] = [
   ["before a plan", [[]]],
   ["in the middle of a plan", [[said('{"next_action":')]]],
@@ -32,7 +32,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
 const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
 
 describe.for(places)("withPlanner: a model that stops responding %s", ([where, turns]) => {
-  it.for(verbs)("is left at once on %s", async ([, act, kind]) => {
+  it.for(verbs)("is abandoned immediately on %s", async ([, act, kind]) => {
     const listeners = countListeners();
     const model = createDeafModel(turns);
     const playing = playOver(model);
@@ -40,14 +40,14 @@ describe.for(places)("withPlanner: a model that stops responding %s", ([where, t
     act(playing);
     await playing.clock.flush();
     expect([playing.endedAt(), (await playing.result).reason.kind]).toEqual([50, kind]);
-    // Each stream that was not read to its end: the plan that was closed early, and the one that was left now.
+    // Counts the streams that were not read to their end: the plan that was closed early, and the stream that was abandoned.
     const open = turns.filter((turn) => !turn.includes(finished)).length;
     expect([model.calls, model.left, playing.clock.pending]).toEqual([turns.length, open, 0]);
     expect(listeners.on(playing.abort.signal)).toBe(0);
     listeners.stop();
   });
 
-  it("ends the run at firstChunkMs or streamIdleMs", async () => {
+  it("is abandoned at firstChunkMs or streamIdleMs, which ends the run", async () => {
     const model = createDeafModel(turns);
     const playing = playOver(model, () => ({ timeouts }));
     await playing.clock.runAll();
@@ -61,7 +61,7 @@ describe.for(places)("withPlanner: a model that stops responding %s", ([where, t
     expect(model.left).toBe(turns.filter((turn) => !turn.includes(finished)).length);
   });
 
-  it("ends the run at limits.wallClockMs", async () => {
+  it("is abandoned at limits.wallClockMs, which ends the run", async () => {
     const model = createDeafModel(turns);
     const playing = playOver(model, () => ({ timeouts, limits: { wallClockMs: 700 } }));
     await playing.clock.runAll();
@@ -118,12 +118,12 @@ it("withPlanner: stops reading a plan whose stream cannot be closed", async () =
   expect([(await playing.result).text, rest[0]?.length]).toEqual(["Here.", 1]);
 });
 
-/** A run whose planner is a function, over a model that answers. */
+/** Starts a run with a planner function, over a model that answers. */
 const playWith = (planner: Planner, more: Partial<LoopOptions> = {}): Playing =>
   playOver(createMockProvider([text("Here.")]), () => ({ timeouts, ...more }), { planner });
 
 describe("withPlanner: options.planner", () => {
-  it.for(verbs)("is left at once on %s if it ignores its signal", async ([, act, kind]) => {
+  it.for(verbs)("is abandoned immediately on %s if it ignores its signal", async ([, act, kind]) => {
     let signal: AbortSignal | undefined;
     const playing = playWith((_, ports) => ((signal = ports.signal), never));
     await playing.clock.advance(50);
@@ -140,7 +140,7 @@ describe("withPlanner: options.planner", () => {
     expect([(await playing.result).reason, playing.endedAt()]).toEqual([{ kind: "first-chunk", limitMs: 3_000 }, 3_500]);
   });
 
-  it("has no time limit while it sends heartbeats, unlike the answer after it", async () => {
+  it("has no time limit while it sends heartbeats, unlike the answer that follows", async () => {
     const playing = playOver(createDeafModel([[]]), () => ({ timeouts }), {
       planner: async (_, { heartbeat }) => {
         for (let beat = 0; beat < 5; beat += 1) {
@@ -152,7 +152,7 @@ describe("withPlanner: options.planner", () => {
       },
     });
     await playing.clock.runAll();
-    // 5 heartbeats, the result of the planner, silence, and the time to settle.
+    // The sum of 5 heartbeats, the planner's result, the silence, and the settling time.
     expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual([
       "first-chunk",
       5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.settleMs,
@@ -206,7 +206,7 @@ describe("withPlanner: options.planner", () => {
     expect([reason.kind, functionHistory.map(({ outcome }) => outcome)]).toEqual(["provider-error", ["completed"]]);
   });
 
-  it("changes nothing if it answers after the run has ended", async () => {
+  it("changes nothing if it returns after the run has ended", async () => {
     let answer: (value: PlannerAnswer) => void = () => {};
     const playing = playWith(() => new Promise((resolve) => (answer = resolve)));
     await playing.clock.flush();

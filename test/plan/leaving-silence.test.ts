@@ -1,4 +1,4 @@
-// Timeouts measure the silence of the model in each request, although the text of a plan is hidden.
+// Timeouts measure how long the model is silent in each request, even though the text of a plan is hidden.
 
 import { describe, expect, it } from "vitest";
 import { type ModelChunk, withFallback, withRetry } from "turnwright";
@@ -10,7 +10,7 @@ import { command, execute, respond } from "./plan-stage.ts";
 
 const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
 
-/** A text in pieces, `ms` apart. */
+/** Creates a text whose pieces arrive `ms` apart. */
 const slowly = (ms: number, ...pieces: readonly string[]): MockMessage =>
   pieces.flatMap((piece, index) => (index === 0 ? [text(piece)] : [wait(ms), text(piece)]));
 
@@ -56,13 +56,13 @@ describe("withPlanner: timeouts of a plan", () => {
     expect(await run([turn, text("Done.")])).toEqual(ended);
   });
 
-  it("start anew for a repeated plan request", async () => {
+  it("start again for a repeated plan request", async () => {
     const turns = [text("No plan."), [wait(2_900), text("None.")], [wait(2_900), respond], text("Done.")];
     expect(await run(turns)).toEqual({ kind: "answered", at: 5_800 });
     expect(await run([text("No plan."), stall()])).toEqual({ kind: "first-chunk", at: 3_000 });
   });
 
-  it("start anew in each round", async () => {
+  it("start again in each round", async () => {
     const turns = [execute(command("look")), [wait(2_900), respond], [wait(2_900), text("Done.")]];
     expect(await run(turns)).toEqual({ kind: "answered", at: 5_800 });
   });
@@ -70,7 +70,7 @@ describe("withPlanner: timeouts of a plan", () => {
 
 describe("withPlanner: timeouts of the answer", () => {
   it.for<[what: string, turn: MockMessage, ended: Ended]>([
-    ["start anew after the plan", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
+    ["start again after the plan", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
     ["end an empty answer at firstChunkMs", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
     ["end an answer that falls silent at streamIdleMs", [text("Do"), stall()], { kind: "stream-idle", at: 2_900 + 1_000 }],
   ])("%s", async ([, turn, ended]) => {
@@ -83,7 +83,7 @@ describe("withPlanner: timeouts of the answer", () => {
       "with withFallback inside",
       (turns) => withPlanner(withFallback([createMockProvider(() => fail({})), createMockProvider(turns)])),
     ],
-  ])("start anew after the plan %s", async ([, wrap]) => {
+  ])("start again after the plan %s", async ([, wrap]) => {
     const turns = [
       [wait(2_900), respond],
       [wait(2_900), text("Done.")],
@@ -102,7 +102,7 @@ it("withPlanner: emits no text-delta and no reasoning-delta for the text of a pl
   expect(playing.recording.of("reasoning-delta")).toEqual([]);
 });
 
-it("withPlanner: limits.wallClockMs ends a plan that is written without a pause", async () => {
+it("withPlanner: limits.wallClockMs ends a plan that streams without a pause", async () => {
   const clock = createHoldClock();
   let written = 0;
   const playing = playOver(

@@ -1,4 +1,4 @@
-// Planned runs that end in the middle, with a check that no timer, stream or listener stays.
+// Ends planned runs in the middle, and checks that no timer, stream or listener is left.
 
 import type { LoopOptions, LoopResult, ModelChunk, ModelRequest, Provider } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -9,13 +9,13 @@ import { never, play, type Playing } from "../loop/play.ts";
 import type { Stage } from "../loop/scenarios/stage.ts";
 import { add, asksForPlan, look, respond } from "./plan-stage.ts";
 
-/** Plays the turns in order. After them, each plan asks for the answer, which is "More." */
+/** Plays the messages in order. After the last one, each plan requests the answer, which is "More." */
 export const playOn =
   (turns: readonly MockMessage[]) =>
   (request: ModelRequest, index: number): MockMessage =>
     turns[index] ?? (asksForPlan(request) ? respond : text("More."));
 
-/** A run, and the action on it after 50 ms. */
+/** A run, and the action that is performed on it after 50 ms. */
 export interface Leaving {
   readonly turns: readonly MockMessage[];
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
@@ -23,14 +23,14 @@ export interface Leaving {
   act(playing: Playing): unknown;
 }
 
-/** The result of leaving a run. */
+/** The result of the run, and what it left running. */
 export interface Left {
   readonly playing: Playing;
   readonly result: LoopResult;
   readonly requests: number;
 }
 
-/** Waits 50 ms, acts, and lets the run end. Checks that no timer, stream or listener is left. */
+/** Waits 50 ms, acts, and waits for the run to end. Checks that no timer, stream or listener is left. */
 export async function leave({ turns, options, planning, act }: Leaving): Promise<Left> {
   const listeners = countListeners();
   try {
@@ -48,14 +48,17 @@ export async function leave({ turns, options, planning, act }: Leaving): Promise
   }
 }
 
-/** A model that ignores its signal, and counts how often a stream of it was left. */
+/** A model that ignores its signal, and counts its abandoned streams. */
 export interface DeafModel extends Provider {
-  /** How often a stream was left. */
+  /** The number of abandoned streams. */
   readonly left: number;
   readonly calls: number;
 }
 
-/** A model that streams the chunks of each message and then nothing. Without a finish it neither ends nor looks at its signal. */
+/**
+ * Creates a model that streams the chunks of each message. A stream without a finish then neither ends nor reacts to its
+ * signal.
+ */
 export function createDeafModel(turns: readonly (readonly ModelChunk[])[], onLeft: () => unknown = () => never): DeafModel {
   let left = 0;
   let calls = 0;
@@ -92,7 +95,7 @@ export function createDeafModel(turns: readonly (readonly ModelChunk[])[], onLef
   };
 }
 
-/** Starts a planned run over a provider. */
+/** Starts a planned run with the given provider. */
 export function playOver(
   provider: Provider,
   more: (stage: Stage) => Partial<LoopOptions> = () => ({}),

@@ -1,4 +1,4 @@
-// Each verb ends a planned run at any moment as it ends every other run, and leaves no timers, streams or listeners.
+// Control verbs end a planned run at any moment, as they end any other run, and leave no timers, streams or listeners.
 
 import { expect, it } from "vitest";
 import { type ModelRequest, streamToolLoop } from "turnwright";
@@ -18,7 +18,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "con
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Runs the messages once for each verb, which comes after 50 ms. */
+/** Runs the messages once for each verb. The verb is called after 50 ms. */
 async function tellApart(turns: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {
@@ -185,7 +185,7 @@ it.for<[verb: string, kind: string, requests: number]>([
 it.for<[where: string, turns: readonly MockMessage[]]>([
   ["a plan", [[text("Let me see."), stall()]]],
   ["an answer", [respond, [text("Let me see."), stall()]]],
-])("withPlanner: breaking off in the middle of %s leaves no timer or stream", async ([, turns]) => {
+])("withPlanner: leaves no timer or stream if the reader stops in the middle of %s", async ([, turns]) => {
   const model = createMockProvider(playOn(turns));
   const clock = createTestClock();
   const stream = streamToolLoop({
@@ -211,7 +211,7 @@ it.for<[what: string, options: PlannerOptions]>([
   ["a model", {}],
   ["a function", { planner: () => Promise.resolve({ next_action: "response" }) }],
   ["a function that never answers", { planner: () => never }],
-])("withPlanner with %s as planner: sends no request once its stream is closed", async ([, options]) => {
+])("withPlanner with %s as planner: sends no request after its stream is closed", async ([, options]) => {
   for (let tick = 0; tick < 100; tick += 1) {
     const turns = "planner" in options ? [] : [text("No plan."), respond];
     const model = createMockProvider([...turns, [text("Hi."), stall()]]);
@@ -235,7 +235,7 @@ it.for<[what: string, options: PlannerOptions]>([
   }
 });
 
-it("withPlanner: sends no request if the planner answers after the signal has fired", async () => {
+it("withPlanner: sends no request if the planner returns after the signal has fired", async () => {
   const model = createMockProvider([text("Hi.")]);
   const abort = new AbortController();
   const call = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts };

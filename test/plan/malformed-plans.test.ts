@@ -19,7 +19,7 @@ describe("withPlanner: a plan", () => {
   });
 });
 
-/** Each of these asks again although the plan is whole, because more text could have followed it. */
+/** These finish reasons cause a retry although the plan is complete, because more text could have followed. */
 const cut = (["length", "paused", "continue", "malformed-call"] as const).map(
   (reason) =>
     [
@@ -56,20 +56,20 @@ const bad: readonly (readonly [what: string, problem: RegExp, ...parts: MockPart
 ];
 
 describe("withPlanner: an unreadable plan", () => {
-  it.for(bad)("is retried with a description of the problem: %s", async ([, problem, ...parts]) => {
+  it.for(bad)("is requested again with a description of the problem: %s", async ([, problem, ...parts]) => {
     const { result, model, recording } = plan([parts, parts, text(whole), respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 5]);
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // The complaint follows the last message of the model, or the question if that is empty. Only the last plan is sent along.
+    // The complaint follows the model's last message, or the question if that message is empty. Only the last plan is included.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
-    // A text that is not a plan is not shown as text either.
+    // Text that is not a plan is not emitted as text either.
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 
-  it.for(bad)("ends the run after planRetries and runs nothing: %s", async ([, problem, ...parts]) => {
+  it.for(bad)("ends the run after planRetries, without running a tool: %s", async ([, problem, ...parts]) => {
     for (const planRetries of [0, 2]) {
       const { result, model } = plan(() => parts, {}, { planRetries });
       const { status, reason, messages } = await result;

@@ -1,4 +1,4 @@
-// The statements of Agently's page on its tool runtime, each in its own run. docs/sources/plan.md names this file.
+// Each statement of Agently's page on its tool runtime, tested in its own run. docs/sources/plan.md refers to this file.
 
 import { expect, it } from "vitest";
 import { createToolRegistry } from "turnwright";
@@ -37,7 +37,7 @@ it("withPlanner: runs the commands of a plan as the tool calls of its iteration"
   expect(functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([42, "a quiet place"]);
 });
 
-it("withPlanner: a resumed run knows its finished rounds and plans none of them again", async () => {
+it("withPlanner: a resumed run knows its finished rounds and repeats no plan", async () => {
   const store = createDurableStore();
   const script = [execute(sum), execute(command("look")), respond, text("42, and quiet.")];
   const options = { runId: "planned" };
@@ -86,12 +86,12 @@ it("withPlanner: a planner function plans in place of the model", async () => {
 it.for<[form: string, made: object, calls: readonly string[]]>([
   ["next_action and execution_commands", { next_action: "execute", execution_commands: [sum, command("look")] }, ["add", "look"]],
   ["tool_commands", { next_action: "execute", tool_commands: [sum, command("look")] }, ["add", "look"]],
-  ["tool_commands beside an empty list", { next_action: "execute", execution_commands: [], tool_commands: [sum] }, ["add"]],
+  ["tool_commands next to an empty list", { next_action: "execute", execution_commands: [], tool_commands: [sum] }, ["add"]],
   ["a single tool_command", { next_action: "execute", tool_command: sum }, ["add"]],
   ["commands without an action", { execution_commands: [sum] }, ["add"]],
   ["an unknown action with commands", { next_action: "go on", execution_commands: [sum] }, ["add"]],
   ["no action and no commands", { execution_commands: [] }, []],
-])("withPlanner: accepts a plan of %s", async ([, made, calls]) => {
+])("withPlanner: accepts a plan in the form of %s", async ([, made, calls]) => {
   const { result } = plan([asText(made), ...(calls.length > 0 ? [respond] : []), text("Done.")]);
   const { functionHistory, text: said } = await result;
   expect([functionHistory.map(({ functionCall }) => functionCall.name), said]).toEqual([calls, "Done."]);
@@ -118,7 +118,7 @@ it("withPlanner: requests the answer without a plan after maxRounds", async () =
   expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "As far as I got: 42.", 2, 3]);
 });
 
-it("withPlanner: requests a missing plan again, then ends the run with no-output", async () => {
+it("withPlanner: repeats the request for a missing plan, then ends the run with no-output", async () => {
   const { result, model } = plan([execute(sum), text("Hm."), text("I would say 42.")], {}, { planRetries: 1 });
   const ended = await result;
   expect(ended.reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
@@ -156,7 +156,7 @@ it.for<[what: string, name: string, error: string]>([
   expect(shownTo(model.requests[1])["last_round_records"]).toEqual([failed, summed]);
 });
 
-it("withPlanner: records a result that reads like an error as a success", async () => {
+it("withPlanner: records a result that resembles an error as a success", async () => {
   const grep = tool("grep", () => "Error: 404");
   const { result } = plan([execute(command("grep")), respond, text("Found.")], { tools: [grep] });
   expect(planLogs(await result)).toMatchObject([{ success: true, result: "Error: 404", error: "" }]);
@@ -194,7 +194,7 @@ it("withPlanner: runs commands through a custom registry", async () => {
   ]);
 });
 
-it("withPlanner: sends the answering model the results by purpose and an instruction", async () => {
+it("withPlanner: sends the answering model an instruction and the results by purpose", async () => {
   const script = [execute(sum, sum, command("missing", { purpose: "" })), respond, text("42.")];
   const { result, model } = plan(script, {}, { extraInstruction: "Say it in a word." });
   await result;
@@ -210,7 +210,7 @@ it("withPlanner: sends the answering model only the conversation if no tool has 
   expect(model.requests[1]).toMatchObject({ messages: [{ role: "user", content: "Go." }], system: undefined });
 });
 
-it("planLogs: has every record of a run that ends before the answer", async () => {
+it("planLogs: returns every record of a run that ends before the answer", async () => {
   const { result } = plan([execute(sum, sum), execute(sum), [text("{"), finish("content-filter")]]);
   const ended = await result;
   expect([ended.reason.kind, field("result", planLogs(ended))]).toEqual(["content-filter", [42, 42, 42]]);

@@ -1,12 +1,10 @@
-// The options of `withPlanner`, and the values that it refuses.
-
 import { describe, expect, it } from "vitest";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 
-describe("withPlanner options", () => {
-  it("planner plans in place of the model from the data of each round", async () => {
+describe("withPlanner: options", () => {
+  it("planner replaces the model for planning and gets the data of each round", async () => {
     const shown: unknown[] = [];
     const { result, model } = plan(
       [text("Quiet.")],
@@ -57,7 +55,7 @@ describe("withPlanner options", () => {
     ["returns no system text", () => ({ user: "u" })],
     ["returns null", () => null],
     ["rejects", () => Promise.reject(new Error("down"))],
-  ])("prompt ends the run with an error before any request if it %s", async ([, prompt]) => {
+  ])("prompt ends the run with an error before any request if the function %s", async ([, prompt]) => {
     const { result, model } = plan([], {}, { prompt: prompt as never });
     const { reason } = await result;
     expect([
@@ -95,13 +93,13 @@ describe("withPlanner options", () => {
     ["a closesEarly that is not a boolean", { closesEarly: 1 }, "closesEarly"],
     ["an extraRequirement that is not a string", { extraRequirement: 1 }, "extraRequirement"],
     ["an extraInstruction that is not a string", { extraInstruction: 1 }, "extraInstruction"],
-  ])("throw at once for %s", ([, options, option]) => {
+  ])("are rejected immediately for %s", ([, options, option]) => {
     expect(() => withPlanner(createMockProvider([]), options as PlannerOptions)).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),
     );
   });
 
-  it("throw at once for a missing provider or an unknown option", () => {
+  it("are rejected immediately without a provider or with an unknown option", () => {
     expect(() => withPlanner({} as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
     expect(() => withPlanner(createMockProvider([]), { rounds: 1 } as never)).toThrow(
       expect.objectContaining({ code: "unknown-option" }),

@@ -1,11 +1,11 @@
-// Planned runs: a script of plans and answers, and the requests that the model received.
+// Starts planned runs from a script of plans and answers, and reads the requests that the model received.
 
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type PlannerCommand, type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, type MockPart, type MockProvider, type MockScript, text } from "turnwright/testing";
 import { play, type Playing, tool } from "../loop/play.ts";
 
-/** A command of a plan. */
+/** Creates one command of a plan. */
 export const command = (tool_name: string, more: object = {}): PlannerCommand => ({
   purpose: `use ${tool_name}`,
   tool_name,
@@ -14,16 +14,16 @@ export const command = (tool_name: string, more: object = {}): PlannerCommand =>
   ...more,
 });
 
-/** A plan that runs commands, as a model writes it. */
+/** Writes a plan that runs commands, in the format of a model. */
 export const execute = (...commands: readonly object[]): MockPart =>
   text(JSON.stringify({ next_action: "execute", execution_commands: commands }));
 
-/** A plan that asks for the answer. */
+/** A plan that requests the answer. */
 export const respond: MockPart = text(JSON.stringify({ next_action: "response", execution_commands: [] }));
 
-/** A planned run over a script. */
+/** A planned run with its scripted model. */
 export interface Planned extends Playing {
-  /** The model under the planner, which knows neither tools nor the loop. */
+  /** The model that the planner wraps. It gets no tools. */
   readonly model: MockProvider;
 }
 
@@ -39,20 +39,20 @@ export const add: Tool = tool("add", (args) => {
 });
 export const look: Tool = tool("look", () => "a quiet place");
 
-/** Returns the data that a request showed to the model after the words of the user. */
+/** Returns the data that a request contains after the text of the user. */
 export function shownTo(request: ModelRequest | undefined): { readonly [field: string]: unknown } {
   const last: Message | undefined = [...(request?.messages ?? [])].reverse().find(({ role }) => role === "user");
   if (last?.role !== "user" || typeof last.content !== "string") throw new Error("Nothing was shown.");
   return JSON.parse(lastPartOf(last.content)) as { readonly [field: string]: unknown };
 }
 
-/** Returns the part after the words of the user, which end with an empty line. */
+/** Returns the part after the text of the user. An empty line separates the two. */
 export function lastPartOf(content: string): string {
   const at = content.lastIndexOf("\n\n{");
   return at === -1 ? content : content.slice(at + 2);
 }
 
-/** True if a request asks for a plan. */
+/** Returns true if a request asks for a plan. */
 export function asksForPlan(request: ModelRequest): boolean {
   try {
     return "round_index" in shownTo(request);

@@ -1,4 +1,4 @@
-// The conformance suite for providers, over planned providers.
+// Runs the conformance suite for providers with planned providers.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk, ModelRequest, Provider } from "turnwright";
@@ -6,13 +6,13 @@ import { withPlanner } from "turnwright/plan";
 import { createScenarioProvider, createTestClock, providerSuite, type ProviderScenario } from "turnwright/testing";
 import { asksForPlan } from "./plan-stage.ts";
 
-/** Turns the calls of a scenario into the commands of a plan. Without calls, the plan asks for the answer. */
+/** Converts the calls of a scenario to the commands of a plan. Without calls, the plan requests the answer. */
 function toPlan(calls: readonly Extract<ModelChunk, { type: "call-ready" }>[]): string {
   const commands = calls.map(({ name, args }) => ({ tool_name: name, tool_kwargs: args }));
   return JSON.stringify({ next_action: commands.length > 0 ? "execute" : "response", execution_commands: commands });
 }
 
-/** A text model that plays a scenario: its calls become a plan, and its text becomes the answer. */
+/** Creates a text model that plays a scenario: its calls become a plan, and its text becomes the answer. */
 function createTextModel(scenario: ProviderScenario): Provider {
   const inner = createScenarioProvider(scenario);
   const hasCalls = scenario.replies.some((reply) => reply.kind === "turn" && reply.calls.length > 0);
@@ -38,7 +38,7 @@ function createTextModel(scenario: ProviderScenario): Provider {
         else yield* inner.stream(request, call);
       } else if (hasCalls) yield* planFrom(request, call);
       else {
-        // A plan without tokens, so that the usage of the scenario is that of the iteration.
+        // The plan uses no tokens, so that the usage of the iteration equals the usage in the scenario.
         yield { type: "usage", usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, mode: "snapshot" };
         yield { type: "text-delta", text: toPlan([]) };
         yield { type: "finish", reason: "stop" };
@@ -56,7 +56,7 @@ describe.for<[what: string, wrap: (scenario: ProviderScenario) => Provider]>([
   ],
 ])("withPlanner %s", ([what, create]) => {
   const setup = { create: (scenario: ProviderScenario) => ({ provider: create(scenario) }) };
-  // A planner that never runs anything gives no calls.
+  // A planner function that returns no commands makes no calls.
   const givesCalls = what !== "with a planner function";
   const suite = providerSuite(setup);
   for (const { title, run } of suite) if (givesCalls || !/call|results/.test(title)) it(title, run);

@@ -20,7 +20,7 @@ const two = record("3 and 3", { kwargs: { a: 3, b: 3 }, result: 6 });
 const three = record("6 and 1", { kwargs: { a: 6, b: 1 }, result: 7 });
 
 describe("withPlanner", () => {
-  it("shows each round all records and those of the previous round", async () => {
+  it("shows each round all records, and separately those of the previous round", async () => {
     const script = [execute(sum(1, 2)), execute(sum(3, 3)), execute(sum(6, 1)), respond, text("Seven.")];
     const { result, model, recording } = plan(script);
     const { text: said, iterations } = await result;
@@ -44,7 +44,7 @@ describe("withPlanner", () => {
     });
   });
 
-  it("counts rounds anew in a follow-up run, which gets the earlier results", async () => {
+  it("counts rounds from 0 in a follow-up run, which gets the earlier results", async () => {
     const first = await plan([execute(sum(1, 2)), respond, text("Three.")], {}, { maxRounds: 2 }).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And 3 and 3?" }];
     const { result, model } = plan([execute(sum(3, 3)), execute(sum(6, 1)), text("Seven.")], { messages }, { maxRounds: 2 });
@@ -88,7 +88,7 @@ describe("withPlanner", () => {
     ]);
   });
 
-  it("shows whole records although masking clears the tool results", async () => {
+  it("shows complete records even if masking clears the tool results", async () => {
     const { result, model, recording } = plan([execute(sum(1, 2)), execute(sum(3, 3)), respond, text("Six.")], {
       policies: { masking: maskResults({ keepIterations: 1, minTokens: 1, batchOf: 1 }) },
     });
@@ -178,14 +178,14 @@ describe("withPlanner", () => {
     expect(messages.at(-1)).toMatchObject({ providerMetadata: [{ item: { mark: 1 } }] });
   });
 
-  it("passes requests on unchanged if enabled is false", async () => {
+  it("passes requests through unchanged if enabled is false", async () => {
     const model = createMockProvider([text("Plain.")]);
     const { result } = play([], { provider: withPlanner(model, { enabled: false }), tools: [add] });
     expect([(await result).text, model.requests[0]?.tools.map(({ name }) => name)]).toEqual(["Plain.", ["add"]]);
   });
 });
 
-it("withPlanner: one instance serves concurrent runs", async () => {
+it("withPlanner: one instance can serve concurrent runs", async () => {
   const model = createMockProvider((request) => {
     if (!asksForPlan(request)) return text("Done.");
     return shownTo(request).round_index === 0 ? execute(sum(1, 2)) : respond;

@@ -1,4 +1,4 @@
-// The messages that the models receive: alternating roles, results in their places, and records that match the calls that ran.
+// The messages that models receive. Roles alternate, results are in their places, and records match the calls that ran.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, type ModelRequest, toolResult, withFallback, withRetry } from "turnwright";
@@ -40,7 +40,7 @@ describe("withPlanner: messages of a request", () => {
     });
   });
 
-  it("have the results after the text of another provider that called the tool", async () => {
+  it("have the results after the text of the other provider that called the tool", async () => {
     const caller = createMockProvider([[text("Let me check."), toolCall("look")], fail({ status: 529 })], { model: "caller" });
     const model = createMockProvider([respond, text("Quiet.")]);
     const { result } = play([], { provider: withFallback([caller, withPlanner(model)]), tools: [look] });
@@ -53,7 +53,7 @@ describe("withPlanner: messages of a request", () => {
     ]);
   });
 
-  it("have the results of earlier runs in place and those of this run last", async () => {
+  it("have the results of earlier runs in place and the results of this run last", async () => {
     const first = await plan([execute(command("look")), respond, text("Quiet.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "And now?" }];
     const { result, model } = plan([execute(command("look")), respond, text("Still quiet.")], { messages });
@@ -65,7 +65,7 @@ describe("withPlanner: messages of a request", () => {
     ]);
   });
 
-  it("keep an assistant message of only provider metadata in a continuation", async () => {
+  it("keep an assistant message that has only provider metadata in a continuation", async () => {
     const { result, model } = plan([respond, [providerMetadata({ mark: 1 }), finish("paused")], text("Whole.")]);
     expect((await result).text).toBe("Whole.");
     expect(model.requests[2]?.messages.at(-1)).toMatchObject({
@@ -94,7 +94,7 @@ describe("planLogs: a record", () => {
     expect(planLogs(await result)).toMatchObject([{ kwargs: { a: 1, b: 1 }, result: 2 }]);
   });
 
-  it("has the text content of a tool result, and a note for an image", async () => {
+  it("has the text content of a tool result, and a note in place of an image", async () => {
     const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
     const scan = tool("scan", () => toolResult({ data: 7, content: [{ type: "text", text: "Beware." }, image] }));
     const { result } = plan([execute(command("scan")), respond, text("Seven.")], { tools: [scan] });
@@ -169,7 +169,7 @@ describe("withPlanner: wrapped provider", () => {
   it.for<[what: string, stream: () => unknown, message: string]>([
     ["a promise", () => Promise.reject(new Error("no key")), "The provider's stream() returned a promise"],
     ["nothing", () => undefined, "The provider's stream() did not return an async iterable. Make it an async generator."],
-  ])("ends the run with a clear error if stream() returns %s", async ([, stream, message]) => {
+  ])("ends the run with a clear error if its stream() returns %s", async ([, stream, message]) => {
     const { result } = play([], { provider: withPlanner({ id: "p", model: "m", stream } as never), tools: [add] });
     expect((await result).error?.message).toContain(message);
   });
@@ -190,7 +190,7 @@ describe("withPlanner: wrapped provider", () => {
   it.for<[what: string, wrap: typeof withRetry]>([
     ["withRetry", (provider) => withRetry(provider)],
     ["withFallback", (provider) => withFallback([provider])],
-  ])("gets the first-chunk timeout anew for its answer inside %s", async ([, wrap]) => {
+  ])("gets a new first-chunk timeout for its answer inside %s", async ([, wrap]) => {
     const slow: MockMessage = [{ kind: "wait", ms: 80 }, text("Hello.")];
     const provider = wrap(withPlanner(createMockProvider([respond, slow])));
     const playing = play([], { provider, tools: [add], timeouts: { firstChunkMs: 100, streamIdleMs: 50 } });

@@ -1,4 +1,4 @@
-// Over the real SDKs: a plan is read no further than to "response", and its usage is estimated.
+// Tests with the real SDKs that reading stops when a plan says "response", and that the plan's usage is estimated.
 
 import { type LoopResult, runToolLoop } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
@@ -10,14 +10,14 @@ import { look } from "./plan-stage.ts";
 import { createCountingFetch, type Sending, startSlowService, type TextWire, textWires } from "./wire-stage.ts";
 
 const megabyte = 1024 * 1024;
-/** 5 MB of filler. */
+/** 5 MB of text that follows the plan. */
 const chatter: readonly string[] = Array.from({ length: 80 }, () => "x".repeat(megabyte / 16));
 
 interface Counted {
   readonly result: LoopResult;
   readonly bodies: readonly unknown[];
   readonly plan: Sending;
-  /** Bytes of each answer that were read. */
+  /** The number of bytes of each response that were read. */
   readonly read: readonly number[];
 }
 
@@ -49,15 +49,15 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
   it("adds an estimate for a closed plan to the usage of the answer", async () => {
     const { result } = await run(wire, ['{"next_action":"response","note":"', ...chatter, '"}']);
     const { inputTokens, outputTokens, totalTokens } = result.usage;
-    // Anthropic reports input tokens at once, OpenAI only at the end.
+    // Anthropic reports input tokens at the start of a stream, OpenAI only at the end.
     if (wire.name === "anthropic") expect(inputTokens).toBe(3 + 3);
     else expect(inputTokens).toBeGreaterThan(3 + 100);
-    // The part that was read, a quarter of its characters.
+    // The estimate is a quarter of the characters that were read.
     expect(outputTokens).toBe(Math.ceil('{"next_action":"response","note":"'.length / 4) + 2);
     expect(totalTokens).toBe(inputTokens + outputTokens);
   });
 
-  it("reads a plan to its end with `closesEarly: false` and counts its reported usage", async () => {
+  it("reads the whole plan if closesEarly is false, and counts its reported usage", async () => {
     const { result, plan, read } = await run(wire, ['{"next_action":"response","note":"', ...chatter.slice(0, 8), '"}'], {
       closesEarly: false,
     });
@@ -65,7 +65,7 @@ describe.for(textWires)("withPlanner over $name", (wire) => {
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4, totalTokens: 10 });
   });
 
-  it("reads a plan with commands to its end", async () => {
+  it("reads the whole plan if the plan has commands", async () => {
     const plan = ['{"next_action":"execute","note":"', ...chatter.slice(0, 8), '","tool_command":{"tool_name":"look"}}'];
     const { plan: sent, read, result } = await run(wire, plan, { maxRounds: 1 });
     expect([sent.isWhole, sent.size, result.text, result.toolCallsExecuted]).toEqual([true, read[0], "Here you are.", 1]);

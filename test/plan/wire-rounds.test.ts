@@ -1,4 +1,4 @@
-// Whole planned runs over the real SDKs: requests hold only text, without tools, tool calls or tool results.
+// Whole planned runs with the real SDKs. The requests contain only text: no tools, tool calls or tool results.
 
 import { LLMock } from "@copilotkit/aimock";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
@@ -50,7 +50,7 @@ async function play(
 const toolWords = new Set(["tools", "tool_choice", "tool_calls", "tool_call_id"]);
 const toolKinds = new Set<unknown>(["tool", "tool_use", "tool_result", "function"]);
 
-/** Finds everything in a body that is part of a tool API. */
+/** Returns all fields in a request body that belong to a tool API. */
 function findTools(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -59,7 +59,7 @@ function findTools(value: unknown): readonly string[] {
   });
 }
 
-/** Returns the part of a body after the words of the user, on any wire. */
+/** Returns the part of a request body after the text of the user, for any provider API. */
 function lastWordsIn(body: unknown): string {
   return lastPartOf(userTextsIn(body).at(-1) ?? "");
 }
@@ -85,7 +85,7 @@ describe.for(wires)("withPlanner over $name, two rounds", (wire) => {
     expect(JSON.parse(answer).action_results).toEqual({ "the sum": 3, "the place": "a quiet place", "the next sum": 7 });
   });
 
-  it("sums the usage of all requests, two of them in the last iteration", async () => {
+  it("adds up the usage of all requests, two of which are in the last iteration", async () => {
     const { result } = await play(wire, script, { planning: { closesEarly: false } });
     expect(result.usage).toMatchObject({ inputTokens: 4 * 3, outputTokens: 4 * 2, totalTokens: 4 * 5 });
     expect(result.streamResults.map(({ usage }) => usage?.totalTokens)).toEqual([5, 5, 10]);
@@ -119,7 +119,7 @@ describe.for(wires)("withPlanner over $name, two rounds", (wire) => {
 });
 
 describe.for(textWires)("withPlanner over $name with a vendor's mock server", (wire) => {
-  it("runs two rounds and reads only a part of a long plan", async () => {
+  it("runs two rounds, and reads only a part of a long plan", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 1_000, strict: true });
     const shows = (words: string) => ({ predicate: (request: object) => lastWordsIn(request).includes(words) });
     mock.on(shows('"round_index": 0'), { content: firstPlan });
@@ -127,7 +127,8 @@ describe.for(textWires)("withPlanner over $name with a vendor's mock server", (w
     mock.on(shows('"round_index": 2'), { content: `{"next_action":"response","note":"${"x".repeat(500_000)}"}` });
     mock.on(shows('"action_results"'), { content: "3, then 7." });
     await mock.start();
-    // Not waited for: it lasts until the client gives up a connection that it has opened and not used.
+    // The test does not wait for the server, which stops only after the client closes a connection that it opened and did not
+    // use.
     onTestFinished(() => void mock.stop());
     const { fetch, read } = createCountingFetch();
     const provider = withPlanner(wire.connect(mock.url, fetch));

@@ -1,4 +1,4 @@
-// Both real SDKs in front of a service that writes no faster than it is read, with every byte counted on both sides.
+// Connects two real SDKs to a service that writes only as fast as it is read. All bytes are counted on both sides.
 
 import Anthropic from "@anthropic-ai/sdk";
 import { once } from "node:events";
@@ -14,19 +14,20 @@ import { done, sse } from "../wire/raw-sse-server.ts";
 import { readBody, serve } from "../wire/serve.ts";
 import { checkWireContract } from "../wire/wire-contract.ts";
 
-/** One wire: its frames for a text in pieces, and its provider. A text that reaches its end uses 3 tokens in and 2 out. */
+/**
+ * One provider API: its frames for a text in pieces, and its provider. A complete text uses 3 input tokens and 2 output tokens.
+ */
 export interface TextWire {
   readonly name: string;
   toFrames(pieces: readonly string[]): readonly string[];
   connect(url: string, fetch: typeof globalThis.fetch): Provider;
-  /** Returns the errors in a request. */
+  /** Returns the violations of the API's rules in a request body. */
   check(body: unknown): readonly string[];
 }
 
 const delta = (fields: object, rest: object = {}): string => sse({ choices: [{ index: 0, delta: fields, ...rest }] });
 const usage = sse({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
 
-/** Both wires. */
 export const textWires: readonly TextWire[] = [
   {
     name: "openai",
@@ -54,27 +55,30 @@ export const textWires: readonly TextWire[] = [
   },
 ];
 
-/** The transfer of one answer. Sizes are in bytes. */
+/** The transfer of one response. Sizes are in bytes. */
 export interface Sending {
-  /** Of the whole answer. */
+  /** The size of the whole response. */
   readonly size: number;
-  /** The bytes that had left the server when the connection was closed or the answer was over. */
+  /** The number of bytes that the server had sent when the connection closed or the response ended. */
   readonly left: number;
-  /** True if the whole answer was sent. */
+  /** True if the whole response was sent. */
   readonly isWhole: boolean;
 }
 
 /** A running service. */
 export interface SlowService {
   readonly url: string;
-  /** The bodies of all requests, parsed, in order. */
+  /** The parsed bodies of all requests, in order. */
   readonly bodies: readonly unknown[];
-  /** The n-th answer, once it is over or left. */
+  /** Resolves when the response with this index has ended or was abandoned. */
   sent(index: number): Promise<Sending>;
   close(): Promise<void>;
 }
 
-/** Answers the n-th request with the n-th reply, frame by frame, each once the one before is taken and the reader had its turn. */
+/**
+ * Responds to the n-th request with the n-th reply. Writes each frame only after the previous frame is accepted and the reader
+ * has had time to read.
+ */
 export async function startSlowService(replies: readonly (readonly string[])[]): Promise<SlowService> {
   const bodies: unknown[] = [];
   const settle: ((sending: Sending) => void)[] = [];
@@ -109,14 +113,14 @@ export async function startSlowService(replies: readonly (readonly string[])[]):
   };
 }
 
-/** A fetch that counts what is read through it. */
+/** A fetch that counts the bytes that are read through it. */
 export interface CountingFetch {
   readonly fetch: typeof globalThis.fetch;
-  /** Bytes of each answer that the SDK has taken, in order. */
+  /** The number of bytes of each response that the SDK has read, in order. */
   readonly read: readonly number[];
 }
 
-/** Creates a fetch that counts. It reads no more than its reader. */
+/** Creates a fetch that counts bytes. It reads only as much as its reader requests. */
 export function createCountingFetch(): CountingFetch {
   const read: number[] = [];
   return {

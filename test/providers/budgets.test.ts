@@ -1,4 +1,4 @@
-// Budgets of runs in which one stream makes several requests.
+// Limits of runs in which one stream makes several requests.
 
 import { expect, it } from "vitest";
 import {
@@ -15,7 +15,7 @@ import { createMockProvider, fail, text, toolCall, usage } from "turnwright/test
 
 const messages = [{ role: "user" as const, content: "Go." }];
 const tools = [{ name: "t", description: "", inputSchema: { type: "object" }, execute: () => 1 }];
-/** A token costs a quarter of a dollar, which keeps sums exact. */
+/** A token costs 0.25 USD, so that sums are exact. */
 const pricing: NonNullable<LoopOptions["pricing"]> = ({ totalTokens }) => totalTokens / 4;
 const spent = (tokens: number) => usage({ inputTokens: tokens, outputTokens: 0 });
 const retries = { maxAttempts: 20, baseDelayMs: 0 };
@@ -25,7 +25,7 @@ interface Stage {
   readonly model: (id: string) => Provider;
 }
 
-/** Models whose every request uses four tokens, a dollar, and fails. */
+/** Creates models whose every request uses four tokens (1 USD) and then fails. */
 function stageOf(what: "fails" | "plans nothing" = "fails"): Stage {
   const stage: Stage = {
     asked: 0,
@@ -119,7 +119,7 @@ it("withRetry: counts the usage and limits of the outer run in a nested run", as
   expect(functionHistory).toHaveLength(1);
 });
 
-it("withRetry: keeps an answer that crosses the limit, and retries attempts of unknown cost", async () => {
+it("withRetry: keeps an answer that crosses the limit, and retries attempts with unknown cost", async () => {
   const busy = fail({ status: 503, message: "Busy." });
   const provider = withRetry(
     createMockProvider([

@@ -17,7 +17,7 @@ describe("withFallback: silent provider", () => {
     ["before its first chunk, with a long firstChunkMs", stall(), { firstChunkMs: 9_000 }, 9_000, "start 1 a/a-1"],
     ["after a heartbeat", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
     ["and deaf to its signal", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
-  ])("is left for the next provider if silent %s", async ([, turn, options, at, before]) => {
+  ])("is abandoned for the next provider if silent %s", async ([, turn, options, at, before]) => {
     const second = mock("b", text("Hi."));
     const { clock, lines, ended } = outline(withFallback([mock("a", turn), second], options));
     await clock.advance(at - 1);
@@ -28,7 +28,7 @@ describe("withFallback: silent provider", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("can still report its usage after it is left", async () => {
+  it("can still report its usage after it is abandoned", async () => {
     const { clock, lines, ended } = outline(
       withFallback([
         {
@@ -50,7 +50,7 @@ describe("withFallback: silent provider", () => {
     expect(lines).toEqual(["start 1 a/a-1", "text Half", "usage 7", "discard 1 network", "start 2 b/b-1", ...answer]);
   });
 
-  it("keeps the stream waiting if it is the last one", async () => {
+  it("is not abandoned if it is the last provider", async () => {
     const { clock, lines, beats, abort, ended } = outline(
       withFallback([mock("a", busy), mock("b", [wait(5_000), heartbeat(), stall()])], { firstChunkMs: 300 }),
     );
@@ -61,7 +61,7 @@ describe("withFallback: silent provider", () => {
     await ended;
   });
 
-  it("sends no heartbeats after it is left", async () => {
+  it("sends no heartbeats after it is abandoned", async () => {
     let beat = (): void => {};
     const { clock, beats, ended } = outline(
       withFallback([
@@ -106,7 +106,7 @@ describe("withFallback: failed provider", () => {
     expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
   });
 
-  it("is called after the others during restMs", async () => {
+  it("is called after the other providers during restMs", async () => {
     const provider = withFallback([down("a"), down("b"), up("c")], { restMs: 1_000 });
     expect(await order(provider, [0, 999, 1_000])).toEqual(["abc", "c", "abc"]);
     expect(await order(withFallback([down("a"), down("b")], { restMs: 1_000 }), [0, 1])).toEqual(["ab", "ab"]);

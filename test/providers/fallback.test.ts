@@ -110,7 +110,7 @@ describe("withFallback", () => {
     expect(chunks.at(-1)).toMatchObject({ error: { status: 429, retryable: true, retryAfterMs: 2_000 } });
   });
 
-  it("passes on the failure of an only provider unchanged", async () => {
+  it("passes on the failure of a single provider unchanged", async () => {
     expect(await outlineAll(withFallback([named("a", busy)]))).toEqual(["start 1 a/a-1", "throws overloaded"]);
     expect(await outlineAll(withFallback([named("a", endEarly())]))).toEqual(["start 1 a/a-1", "end"]);
     expect(await outlineAll(withFallback([named("a", finish("error"))]))).toEqual(["start 1 a/a-1", "finish error", "end"]);
@@ -133,7 +133,7 @@ describe("withFallback", () => {
     ["a firstChunkMs of 0", [named("a")], { firstChunkMs: 0 }, { details: { option: "firstChunkMs" } }],
     ["a streamIdleMs that is not an integer", [named("a")], { streamIdleMs: 0.5 }, { details: { option: "streamIdleMs" } }],
     ["a negative restMs", [named("a")], { restMs: -1 }, { details: { option: "restMs" } }],
-  ])("refuses %s", ([, providers, options, facts]) => {
+  ])("rejects %s", ([, providers, options, facts]) => {
     let thrown: unknown;
     try {
       withFallback(providers as never, options as never);

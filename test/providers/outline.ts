@@ -1,4 +1,4 @@
-// Reads a wrapping provider chunk by chunk, as lines, under a test clock and a signal.
+// Reads a wrapping provider chunk by chunk and formats each chunk as a line. Uses a test clock and a signal.
 
 import { type ModelCall, type ModelChunk, type ModelRequest, type Provider, type Timeouts, toProviderError } from "turnwright";
 import { createTestClock, type TestClock } from "turnwright/testing";
@@ -7,31 +7,31 @@ import { createTestClock, type TestClock } from "turnwright/testing";
 export interface Outlining {
   readonly clock: TestClock;
   readonly abort: AbortController;
-  /** The chunks so far, one line each. The last line is the ending of the stream. */
+  /** One line for each chunk so far. The last line describes the ending of the stream. */
   readonly lines: string[];
-  /** The times of heartbeats, by the clock. */
+  /** The times of the heartbeats, in milliseconds of the test clock. */
   readonly beats: number[];
   /** Resolves when the stream has ended or failed. */
   readonly ended: Promise<void>;
 }
 
-/** The parts of a call and a request that a test may choose. */
+/** The parts of a call and a request that a test may set. */
 export interface OutlineOptions {
   readonly timeouts?: Partial<Timeouts>;
   readonly request?: Partial<ModelRequest>;
 }
 
-/** Makes the call for a stream that is not read as lines. */
+/** Creates the call for a stream that is not formatted as lines. */
 export function callOf(more: Partial<ModelCall> = {}): ModelCall {
   const timeouts = { streamIdleMs: 1_000, firstChunkMs: 2_000, settleMs: 100, toolMs: 1, approvalMs: 1, hookMs: 1 };
   const signal = new AbortController().signal;
   return { signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts, ...more };
 }
 
-/** The request of such a stream. */
+/** The request for a stream that is not formatted as lines. */
 export const goRequest: ModelRequest = { messages: [{ role: "user", content: "Go." }], tools: [], iteration: 0 };
 
-/** Starts to read. */
+/** Starts to read a stream. */
 export function outline(provider: Provider, { timeouts, request }: OutlineOptions = {}): Outlining {
   const clock = createTestClock();
   const abort = new AbortController();
@@ -56,7 +56,7 @@ export function outline(provider: Provider, { timeouts, request }: OutlineOption
   return { clock, abort, lines, beats, ended: read() };
 }
 
-/** Reads to the end, and advances the clock as needed. */
+/** Reads a stream to its end, and advances the clock as needed. */
 export async function outlineAll(provider: Provider, options: OutlineOptions = {}): Promise<readonly string[]> {
   const { clock, lines, ended } = outline(provider, options);
   await clock.runAll();
@@ -66,7 +66,7 @@ export async function outlineAll(provider: Provider, options: OutlineOptions = {
 
 type Lines = { readonly [Type in ModelChunk["type"]]?: (chunk: Extract<ModelChunk, { type: Type }>) => string };
 
-/** The text for each type of chunk. Other chunks are shown by their type alone. */
+/** The line for each type of chunk. All other chunks are shown by their type alone. */
 const lines: Lines = {
   "attempt-start": ({ attempt, provider, model, family }) =>
     `start ${attempt} ${[provider, model, family].filter(Boolean).join("/")}`,

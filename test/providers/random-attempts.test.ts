@@ -71,16 +71,16 @@ const { tree: trees } = fc.letrec<{ tree: Tree }>((tie) => ({
   ),
 }));
 
-/** Counts and times of the streams of the innermost providers. */
+/** The numbers and times of the streams of the innermost providers. */
 interface Watch {
   live: number;
   peak: number;
-  /** The time of the last call. */
+  /** The time of the latest call. */
   lastAskedAt: number;
   spent: number;
 }
 
-/** Counts streams from their start until they are abandoned or over. */
+/** Counts the streams that have started and were not abandoned or finished. */
 function watched(inner: Provider, watch: Watch): Provider {
   async function* stream(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelChunk> {
     let isLive = true;
@@ -125,45 +125,49 @@ const plans = fc.record({
   verb: fc.constantFrom<("stop" | "kill")[]>("stop", "kill"),
 });
 
-// To look further: ATTEMPTS=10000 SEED=7 npx vitest run test/providers/random-attempts.test.ts
+// To run more cases: ATTEMPTS=10000 SEED=7 npx vitest run test/providers/random-attempts.test.ts
 const numRuns = Number(process.env["ATTEMPTS"] ?? 300);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("withRetry and withFallback: run one attempt at a time and return the last one's result", { timeout: 600_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(plans, async ({ tree, stopAt, verb }) => {
-      const listeners = countListeners();
-      const watch: Watch = { live: 0, peak: 0, lastAskedAt: 0, spent: 0 };
-      const playing = play([], {
-        provider: build(tree, watch),
-        timeouts: { firstChunkMs: 500, streamIdleMs: 400, settleMs: 20 },
-      });
-      const { clock, control, recording } = playing;
-      if (stopAt !== undefined) {
-        await clock.advance(stopAt);
-        control[verb]();
-      }
-      await clock.runAll();
-      const ended = await playing.result;
-      listeners.stop();
+it(
+  "withRetry and withFallback: run one attempt at a time and return the result of the last attempt",
+  { timeout: 600_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(plans, async ({ tree, stopAt, verb }) => {
+        const listeners = countListeners();
+        const watch: Watch = { live: 0, peak: 0, lastAskedAt: 0, spent: 0 };
+        const playing = play([], {
+          provider: build(tree, watch),
+          timeouts: { firstChunkMs: 500, streamIdleMs: 400, settleMs: 20 },
+        });
+        const { clock, control, recording } = playing;
+        if (stopAt !== undefined) {
+          await clock.advance(stopAt);
+          control[verb]();
+        }
+        await clock.runAll();
+        const ended = await playing.result;
+        listeners.stop();
 
-      expect([watch.peak, watch.live, clock.pending, listeners.on(playing.abort.signal)]).toEqual([1, 0, 0, 0]);
-      if (ended.status === "stopped-by-user")
-        expect([playing.endedAt(), watch.lastAskedAt <= (stopAt ?? 0)]).toEqual([stopAt, true]);
-      else expect(ended.usage.totalTokens).toBe(watch.spent);
-      // Attempts are discarded in order, each once. Their text is not in the result.
-      const discarded = recording.of("attempt-discarded").map(({ attempt }) => attempt);
-      expect(discarded).toEqual(discarded.map((_, index) => index + 1));
-      const heard = recording.of("text-delta").filter(({ attempt }) => !discarded.includes(attempt ?? 0));
-      expect(new Set(heard.map(({ attempt }) => attempt)).size).toBeLessThanOrEqual(1);
-      expect(ended.text).toBe(
-        heard
-          .map(({ text }) => text)
-          .join("")
-          .trim(),
-      );
-      for (const { attempt } of heard) expect(attempt).toBe(discarded.length + 1);
-    }),
-    { numRuns, seed },
-  );
-});
+        expect([watch.peak, watch.live, clock.pending, listeners.on(playing.abort.signal)]).toEqual([1, 0, 0, 0]);
+        if (ended.status === "stopped-by-user")
+          expect([playing.endedAt(), watch.lastAskedAt <= (stopAt ?? 0)]).toEqual([stopAt, true]);
+        else expect(ended.usage.totalTokens).toBe(watch.spent);
+        // Each discarded attempt is reported once, in order. Its text is not part of the result.
+        const discarded = recording.of("attempt-discarded").map(({ attempt }) => attempt);
+        expect(discarded).toEqual(discarded.map((_, index) => index + 1));
+        const heard = recording.of("text-delta").filter(({ attempt }) => !discarded.includes(attempt ?? 0));
+        expect(new Set(heard.map(({ attempt }) => attempt)).size).toBeLessThanOrEqual(1);
+        expect(ended.text).toBe(
+          heard
+            .map(({ text }) => text)
+            .join("")
+            .trim(),
+        );
+        for (const { attempt } of heard) expect(attempt).toBe(discarded.length + 1);
+      }),
+      { numRuns, seed },
+    );
+  },
+);

@@ -1,4 +1,4 @@
-// Everything that can end a retry, at any moment, and the effect on the inner provider.
+// Everything that can end a retry, at any moment, and the effect on the wrapped provider.
 
 import { describe, expect, it } from "vitest";
 import { type Provider, type RetryOptions, withRetry } from "turnwright";
@@ -8,12 +8,12 @@ import { callOf, goRequest, outline } from "./outline.ts";
 
 const half: RetryOptions = { random: () => 0 };
 
-describe("withRetry: end of the stream", () => {
+describe("withRetry: ending of the stream", () => {
   it.for<[when: string, atMs: number, calls: number]>([
     ["during an attempt", 50, 1],
     ["while it waits", 150, 1],
     ["during the second attempt", 400, 2],
-  ])("comes at once if the signal fires %s", async ([, atMs, calls]) => {
+  ])("comes immediately if the signal fires %s", async ([, atMs, calls]) => {
     const inner = single([wait(100), busy], [stall({ ignoreSignal: true })]);
     const { clock, abort, lines, ended } = outline(withRetry(inner, half), { timeouts: { settleMs: 0 } });
     await clock.advance(atMs);
@@ -25,7 +25,7 @@ describe("withRetry: end of the stream", () => {
     expect(inner.calls).toBe(calls);
   });
 
-  it("comes without a delay if the signal fires while a failed attempt closes", async () => {
+  it("comes without a delay if the signal fires while a failed attempt is being closed", async () => {
     const abort = new AbortController();
     let asked = 0;
     const provider: Provider = {
@@ -71,7 +71,7 @@ describe("withRetry: end of the stream", () => {
     expect(inner.calls).toBe(0);
   });
 
-  it("aborts the provider and ends all reads if the reader leaves", async () => {
+  it("comes when the reader stops: the provider is aborted and all reads end", async () => {
     const inner = single([text("Hi"), stall({ ignoreSignal: true })]);
     let signal: AbortSignal | undefined;
     const spied = {

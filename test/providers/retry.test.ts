@@ -143,7 +143,7 @@ describe("withRetry", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("sends heartbeats while it waits, and passes on those of its provider", async () => {
+  it("sends heartbeats while it waits, and passes on the heartbeats of its provider", async () => {
     const provider = withRetry(single(busy, [wait(10), { kind: "heartbeat" }, text("Hi.")]), {
       baseDelayMs: 2_000,
       random: () => 0,
@@ -173,7 +173,7 @@ describe("withRetry", () => {
       () => withRetry(single(), { random: 0.5 as never }),
       { details: { option: "random" } },
     ],
-  ])("refuses %s", ([, make, facts]) => {
+  ])("rejects %s", ([, make, facts]) => {
     expect(make).toThrow(expect.objectContaining({ name: "LoopError", ...toMatch(facts) }));
   });
 });

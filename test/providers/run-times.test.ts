@@ -1,4 +1,4 @@
-// Silence, the wall clock and slow readers, in whole runs over wrapping providers.
+// Silent providers, the wall clock and slow readers, in whole runs with wrapping providers.
 
 import { describe, expect, it } from "vitest";
 import { type Provider, streamToolLoop, withFallback, withRetry } from "turnwright";

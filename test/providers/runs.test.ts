@@ -1,4 +1,4 @@
-// Whole runs over wrapping providers: tools, tokens, prices, events, control and journals.
+// Whole runs with wrapping providers: tools, tokens, prices, events, control and journals.
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Pricing, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
@@ -78,11 +78,11 @@ describe("withFallback: usage of attempts", () => {
     const playing = play([], { provider, pricing });
     await playing.clock.runAll();
     const { result } = playing;
-    // The second attempt reported its usage only, and no text.
+    // The second attempt reported only its usage, and no text.
     expect(await result).toMatchObject({ text: "Whole.", usage: { totalTokens: 15 }, costUSD: 3 + 50 + 70 });
   });
 
-  it("makes the cost unknown if it is missing, except for a refused request", async () => {
+  it("makes the cost unknown if one is missing, unless its request was rejected", async () => {
     const cost = async (turn: MockMessage): Promise<unknown> =>
       (await play([], { provider: withFallback([named("a", [turn]), named("b", [[text("Hi."), tokens(7)]])]), pricing }).result)
         .costUSD;
@@ -157,7 +157,7 @@ describe.for(verbs)("%s over withRetry and withFallback", ([, act, kind]) => {
     ["while the first provider ignores its signal", (a, b) => withFallback([a, b]), stall({ ignoreSignal: true }), [1, 0]],
     ["while the first provider streams", (a, b) => withFallback([a, b]), [text("Half"), stall()], [1, 0]],
     ["while the second provider is silent", (a, b) => withFallback([b, a]), stall(), [1, 1]],
-  ])("%s, ends the run at once without another attempt", async ([, make, first, calls]) => {
+  ])("%s, ends the run immediately without another attempt", async ([, make, first, calls]) => {
     const listeners = countListeners();
     const [a, b] = [named("a", [first, text("Never.")]), named("b", [busy, text("Never.")])];
     const playing = play([], { provider: make(a, b) });
@@ -170,7 +170,7 @@ describe.for(verbs)("%s over withRetry and withFallback", ([, act, kind]) => {
     expect([a.calls, b.calls]).toEqual(calls);
     listeners.stop();
     const says = (fact: string): number => (JSON.stringify(first).includes(fact) ? 1 : 0);
-    // The scripted provider removes its own listener when the signal fires. A provider that ignores the signal stays active.
+    // The scripted provider removes its listener when the signal fires. A provider that ignores the signal stays active.
     expect([listeners.on(playing.abort.signal), listeners.total()]).toEqual([0, says('"ignoreSignal":false')]);
     expect(a.active + b.active).toBe(says('"ignoreSignal":true'));
   });
@@ -195,7 +195,7 @@ describe("runToolLoop over withRetry and withFallback", () => {
   it("resumes a paused message after a crash with the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
-      // Each process has scripts of its own. The process that crashes has received only the first half.
+      // Each process has its own scripts. The process that crashes has received only the first half.
       const made = [named("a", [busy, text("Wrong.")]), named("b", [[text("Half "), finish("paused")], text("whole.")])];
       return {
         provider: withFallback(made),

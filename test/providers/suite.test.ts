@@ -1,4 +1,4 @@
-// Both wrappers pass the conformance suite, over the mock provider and over each other.
+// Both wrappers pass the conformance suite, around the mock provider and around each other.
 
 import { describe, expect, it } from "vitest";
 import { type Provider, withFallback, withRetry } from "turnwright";
@@ -18,7 +18,8 @@ describe.for<[what: string, wrap: (provider: Provider) => Provider]>([
     (provider) => withFallback([withRetry(withFallback([provider]), { maxAttempts: 1 })]),
   ],
 ])("%s: provider suite", ([what, wrap]) => {
-  // If the scripted service refuses, these two would make another attempt. The script has no message for it, or another provider would answer.
+  // If the scripted service fails, these two wrappers make another attempt. The script has no message for it, or another
+  // provider answers.
   const isAlone = what !== "withFallback with a silent second provider" && what !== "withRetry with several attempts";
   const suite = providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });
   for (const { title, run } of suite)

@@ -1,4 +1,4 @@
-// Cassettes as files: their content, the state after a crash, and files that are not cassettes.
+// Cassettes as files: their content, their state after a crash, and files that are not cassettes.
 
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -54,7 +54,7 @@ describe("recordTo: cassettes", () => {
     });
   });
 
-  it("in files create folders, start anew, and are written before a chunk is passed on", async () => {
+  it("in files create folders, overwrite earlier recordings, and are written before a chunk is passed on", async () => {
     const file = join(folder, "deep/er/one.jsonl");
     await play(recordTo(file, script([text("old")])));
     expect(readFileSync(file, "utf8")).toContain("old");
@@ -68,7 +68,7 @@ describe("recordTo: cassettes", () => {
     expect(textsOf(await play(replayFrom(file)))).toBe("new");
   });
 
-  it("are valid without any request", async () => {
+  it("are valid even without any request", async () => {
     const cassette = memoryCassette();
     recordTo(cassette, { ...script(), id: "b" });
     const provider = replayFrom(cassette);
@@ -78,7 +78,7 @@ describe("recordTo: cassettes", () => {
     );
   });
 
-  it("need Node for a path, but not in memory", () => {
+  it("need Node for a file, but not in memory", () => {
     vi.stubGlobal("process", undefined);
     try {
       expect(() => replayFrom("x.jsonl")).toThrow("needs Node 20.16 or later");
@@ -96,7 +96,7 @@ describe("replayFrom: cut or damaged cassettes", () => {
     return file;
   };
 
-  it("plays a cut file up to its last whole line and calls onTornLine", async () => {
+  it("plays a cut file up to its last complete line and calls onTornLine", async () => {
     const file = await made("torn.jsonl");
     const whole = readFileSync(file, "utf8");
     const end = whole.indexOf(" you");
@@ -163,7 +163,7 @@ describe("replayFrom: cut or damaged cassettes", () => {
     '{"format":"turnwright-journal","version":1}',
     '{"format":"turnwright-cassette","version":2,"provider":"p","model":"m"}',
     '{"format":"turnwright-cassette","version":1,"provider":"p"}',
-  ])("refuses a file with the header %s", (head) => {
+  ])("rejects a file with the header %s", (head) => {
     expect(() => replayFrom(memoryCassette(`${head}\n`))).toThrow("The cassette is not a version 1 cassette");
   });
 });
@@ -186,7 +186,7 @@ describe("recordTo and replayFrom: invalid arguments", () => {
     expect(cassette.read()).toBe("");
   });
 
-  it("throw ENOENT for a missing file, and refuse an empty one", () => {
+  it("throw ENOENT for a missing file, and reject an empty file", () => {
     const file = join(folder, "nowhere.jsonl");
     expect(() => replayFrom(file)).toThrow("ENOENT");
     expect(existsSync(file)).toBe(false);

@@ -1,4 +1,4 @@
-// The recording that a request gets, and the error if it gets none.
+// Which recording a request gets, and the error for a request that matches none.
 
 import { describe, expect, it } from "vitest";
 import { type ModelRequest, runToolLoop } from "turnwright";
@@ -87,7 +87,7 @@ describe("replayFrom: matching of requests", () => {
       ask("a", { continuationToken: "u" }),
       '"continuationToken" is different',
     ],
-  ])("refuses a request with %s and names the difference", async ([, recorded, asked, words]) => {
+  ])("rejects a request with %s and names the difference", async ([, recorded, asked, words]) => {
     const elsewhere = ask("quite another one", {
       system: "x",
       tools: [echo, sum],
@@ -106,7 +106,7 @@ describe("replayFrom: matching of requests", () => {
     );
   });
 
-  it("refuses a request beyond the recorded ones and says how many there are", async () => {
+  it("rejects a request beyond the recorded requests and says how many were recorded", async () => {
     const provider = replayFrom(await record(ask("a"), ask("b"), ask("b")));
     for (const one of ["b", "b"]) await play(provider, ask(one));
     expect(await complaintOf(provider, ask("b"))).toBe(
@@ -143,7 +143,7 @@ describe("replayFrom: matching of requests", () => {
   });
 });
 
-it("replayFrom: refuses a run whose tool results have changed", async () => {
+it("replayFrom: rejects a run whose tool results have changed", async () => {
   const cassette = memoryCassette();
   const provider = recordTo(cassette, script([toolCall("echo", { n: 1 })], [text("Done.")]));
   const tools = (answer: number): Parameters<typeof runToolLoop>[0]["tools"] => [{ ...echo, execute: () => answer }];

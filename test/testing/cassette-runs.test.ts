@@ -1,4 +1,4 @@
-// Whole runs, recorded and played back: every ending, wrappers, and continuations.
+// Whole runs that are recorded and replayed: every ending, wrappers, and continuations.
 
 import { describe, expect, it } from "vitest";
 import { type LoopResult, type Provider, providerError, runToolLoop, withFallback, withRetry } from "turnwright";
@@ -28,14 +28,14 @@ const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const)
 
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
-/** These scenarios send a message while the model takes time. Without that time the message would come too late. */
+/** These scenarios send a message while the model is streaming. If the replay takes no time, the message arrives too late. */
 const timed: ReadonlySet<string> = new Set([
   "a message steered into the last iteration",
   "a message steered into the last iteration that is allowed",
   "a drain after a message steered into the last iteration",
 ]);
 
-/** Drops durations, because times are only played with `timing: true`. */
+/** Removes durations, because the replay keeps times only with `timing: true`. */
 const withoutTimes = (result: LoopResult): unknown =>
   JSON.parse(JSON.stringify(withoutJournal(result)), (key, value: unknown) => (key === "durationMs" ? 0 : value));
 
@@ -57,13 +57,13 @@ const untouchable = (scenario: Scenario): Scenario => ({
 });
 
 describe("recordTo and replayFrom: every ending", () => {
-  it.for(byTitle)("%s: recordTo does not change the result", async ([, scenario]) => {
+  it.for(byTitle)("recordTo does not change the result: %s", async ([, scenario]) => {
     const bare = await run(scenario, (own) => own);
     const recorded = await run(scenario, (own) => recordTo(memoryCassette(), own));
     expect(withoutJournal(recorded)).toEqual(withoutJournal(bare));
   });
 
-  it.for(byTitle)("%s: replayFrom returns the recorded result", async ([, scenario]) => {
+  it.for(byTitle)("replayFrom returns the recorded result: %s", async ([, scenario]) => {
     const cassette = memoryCassette();
     const recorded = await run(scenario, (own) => recordTo(cassette, own));
     const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { timing: true }));
@@ -71,7 +71,7 @@ describe("recordTo and replayFrom: every ending", () => {
   });
 
   it.for(byTitle.filter(([title]) => !timed.has(title)))(
-    "%s: replayFrom returns the recorded result in order, without times",
+    "replayFrom returns the recorded result in order, without times: %s",
     async ([, scenario]) => {
       const cassette = memoryCassette();
       const recorded = await run(scenario, (own) => recordTo(cassette, own));

@@ -1,4 +1,4 @@
-// Runs the provider suite over a provider that is broken on purpose, and collects its complaints.
+// Runs the provider suite with a provider that is broken on purpose, and collects the messages of failed checks.
 
 import type { ModelChunk, Provider } from "turnwright";
 import {
@@ -13,7 +13,7 @@ import {
 /** The method of a provider that a fault replaces. */
 export type Stream = Provider["stream"];
 
-/** Runs every check on a test clock and gives the complaints of those that fail, by title. */
+/** Runs every check on a test clock. Returns the messages of the failed checks, by title. */
 export async function complaintsOf(create: (scenario: ProviderScenario) => ProviderFixture): Promise<Record<string, string>> {
   const clock = createTestClock();
   const complaints: Record<string, string> = {};
@@ -28,7 +28,7 @@ export async function complaintsOf(create: (scenario: ProviderScenario) => Provi
   return complaints;
 }
 
-/** The mock provider with its stream replaced. */
+/** Creates the mock provider with a replaced stream. */
 export function broken(breakStream: (stream: Stream) => Stream): (scenario: ProviderScenario) => ProviderFixture {
   return (scenario) => {
     const provider = createScenarioProvider(scenario);
@@ -36,7 +36,7 @@ export function broken(breakStream: (stream: Stream) => Stream): (scenario: Prov
   };
 }
 
-/** Changes each chunk into none, one or several. */
+/** Replaces each chunk with no, one or several chunks. */
 export function mapping(change: (chunk: ModelChunk) => readonly ModelChunk[]): (stream: Stream) => Stream {
   return (stream) =>
     async function* (request, call) {

@@ -1,4 +1,4 @@
-// Recording a stream whose reader leaves or whose signal fires: the content that is written, and the moment.
+// Records streams that are abandoned by their reader or whose signal fires. Checks what is written, and when.
 
 import { expect, it } from "vitest";
 import type { Provider } from "turnwright";
@@ -6,13 +6,13 @@ import { createMockProvider, memoryCassette, recordTo, replayFrom, stall, text, 
 import { ask, complaintOf, linesOf, record, script, user } from "./cassette-kit.ts";
 import { play, request, setUp } from "./play.ts";
 
-it("recordTo: closes the source stream when its reader leaves", async () => {
+it("recordTo: closes the source stream when its reader stops", async () => {
   const source = createMockProvider([text("ab", { chunks: 2 })]);
   for await (const _ of recordTo(memoryCassette(), source).stream(request, setUp().call)) break;
   expect([source.calls, source.active]).toEqual([1, 0]);
 });
 
-it("recordTo: records no left line for a stream that has ended", async () => {
+it("recordTo: records no abandonment for a stream that has ended", async () => {
   const cassette = memoryCassette();
   const recorder = recordTo(cassette, script([text("a")]));
   const stream = recorder.stream(request, setUp().call)[Symbol.asyncIterator]();
@@ -22,7 +22,7 @@ it("recordTo: records no left line for a stream that has ended", async () => {
   expect(linesOf(cassette).at(-1)).toMatchObject({ type: "ended" });
 });
 
-it("recordTo: does not record an error that is thrown after the reader left", async () => {
+it("recordTo: does not record an error that is thrown after the reader has stopped", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
   const recorder = recordTo(cassette, script([stall()]));
@@ -35,7 +35,7 @@ it("recordTo: does not record an error that is thrown after the reader left", as
   expect(linesOf(cassette).slice(2)).toEqual([{ type: "left", waiting: true, stream: 0, atMs: 0 }]);
 });
 
-it("recordTo: records a signal that has already fired before the error", async () => {
+it("recordTo: records a signal that has already fired before it records the error", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
   abort.abort("enough");
@@ -65,7 +65,7 @@ it("replayFrom: names the first differing message of the nearest request of equa
   expect(await complaintOf(several, row("a", "x", "y"))).toContain("request 1 (counted from 0), message 1 (user) is different. ");
 });
 
-it("recordTo: neither records nor passes on a chunk after its reader left", async () => {
+it("recordTo: neither records nor passes on a chunk after its reader has stopped", async () => {
   const cassette = memoryCassette();
   const { call, clock } = setUp();
   const recorder = recordTo(cassette, script([wait(50), text("late")]));
@@ -77,7 +77,7 @@ it("recordTo: neither records nor passes on a chunk after its reader left", asyn
   expect(linesOf(cassette).slice(2)).toMatchObject([{ type: "left" }]);
 });
 
-it("replayFrom: a stream that ignored its signal ignores it again", async () => {
+it("replayFrom: a replayed stream ignores its signal if its source did", async () => {
   const cassette = memoryCassette();
   const read = async (provider: Provider): Promise<unknown> => {
     const { call, abort, clock } = setUp();

@@ -1,12 +1,12 @@
-// Plays one stream of a provider without a loop around it, on a clock that stands still.
+// Plays one stream of a provider without the loop, on a stopped test clock.
 
 import type { ModelCall, ModelChunk, ModelRequest, Provider } from "turnwright";
 import { createTestClock, type TestClock } from "turnwright/testing";
 
-/** A request of one message. */
+/** A request with one message. */
 export const request: ModelRequest = { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 };
 
-/** A call as the loop makes it, its clock and signal, and the times of its heartbeats. */
+/** Creates a call like those of the loop. Returns the call with its clock, its signal, and the times of its heartbeats. */
 export function setUp(): {
   readonly clock: TestClock;
   readonly abort: AbortController;
@@ -21,7 +21,7 @@ export function setUp(): {
   return { clock, abort, call, heartbeats };
 }
 
-/** Reads a stream to its end. Rejects with its error. */
+/** Reads a stream to its end. Rejects with the error that the stream throws. */
 export async function play(
   provider: Provider,
   asked: ModelRequest = request,

@@ -1,4 +1,4 @@
-// Streams that are recorded and played: their errors, ends, pace, and redaction.
+// Recorded and replayed streams: errors, endings, timing, and redaction.
 
 import { describe, expect, it } from "vitest";
 import { toProviderError } from "../../src/core/errors/provider-error.ts";
@@ -19,7 +19,7 @@ describe("recordTo and replayFrom: a stream", () => {
     ["network error", new TypeError("terminated", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) })],
     ["provider error", providerError("overloaded", "Busy.", { retryAfterMs: 5 })],
     ["string", "just a text"],
-  ])("throws the %s of its source, recorded and replayed", async ([, thrown]) => {
+  ])("throws the %s from its source, both recorded and replayed", async ([, thrown]) => {
     const thrower: Provider = {
       id: "p",
       model: "m",
@@ -36,7 +36,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(cassette.read()).not.toContain("abcdef");
   });
 
-  it("throws on replay too if stream() returned no async iterable", async () => {
+  it("throws on replay if the recorded stream() returned no async iterable", async () => {
     const broken: Provider = { id: "p", model: "m", stream: () => JSON.parse("{}") };
     const cassette = memoryCassette();
     expect(await complaintOf(recordTo(cassette, broken))).toBe(
@@ -47,7 +47,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("throws on replay if it is read past the chunk after which it was left", async () => {
+  it("throws on replay if it is read beyond the chunk after which it was abandoned", async () => {
     const cassette = memoryCassette();
     for await (const _ of recordTo(cassette, script([text("ab", { chunks: 2 })])).stream(request, setUp().call)) break;
     expect(linesOf(cassette).at(-1)).toEqual({ type: "left", waiting: false, stream: 0, atMs: 0 });
@@ -58,7 +58,7 @@ describe("recordTo and replayFrom: a stream", () => {
     );
   });
 
-  it("is silent on replay until its signal fires if it was left while silent", async () => {
+  it("is silent on replay until its signal fires if it was abandoned while silent", async () => {
     const cassette = memoryCassette();
     const stream = recordTo(cassette, script([stall({ ignoreSignal: true })])).stream(request, setUp().call);
     const reader = stream[Symbol.asyncIterator]();
@@ -73,7 +73,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await playing).toBe("enough");
   });
 
-  it("replays chunks that followed its signal only after the signal", async () => {
+  it("replays chunks that followed the signal only after the signal fires", async () => {
     const usage: ModelChunk = { type: "usage", mode: "snapshot", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
     const lastWords: Provider = {
       id: "p",
@@ -123,7 +123,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(seen).toEqual(["text-delta"]);
   });
 
-  it("keeps its pace and heartbeats with `timing: true`, until its signal fires", async () => {
+  it("keeps its timing and heartbeats with timing set to true, until its signal fires", async () => {
     const cassette = memoryCassette();
     const slow: Provider = {
       id: "p",
@@ -186,7 +186,7 @@ describe("recordTo and replayFrom: a stream", () => {
     expect(await complaintOf(replayFrom(cassette))).toContain("is incomplete");
   });
 
-  it("ends if its cassette is full, even if only its signal was to be recorded", async () => {
+  it("ends if its cassette has no space left, even if only the signal had to be recorded", async () => {
     const kept = memoryCassette();
     let room = 3;
     const full: Cassette = {
@@ -249,7 +249,7 @@ describe("recordTo: options.redact", () => {
     expect(isLoopError(failure, "invalid-option")).toBe(true);
   });
 
-  it("leaves the recording without an end if it throws for an error", async () => {
+  it("leaves the recording without an ending if it throws for an error", async () => {
     const cassette = memoryCassette();
     const redact = ({ chunk }: { readonly chunk: ModelChunk }): ModelChunk => {
       if (chunk.type === "error") throw new Error("not this one");

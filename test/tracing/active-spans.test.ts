@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => stop());
 
-/** A provider that calls `http` at the start and at the end of its stream, as an instrumented HTTP client does. */
+/** Creates a provider that calls `http` at the start and the end of its stream, like an instrumented HTTP client. */
 function askOver(http: () => void, chunks: readonly ModelChunk[]): Provider {
   return {
     id: "wire",
@@ -33,7 +33,7 @@ const answer: readonly ModelChunk[] = [
 ];
 
 describe("withTracing: active span", () => {
-  it("is the stream's in a provider, the call's in a tool, the caller's outside", async () => {
+  it("is the stream's span in a provider, the call's span in a tool, and the caller's span outside", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const http = (): void => tracer.startSpan("HTTP POST").end();
@@ -97,7 +97,7 @@ describe("withTracing: active span", () => {
     });
     const provider = createMockProvider([[toolCall("ask"), toolCall("agent")], text("Out.")]);
     await runToolLoop(withTracing({ provider, tools: [ask, agent], messages: question }, tracing.options));
-    // The tool never ends its own span, so the tree of ended spans does not contain it.
+    // The tool never ends the span that it started, so the tree of ended spans does not contain that span.
     expect(tracing.tree()).toMatchInlineSnapshot(`
       "invoke_agent
         chat mock-model

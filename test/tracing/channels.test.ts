@@ -21,11 +21,11 @@ const edges = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
 
 interface Heard {
   readonly lines: readonly string[];
-  /** The last message of each kind, as it is now. */
+  /** The latest message of each kind. Messages are live objects that change later. */
   readonly last: { readonly run?: RunMessage; readonly iteration?: IterationMessage; readonly tool?: ToolMessage };
 }
 
-/** Listens to all channels while something is done. */
+/** Listens to the channels of the wanted kinds during the work. */
 async function listen(work: () => Promise<unknown>, wanted: readonly Kind[] = ["run", "iteration", "tool"]): Promise<Heard> {
   const lines: string[] = [];
   const last: Record<string, object> = {};
@@ -163,7 +163,7 @@ describe("withDiagnostics: channels", () => {
     ]);
   });
 
-  it("publish the end of each iteration that a journal runs again", async () => {
+  it("publish the end of each iteration that a journal runs a second time", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,

@@ -21,7 +21,7 @@ const broken = (): never => {
   throw new Error("broken");
 };
 
-/** A tracer whose span number `broke` throws in `method`. */
+/** Creates a tracer. Its span number `broke` throws in `method`. */
 function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span, "spanContext">, broke: number): Tracer {
   const tracer = tracing.provider.getTracer("faulty");
   let spans = 0;
@@ -61,7 +61,7 @@ describe("withTracing: tracer or meter that throws", () => {
     expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
   });
 
-  it("puts a nested run below the outer run if the call's span does not start", async () => {
+  it("puts a nested run directly below the outer run if the call's span does not start", async () => {
     const tracing = setUpTracing();
     const research = tool("research", (_, context) =>
       context.runToolLoop({ provider: createMockProvider([text("In.")]), messages: question }).then((result) => result.text),

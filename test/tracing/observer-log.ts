@@ -1,9 +1,9 @@
-// An observer that logs its events, and the parts of its runs.
+// An observer that logs its events, and the messages and tool of its runs.
 
 import { defineTool, type LoopOptions, type Tool, type ToolContext } from "turnwright";
 import type { Observing, RunObserver } from "../../src/core/observe-kit.ts";
 
-/** The messages of every run. */
+/** The messages at the start of every run. */
 export const messages: LoopOptions["messages"] = [{ role: "user", content: "Go." }];
 /** A tool that returns the id of its call. */
 export const look: Tool = defineTool({
@@ -13,7 +13,7 @@ export const look: Tool = defineTool({
   execute: async (_: unknown, { callId }: ToolContext) => callId,
 });
 
-/** An observer that logs its events. */
+/** Creates an observer, and the list of lines that it logs. */
 export function createLog(): { readonly lines: string[]; readonly observing: Observing } {
   const lines: string[] = [];
   const observe = (id: string): RunObserver => ({

@@ -7,7 +7,7 @@ import { tool } from "../loop/play.ts";
 import { question, settle, trace } from "./trace.ts";
 import { attributesOf, traceAll } from "./trace-all.ts";
 
-describe("withTracing: content", () => {
+describe("withTracing: content of messages and results", () => {
   it("is not in spans or metrics by default, even after failures", async () => {
     const broken = tool("look", () => {
       throw new Error("private failure");
@@ -24,7 +24,7 @@ describe("withTracing: content", () => {
     }
   });
 
-  it.for([false, true])("of a context restart is in spans only if captureContent is true: %s", async (captureContent) => {
+  it.for([false, true])("from a context restart is in spans only if captureContent is true: %s", async (captureContent) => {
     const restarting = tool("look", () =>
       contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
     );
@@ -96,7 +96,7 @@ describe("withTracing: content", () => {
     ]);
   });
 
-  it("is passed to `redact` as a copy that it may change", async () => {
+  it("is passed to redact as a copy, which redact may change", async () => {
     let given: unknown;
     const look = tool("look", (args) => {
       given = args;
@@ -126,7 +126,7 @@ describe("withTracing: content", () => {
     expect([call?.["gen_ai.tool.call.arguments"], call?.["gen_ai.tool.call.result"]]).toEqual(["{}", "{}"]);
   });
 
-  it("of errors is passed to `redact` as tool-result or error", async () => {
+  it("from errors is passed to redact as tool-result or error", async () => {
     const script = [toolCall("look"), fail({ status: 400, message: "Ada is unknown" })];
     const fails = (): never => {
       throw new Error("Ada has no orders");

@@ -6,7 +6,7 @@ import { tool } from "../loop/play.ts";
 import { setUpTracing } from "./stage.ts";
 import { endings, question, trace, treeOf } from "./trace.ts";
 
-/** The attributes of an ending, with its numbers and names. */
+/** The attributes that describe an ending, with its numbers and names. */
 const facts = [
   "turnwright.run.reason",
   "turnwright.iteration.status",
@@ -211,7 +211,7 @@ describe("withTracing: run that throws", () => {
     `);
   });
 
-  it("has no span if it is refused before it starts", async () => {
+  it("has no span if its options are rejected", async () => {
     const tracing = setUpTracing();
     const options = { provider: createMockProvider([]), messages: question, limits: { maxIterations: 0 } };
     await expect(runToolLoop(withTracing(options, tracing.options))).rejects.toThrow("maxIterations");

@@ -28,7 +28,7 @@ describe("withTracing: span tree", () => {
     `);
   });
 
-  it("has calls next to the streams that request them", async () => {
+  it("has the calls next to the streams that request them", async () => {
     const scene: Scene = trace([[toolCall("slow"), toolCall("fast")], text("Done.")], {
       tools: [later("slow", 50, () => scene.playing), later("fast", 10, () => scene.playing)],
     });
@@ -160,7 +160,7 @@ describe("withTracing: span tree", () => {
     `);
   });
 
-  it("has one stream for all attempts of withRetry", async () => {
+  it("has one stream span for all attempts of withRetry", async () => {
     const provider = withRetry(createMockProvider([fail({ status: 429, message: "slow down" }), text("Now.")]));
     expect(await treeOf(trace([], { provider }))).toMatchInlineSnapshot(`
       "

@@ -22,7 +22,7 @@ describe("withTracing: resumed nested run", () => {
       }),
     });
 
-  it("has no span and no metric if all of it is replayed", async () => {
+  it("has no span and no metric if it is replayed completely", async () => {
     const journal = memoryJournal();
     const agent = agentOf({}, [toolCall("leaf"), text("Done.")]);
     const more = { tools: [agent, tool("pay", () => 1)], policies: approve, journal, runId: "whole" };
@@ -39,7 +39,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
     expect(agents).toHaveLength(1);
   });
 
-  it("has a span, as do the runs around it, if it continues", async () => {
+  it("has a span, as do the outer runs, if it continues", async () => {
     const journal = memoryJournal();
     const middleOf = (turns: MockScript, inner: MockScript): Tool =>
       defineAgentTool({
@@ -118,7 +118,7 @@ invoke_agent bot turnwright.run.resumed=true
 });
 
 describe("withTracing: stream", () => {
-  it("has one span if a hook names the provider that is already traced", async () => {
+  it("has one span if a hook returns the provider that is already traced", async () => {
     const tracing = setUpTracing();
     const traced: LoopOptions = withTracing(
       {

@@ -1,4 +1,4 @@
-// Collects the spans and metrics of a test, and formats them.
+// Collects the spans and metrics of a test, and formats them as text.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Attributes, type Context, context, type ContextManager, ROOT_CONTEXT, SpanStatusCode } from "@opentelemetry/api";
@@ -17,7 +17,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import type { TracingOptions } from "turnwright/otel";
 
-/** Keeps the active context over waits. */
+/** Keeps the active context across asynchronous waits. */
 class StoredContexts implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>();
 
@@ -42,27 +42,27 @@ class StoredContexts implements ContextManager {
   }
 }
 
-/** Makes the API keep the active context until the returned function is called. */
+/** Installs a context manager for the OpenTelemetry API. The returned function removes it. */
 export function keepContexts(): () => void {
   context.setGlobalContextManager(new StoredContexts());
   return () => context.disable();
 }
 
-/** A stage that keeps spans and metrics in memory. */
+/** Keeps spans and metrics in memory. */
 export interface TracingStage {
   readonly options: TracingOptions;
-  /** All spans that have ended. */
+  /** Returns all spans that have ended. */
   spans(): readonly ReadableSpan[];
-  /** The number of started spans. */
+  /** Returns the number of spans that have started. */
   started(): number;
-  /** The spans as a tree, in the order of their start, one per line. `shown` are the attributes to print. */
+  /** Formats the spans as a tree, one span per line, in the order in which they started. Prints the attributes in `shown`. */
   tree(shown?: readonly string[]): string;
-  /** All measurements: the attributes of each, and its count. For a counter, the sum. */
+  /** Returns the attributes of each measurement, with its count. For a counter, the count is the sum. */
   metrics(): Promise<readonly (readonly [name: string, attributes: Attributes, count: number])[]>;
   readonly provider: BasicTracerProvider;
 }
 
-/** Sets up exporters in memory. */
+/** Creates exporters that keep everything in memory. */
 export function setUpTracing(more: TracingOptions = {}): TracingStage {
   const exporter = new InMemorySpanExporter();
   let started = 0;

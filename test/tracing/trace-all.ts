@@ -1,4 +1,4 @@
-// A run with every kind of content, and the attributes of its spans.
+// Starts a run with every kind of content, and reads the attributes of its spans.
 
 import type { LoopOptions } from "turnwright";
 import type { TracingOptions } from "turnwright/otel";
@@ -8,7 +8,7 @@ import { type Scene, trace } from "./trace.ts";
 
 const tokens = usage({ inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, cacheWriteTokens: 10, reasoningTokens: 5 });
 
-/** Starts a traced run with every kind of content. */
+/** Starts a traced run that contains every kind of content. */
 export function traceAll(how: TracingOptions = {}, more: Partial<LoopOptions> = {}): Scene {
   const script = [
     [reasoning("private thought"), toolCall("look", { at: "private argument" }), tokens],
@@ -38,7 +38,7 @@ export function traceAll(how: TracingOptions = {}, more: Partial<LoopOptions> = 
   return trace(script, options, how);
 }
 
-/** Returns the attributes of each span with a name. */
+/** Returns the attributes of all spans with the given name. */
 export function attributesOf({ tracing }: Scene, name: string): readonly Record<string, unknown>[] {
   return tracing.spans().flatMap((span) => (span.name === name ? [span.attributes] : []));
 }

@@ -1,4 +1,4 @@
-// Starts traced runs over scripted messages.
+// Starts traced runs with scripted messages.
 
 import { expect } from "vitest";
 import type { LoopOptions, LoopResult } from "turnwright";
@@ -7,10 +7,10 @@ import { createMockProvider, type MockScript } from "turnwright/testing";
 import { play, type Playing } from "../loop/play.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";
 
-/** The messages of every run. */
+/** The messages at the start of every run. */
 export const question: LoopOptions["messages"] = [{ role: "user", content: "Well?" }];
 
-/** A traced run under way. */
+/** A traced run in progress. */
 export interface Scene {
   readonly tracing: TracingStage;
   readonly playing: Playing;
@@ -27,7 +27,7 @@ export function trace(script: MockScript, more: Partial<LoopOptions> = {}, how: 
   return { tracing, playing };
 }
 
-/** Waits for the end of a run, and checks that all spans have ended. */
+/** Waits for the end of a run. Checks that all spans have ended. */
 export async function settle({ tracing, playing }: Scene): Promise<LoopResult> {
   await playing.clock.runAll();
   const result = await playing.result;
@@ -35,7 +35,7 @@ export async function settle({ tracing, playing }: Scene): Promise<LoopResult> {
   return result;
 }
 
-/** The attributes for the endings of runs, streams and calls. */
+/** The attributes that describe the endings of runs, streams and calls. */
 export const endings: readonly string[] = [
   "turnwright.run.status",
   "turnwright.run.reason",
@@ -43,7 +43,7 @@ export const endings: readonly string[] = [
   "turnwright.tool.outcome",
 ];
 
-/** The spans of a run that has ended, with these attributes. */
+/** Returns the spans of a run as a tree with these attributes, after the run has ended. */
 export async function treeOf(scene: Scene, attributes: readonly string[] = endings): Promise<string> {
   await settle(scene);
   return `\n${scene.tracing.tree(attributes)}\n`;

@@ -58,7 +58,7 @@ describe("observeRun: listeners of the caller", () => {
     expect(lines.at(-1)).toMatch(/closed$/);
   });
 
-  it("are skipped if their emitter throws, while the observer gets its events", async () => {
+  it("are skipped if their emitter throws, but the observer still gets its events", async () => {
     const { lines, observing } = createLog();
     const fails = (): never => {
       throw new Error("gone");

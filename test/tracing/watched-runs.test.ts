@@ -59,7 +59,7 @@ describe("observeRun: observer", () => {
     }
   });
 
-  it("is not started for a refused run, and is closed if the run throws", async () => {
+  it("is not started for a run whose options are rejected, and is closed if the run throws", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider([text("Hi")]);
     const refused = observeRun({ provider, messages, limits: { maxIterations: 0 } }, observing);
@@ -78,7 +78,7 @@ describe("observeRun: observer", () => {
     expect(lines).toEqual(["b closed Error: full"]);
   });
 
-  it("is closed last if the reader leaves streamToolLoop", async () => {
+  it("is closed last if the reader of streamToolLoop stops early", async () => {
     const { lines, observing } = createLog();
     const stream = streamToolLoop(observeRun({ provider: createMockProvider([text("Hi")]), messages, runId: "s" }, observing));
     for await (const event of stream) if (event.type === "text-delta") break;
@@ -86,7 +86,7 @@ describe("observeRun: observer", () => {
     expect(lines.at(-1)).toBe("s closed");
   });
 
-  it("leaves events without extra listeners if start returns undefined", async () => {
+  it("causes no additional listeners if start returns undefined", async () => {
     const provider = createMockProvider([toolCall("look"), text("Seen.")]);
     const events = createLoopEvents();
     const options = observeRun({ provider, messages, tools: [look], events }, { hears: ["text-delta"], start: () => undefined });
@@ -128,7 +128,7 @@ describe("observeRun: observed run", () => {
       },
       "result_cache",
     ],
-  ])("is refused with the usual error for %s", async ([, options, message]) => {
+  ])("is rejected with the usual error for %s", async ([, options, message]) => {
     const { observing } = createLog();
     const plain = await runToolLoop(options as LoopOptions).catch((error: unknown) => String(error));
     const watched = await runToolLoop(observeRun(options as LoopOptions, observing)).catch((error: unknown) => String(error));

@@ -1,4 +1,4 @@
-// Types of MCP clients: both generations fit without a cast.
+// Both generations of MCP clients are accepted without a cast.
 
 import { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";

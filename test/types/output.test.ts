@@ -1,4 +1,4 @@
-// Types of structured answers. Each `@ts-expect-error` marks a wrong use that must not compile.
+// Types of structured output. Each `@ts-expect-error` marks a wrong use that must not compile.
 
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";

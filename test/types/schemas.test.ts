@@ -1,4 +1,4 @@
-// Types of tools with schemas of several libraries. Each `@ts-expect-error` marks a wrong use that must not compile.
+// Types of tools whose schemas come from several libraries. Each `@ts-expect-error` marks a wrong use that must not compile.
 
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";

@@ -1,5 +1,4 @@
-// The features that each adapter supports: every probe runs over every adapter, and docs/adapters.md lists the results. `npm run
-// docs:adapters` writes that page.
+// Runs every probe with every adapter. docs/adapters.md lists the results, and `npm run docs:adapters` writes that page.
 
 import { describe, expect, it } from "vitest";
 import { specAdapters, vendorAdapters } from "./adapters.ts";

@@ -1,5 +1,4 @@
-// Every adapter, with a scripted service: over the real SDKs of the vendors, over real packages of the AI SDK, and over the AI SDK's own
-// mocks.
+// Every adapter with a scripted service: over the vendors' SDKs, over packages of the AI SDK, and over the AI SDK's own mocks.
 
 import { once } from "node:events";
 import type { Provider } from "turnwright";
@@ -19,22 +18,21 @@ import type { Connecting, Wire } from "./wire.ts";
 /** A provider, and the requests that it has sent to a scripted service. */
 interface Opened {
   readonly provider: Provider;
-  /** The request bodies, in order. */
+  /** The bodies of all requests, in order. */
   readonly bodies: readonly unknown[];
-  /** Resolves when the provider has closed a connection that was held open. */
+  /** Resolves when the provider closes a connection that the service keeps open. */
   readonly left: Promise<void>;
   close(): Promise<void>;
 }
 
-/** One adapter over one service. */
 export interface Adapter {
   readonly name: string;
-  /** The specification of its model, for `aiSdkModel`. */
+  /** The version of the AI SDK model. Empty for other adapters. */
   readonly variant: string;
-  /** The function that makes it. */
+  /** The name of the function that creates the provider. */
   readonly factory: "openaiChat" | "openaiResponses" | "anthropicMessages" | "googleGenerateContent" | "aiSdkModel";
   readonly ends: Ends;
-  /** The first request gets the first answer, and so on. */
+  /** Opens a provider. The service sends the n-th message of the script in response to the n-th request. */
   open(script: readonly Scripted[], connecting?: Connecting): Promise<Opened>;
 }
 
@@ -57,7 +55,7 @@ function overWire(factory: Adapter["factory"], wire: Wire): Adapter {
   };
 }
 
-/** Over a package of the AI SDK. */
+/** Creates an adapter over a package of the AI SDK. */
 function overPackage({ name, version, api, connect }: PackageWire): Adapter {
   const wire = { chat, responses, messages, generate }[api];
   return {
@@ -95,7 +93,7 @@ function overSpec(spec: Spec): Adapter {
   };
 }
 
-/** The adapters over the vendors' own SDKs. */
+/** The adapters over the vendors' SDKs. */
 export const vendorAdapters: readonly Adapter[] = [
   overWire("openaiChat", chat),
   overWire("openaiResponses", responses),
@@ -103,11 +101,10 @@ export const vendorAdapters: readonly Adapter[] = [
   overWire("googleGenerateContent", generate),
 ];
 
-/** `aiSdkModel` over a model of each specification. */
+/** `aiSdkModel` with a model of each specification version. */
 export const specAdapters: readonly Adapter[] = specs.map(overSpec);
 
-/** `aiSdkModel` over real packages. */
+/** `aiSdkModel` with real packages of the AI SDK. */
 const packageAdapters: readonly Adapter[] = packageWires.map(overPackage);
 
-/** All adapters. */
 export const adapters: readonly Adapter[] = [...vendorAdapters, ...specAdapters, ...packageAdapters];

@@ -1,4 +1,4 @@
-// The effect of data that arrives over a real connection after the service has sent its finish reason.
+// The effect of data that arrives over a real connection after the finish reason.
 
 import { describe, expect, it } from "vitest";
 import { type Provider, runToolLoop, withRetry } from "turnwright";
@@ -19,13 +19,13 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
   generate: "google",
 };
 
-/** The frames of a reply, without its ending. */
+/** Returns the frames of a reply, without its ending. */
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
-/** Events that start an answer. A second one would start another answer. */
+/** Matches events that start an answer. A second such event would start another answer. */
 const isStart = /"(?:response\.created|message_start)"/;
 
-/** Data that follows the answer, or cuts it in the middle. */
+/** Data that follows an answer, or cuts an answer in the middle. */
 const sequels = {
   "a clean end": () => ({}),
   "a reset": () => ({ ending: "drop" }),
@@ -41,7 +41,10 @@ type Sequel = keyof typeof sequels;
 const toLine = ({ text, finish, error }: Iteration): string =>
   `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
 
-/** The same on every wire except Gemini's, which may go on after a finish reason: only the end of its stream ends the answer. */
+/**
+ * All APIs behave the same except Gemini's, which may continue after a finish reason. There, only the end of the stream ends
+ * the answer.
+ */
 const afterAnswer: { readonly [Name in Sequel]: { readonly usual: string; readonly google: string } } = {
   "a clean end": { usual: "Hel, stop", google: "Hel, stop" },
   "a reset": { usual: "Hel, stop", google: "Hel, network" },
@@ -74,17 +77,17 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
 }
 
 describe.for(rows)("provider $name: $sequel", ({ wire, name, sequel }) => {
-  it("does not change a finished answer, except that Gemini may continue", async () => {
+  it("does not change a finished answer, except that Gemini's answer may continue", async () => {
     const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "stop" }), sequel)).toBe(expected);
   });
 
-  it("leaves no finish reason in the middle of an answer", async () => {
+  it("yields no finish reason in the middle of an answer", async () => {
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "lost" }), sequel)).toBe(inTheMiddle[sequel]);
   });
 });
 
-/** Reads a stream whose connection stays open, on a clock that moves from timer to timer. */
+/** Reads a stream whose connection stays open. The test clock moves from timer to timer. */
 async function readOpen(provider: Provider): Promise<{ readonly types: readonly string[]; readonly afterMs: number }> {
   const clock = createTestClock();
   const types: string[] = [];
@@ -123,7 +126,7 @@ describe.for(packageWires)("aiSdkModel over $name: after a finished answer", ({ 
   it.for<[how: "stays open" | "is reset", line: string]>([
     ["stays open", "Hel, stop, 5 tokens"],
     ["is reset", api === "generate" ? "Hel, network, undefined tokens" : "Hel, stop, 5 tokens"],
-  ])('a connection that %s gives "%s"', async ([how, line]) => {
+  ])('a connection that %s leads to the line "%s"', async ([how, line]) => {
     const frames = framesOf(wire?.toReply({ text: "Hel", end: "stop" }) ?? {});
     const ending = how === "is reset" ? "drop" : "stall";
     const { provider } = await connectReply({ frames, ending }, (url) => aiSdkModel({ model: connect(url).model }));
@@ -139,7 +142,7 @@ describe.for(packageWires)("aiSdkModel over $name: after a finished answer", ({ 
   });
 });
 
-/** One chunk with the call, the finish reason and the counts. The package refuses a call that has no index. */
+/** One chunk with the call, the finish reason and the counts. The package rejects calls that have no index. */
 const unreadEnd = {
   choices: [
     { index: 0, delta: { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] }, finish_reason: "tool_calls" },

@@ -1,4 +1,4 @@
-// A provider over a mock of one specification, with the calls of the mock.
+// A provider over a mock model of one specification version, and the calls that the mock receives.
 
 import type { ModelChunk, ModelRequest, Provider, UserMessage } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
@@ -7,15 +7,15 @@ import { ask, createCall, runIteration } from "./provider-iteration.ts";
 
 const images: SpecModel = { supportedUrls: { "image/*": [/^https:\/\/pics\.test\/.*$/] } };
 
-/** The provider, and its calls. */
+/** A provider, and the calls that its model receives. */
 interface Bench {
   readonly provider: Provider;
   readonly calls: readonly object[];
-  /** Sends a request and returns the call that the model received. */
+  /** Sends a request, and returns the call that the model received. */
   send(request: Partial<ModelRequest>): Promise<object>;
 }
 
-/** Makes a model that always gives an empty answer, and records its calls. */
+/** Creates a model that always gives an empty answer, and records its calls. */
 export function createBench(spec: Spec, options: Partial<AiSdkModelOptions> = {}, facts: SpecModel = images): Bench {
   const stream: SpecStream = { parts: [spec.finish("stop")] };
   const mock: SpecMock = spec.create([stream, stream, stream], facts);
@@ -31,18 +31,18 @@ export function createBench(spec: Spec, options: Partial<AiSdkModelOptions> = {}
   };
 }
 
-/** A message of the user. */
+/** Creates a user message. */
 export const user = (content: UserMessage["content"]): UserMessage => ({ role: "user", content });
 
 const tool = { name: "search", description: "Searches", inputSchema: { type: "object" } };
 
-/** The chunks of a stream, and the error that it threw. */
+/** The chunks of a stream, and the error that the stream threw. */
 export interface Heard {
   readonly chunks: readonly ModelChunk[];
   readonly thrown: unknown;
 }
 
-/** Reads one stream to its end or its error. */
+/** Reads one stream until it ends or throws. */
 export async function hear(spec: Spec, stream: SpecStream, options: Partial<AiSdkModelOptions> = {}): Promise<Heard> {
   const { model } = spec.create([stream]);
   const chunks: ModelChunk[] = [];
@@ -55,8 +55,8 @@ export async function hear(spec: Spec, stream: SpecStream, options: Partial<AiSd
   return { chunks, thrown: undefined };
 }
 
-/** Its provider metadata. */
+/** Returns the provider metadata in the chunks. */
 export const partsOf = ({ chunks }: Heard): readonly unknown[] =>
   chunks.flatMap((chunk) => (chunk.type === "provider-metadata" ? [chunk.item] : []));
-/** The types of its chunks. */
+/** Returns the types of the chunks. */
 export const typesOf = ({ chunks }: Heard): readonly string[] => chunks.map(({ type }) => type);

@@ -1,5 +1,5 @@
-// Real packages of the AI SDK, pointed at a local server: OpenAI's package in each generation, and those of the other wires. Every request
-// body is recorded.
+// Connects real packages of the AI SDK to a local server that records request bodies: OpenAI's package in each version, and one
+// package for each other API.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogle } from "@ai-sdk/google";
@@ -9,14 +9,14 @@ import { createOpenAI as createV3 } from "ai-sdk-openai-v3";
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { createWireFetch } from "./wire-fetch.ts";
 
-/** Models of one server, and the bodies that were sent to it. */
+/** Models that use one server, and the bodies of their requests. */
 interface WireModels {
   readonly chat: AiSdkLanguageModel;
   readonly responses: AiSdkLanguageModel;
   readonly bodies: readonly unknown[];
 }
 
-/** One generation of the package. */
+/** One version of the OpenAI package. */
 export interface Generation {
   readonly version: AiSdkLanguageModel["specificationVersion"];
   connect(baseURL: string, pieceBytes?: number): WireModels;
@@ -35,14 +35,14 @@ function generation(version: Generation["version"], create: Create): Generation 
   };
 }
 
-/** All generations, oldest first. */
+/** All versions, oldest first. */
 export const generations: readonly Generation[] = [
   generation("v2", createV2),
   generation("v3", createV3),
   generation("v4", createV4),
 ];
 
-/** One wire of one package. */
+/** One API of one package. */
 export interface PackageWire {
   readonly name: string;
   readonly version: Generation["version"];
@@ -62,7 +62,7 @@ const openaiWires = generations.flatMap(({ version, connect }) =>
   })),
 );
 
-/** Every wire of every package. */
+/** Every API of every package. */
 export const packageWires: readonly PackageWire[] = [
   ...openaiWires,
   {

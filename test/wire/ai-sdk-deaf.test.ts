@@ -16,7 +16,7 @@ const createModel = (rest: Partial<AiSdkLanguageModel>): AiSdkLanguageModel =>
     Object.getOwnPropertyDescriptors(rest),
   );
 
-/** A stream that is never closed, and the reasons with which it was cancelled. */
+/** Creates a stream that is never closed, and the list of reasons with which readers cancel it. */
 function openStream(...parts: readonly object[]): { readonly stream: ReadableStream; readonly reasons: readonly unknown[] } {
   const reasons: unknown[] = [];
   const stream = new ReadableStream({
@@ -26,7 +26,7 @@ function openStream(...parts: readonly object[]): { readonly stream: ReadableStr
   return { stream, reasons };
 }
 
-/** The types of the chunks of a stream that is never closed. */
+/** Returns the chunk types of a stream that is never closed. */
 async function readOpen(provider: Provider): Promise<readonly string[]> {
   const clock = createTestClock();
   const types: string[] = [];
@@ -50,7 +50,7 @@ it("aiSdkModel: cancels a stream that ignores its signal", async () => {
   expect(reasons).toEqual(["enough"]);
 });
 
-it("aiSdkModel: cancels a silent stream when the reader leaves", async () => {
+it("aiSdkModel: cancels a silent stream when the reader stops", async () => {
   const { stream, reasons } = openStream(text);
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
   const chunks = provider.stream(ask("Hi"), createCall())[Symbol.asyncIterator]();
@@ -111,7 +111,7 @@ it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
   expect(error).toMatchObject({ code: "network", retryable: true });
 });
 
-it("aiSdkModel: completes an answer with its last part if the stream stays open", async () => {
+it("aiSdkModel: completes an answer after its last part, even if the stream stays open", async () => {
   const { stream, reasons } = openStream(text, finish);
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
   expect(await readOpen(provider)).toEqual(["text-delta", "provider-metadata", "finish"]);
@@ -122,7 +122,7 @@ it("aiSdkModel: ignores rejected promises of onWarning and approveProviderTool",
   const request = { type: "tool-approval-request", approvalId: "x", toolCallId: "a" };
   const { stream } = openStream({ type: "stream-start", warnings: [{ type: "other", message: "Hm." }] }, request, finish);
   const fails = (): never => {
-    // A caller without types may pass an async function.
+    // JavaScript callers may pass an async function.
     const failed: unknown = Promise.reject(new Error("The log is full."));
     return failed as never;
   };

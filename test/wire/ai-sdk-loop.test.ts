@@ -1,4 +1,4 @@
-// Whole runs through the real OpenAI package of each AI SDK generation: requests, answers, and the ending after each fault.
+// Whole runs through the real OpenAI package in each version: requests, answers, and the ending after each fault.
 
 import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
@@ -51,7 +51,7 @@ const answer: RawReply = { frames: [text("Mild."), finish("stop"), done] };
 
 const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
 
-/** A response of the Responses API: complete items, then the end. */
+/** Writes a response of the Responses API: complete items and then the last event. */
 function respond(id: string, ...items: readonly (readonly [added: object, item: object, ...deltas: string[]])[]): RawReply {
   const usage = {
     input_tokens: 5,

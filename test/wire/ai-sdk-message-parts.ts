@@ -1,4 +1,4 @@
-// Messages that a model of the AI SDK produces.
+// Parts of messages from a model of the AI SDK.
 
 import type { AssistantMessage, ToolMessage } from "turnwright";
 

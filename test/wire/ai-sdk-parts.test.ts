@@ -1,4 +1,5 @@
-// Parts of a stream that the service handles itself: its tools, files and approval requests, and parts of a single specification.
+// Stream parts that the service handles itself (its tools, files and approval requests), and parts that only one specification
+// has.
 
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
@@ -10,7 +11,7 @@ import { ask, createCall } from "./provider-iteration.ts";
 describe.each(specs)("aiSdkModel, specification $version: parts of the service", (spec) => {
   const done = spec.finish("stop");
 
-  it("does not yield calls of provider tools, and keeps their results", async () => {
+  it("yields no calls of provider tools, and keeps their results", async () => {
     const parts = [
       ...callParts("s", ["search", '{"q":"x"}'], { providerExecuted: true, providerMetadata: { mock: { itemId: "st_1" } } }),
       { type: "tool-input-start", id: "u", toolName: "search", providerExecuted: true },
@@ -57,7 +58,7 @@ describe.each(specs)("aiSdkModel, specification $version: parts of the service",
     ]);
   });
 
-  it("keeps files as base64 if they came as bytes or as base64", async () => {
+  it("keeps files as base64 if they arrive as bytes or as base64", async () => {
     const parts = [spec.file("image/png", new Uint8Array([1, 2, 3])), spec.file("text/plain", "aGk="), done];
     expect(partsOf(await hear(spec, { parts }))).toEqual([
       { part: { type: "file", mediaType: "image/png", data: "AQID" } },
@@ -65,7 +66,7 @@ describe.each(specs)("aiSdkModel, specification $version: parts of the service",
     ]);
   });
 
-  it("keeps text outside of any block, and an empty text that is signed", async () => {
+  it("keeps text outside of any block, and empty text with a signature", async () => {
     const parts = [
       { type: "text-delta", id: "x", delta: "Lost?" },
       ...textParts([], { id: "y" }),
@@ -127,7 +128,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       });
     });
 
-    it("does not pause the iteration if the run has calls of its own", async () => {
+    it("does not pause the iteration if the message also calls tools of the run", async () => {
       const parts = [...callParts("a", ["search", "{}"]), ...stream.parts];
       expect((await hear(spec, { parts })).chunks.at(-1)).toMatchObject({ reason: "tool-calls" });
     });
@@ -176,12 +177,12 @@ describe("aiSdkModel, specification v4: additional parts", () => {
     });
   });
 
-  it("calls heartbeat for each ping and for the last part", async () => {
+  it("calls heartbeat for each ping, and for a last part without token counts", async () => {
     const { model } = spec.create([{ parts: [{ type: "ping" }, { type: "ping" }, spec.finish("stop")] }]);
     let beats = 0;
     const call = { ...createCall(), heartbeat: () => (beats += 1) };
     for await (const chunk of aiSdkModel({ model }).stream(ask("Hi"), call)) expect(chunk.type).toBe("finish");
-    // The last part has no token counts here, so it counts as a heartbeat too.
+    // The last part has no token counts here, so it calls heartbeat too.
     expect(beats).toBe(3);
   });
 });

@@ -62,7 +62,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     },
   );
 
-  it("lets extra settings override all fields except the signal and raw chunks", async () => {
+  it("lets extra settings override all fields except the signal and the flag for raw chunks", async () => {
     const { send } = createBench(spec, { providerOptions: { mock: { effort: "low" } } });
     const extra = { topK: 4, temperature: 1, providerOptions: { mock: { n: 1 } }, abortSignal: null, includeRawChunks: null };
     expect(await send({ settings: { temperature: 0, extra } })).toMatchObject({
@@ -74,7 +74,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     });
   });
 
-  it("contains provider tools, which replace tools of the run with the same name", async () => {
+  it("contains provider tools, which replace tools of the run with the same names", async () => {
     const providerTools = { bash: { id: "mock.bash_1", args: { version: 1 } } };
     const { send } = createBench(spec, { providerTools });
     const tools = ["bash", "search"].map((name) => ({ name, description: name, inputSchema: {} }));
@@ -123,7 +123,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     ["an invalid URL", "image/png", "https://"],
     ["a data URL that cannot be decoded", "image/png", "data:image/png,%E0%A4%A"],
     ["a data URL without data", "image/png", "data:image/png;base64"],
-  ])("is refused for %s, without the URL in the error", async ([, mediaType, data]) => {
+  ])("is rejected for %s, without the URL in the error message", async ([, mediaType, data]) => {
     const { provider, calls } = createBench(spec);
     const { error } = await runIteration(provider, ask("", { messages: [user([{ type: "image", mediaType, data }])] }));
     expect(error).toMatchObject({ code: "bad-request", retryable: false, message: expect.stringContaining(mediaType) });
@@ -149,7 +149,7 @@ describe.each(specs)("aiSdkModel, specification $version: request", (spec) => {
     expect(calls).toEqual([]);
   });
 
-  it("reuses a message that was converted for an earlier request", async () => {
+  it("reuses messages that were converted for an earlier request", async () => {
     const { send, calls } = createBench(spec);
     const messages: Message[] = [user([{ type: "image", mediaType: "image/png", data: "aW1n" }])];
     await send({ messages });

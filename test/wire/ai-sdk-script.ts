@@ -1,11 +1,11 @@
-// A script in the format of an AI SDK model.
+// Plays a script as the stream of an AI SDK model.
 
 import { callParts, type Spec, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 import { type Ends, type Scripted, type ScriptedTurn, usual, wordFor } from "./scripted.ts";
 
 const noPlace = { none: "the word of the service has no place in v2" } as const;
 
-/** The finish reasons of a v3 or v4 model: the unified word of the AI SDK, and the word of the service. */
+/** The finish reasons of a v3 or v4 model: the unified reason of the AI SDK, and the reason in the service's own words. */
 const nested: Ends = {
   stop: ["stop", "stop end_turn"],
   tools: ["tool-calls", "tool-calls tool_use"],
@@ -37,10 +37,10 @@ const flat: Ends = {
   unknown: ["other", "weather"],
 };
 
-/** The finish reasons of a specification for each end. */
+/** Returns the finish reasons in the format of a specification. */
 export const endsOf = ({ version }: Spec): Ends => (version === "v2" ? flat : nested);
 
-/** The metadata of every part that has to be sent back. */
+/** The metadata of every part that must be sent back. */
 const metadataOf = (signature: string): object => ({ providerMetadata: { mock: { signature } } });
 
 function toParts({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly object[] {
@@ -59,7 +59,7 @@ function toParts({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly o
   ];
 }
 
-/** One answer of a model. */
+/** Converts one scripted message to a stream. */
 export function toSpecStream(scripted: Scripted, spec: Spec): SpecStream {
   if ("status" in scripted) {
     const { status, message, retryAfter } = scripted;
@@ -72,7 +72,7 @@ export function toSpecStream(scripted: Scripted, spec: Spec): SpecStream {
   if (end === "silent") return { parts: parts.filter((part) => !("type" in part) || part.type !== "text-end"), ending: end };
   if (end === "dropped") return { parts, ending: "broken" };
   if (end === "broken") return { parts: [...parts, { type: "error", error: { type: "overloaded_error", message: "Busy." } }] };
-  // A package reports a finish even for a stream that was cut.
+  // A package yields a finish part even if the stream was cut off.
   if (end === "lost") return { parts: [...parts, spec.finish(spec.cutOff)] };
   const [reason = "", raw] = wordFor(endsOf(spec), { ...scripted, end }).split(" ");
   return { parts: [...parts, spec.finish(reason, raw === undefined ? { usage } : { raw, usage })] };

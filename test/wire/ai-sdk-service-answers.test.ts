@@ -1,4 +1,4 @@
-// Approval responses to calls that wait at the service of an AI SDK model.
+// Approval responses for calls that are waiting at the service of an AI SDK model.
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage } from "turnwright";
@@ -12,7 +12,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
     const asked = { type: "tool-call", toolCallId: "m", toolName: "mcp.pay", input: {}, providerExecuted: true };
     const approval = { approvalId: "ap_1", approved: false, reason: "No." };
 
-    it("is sent between the service's parts before and after it", async () => {
+    it("is sent between the parts that the service produced before and after it", async () => {
       const { send } = createBench(spec);
       const message: AssistantMessage = {
         role: "assistant",
@@ -29,7 +29,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       });
     });
 
-    it("shares one tool message with the results that follow it", async () => {
+    it("shares one tool message with the results that follow", async () => {
       const { send } = createBench(spec);
       const own = { type: "tool-call", toolCallId: "a", toolName: "search", input: { q: 1 } };
       const message: AssistantMessage = {

@@ -1,11 +1,12 @@
-// The three specifications of AI SDK models, each with the mock of its own release. A test is written once and runs in the format of each.
+// The three specification versions of AI SDK models, each with the mock of its own release. Tests are written once and run for
+// each version.
 
 import { MockLanguageModelV3 } from "ai/test";
 import { MockLanguageModelV2 } from "ai-v5/test";
 import { MockLanguageModelV4 } from "ai-v7/test";
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 
-/** Token counts of a finish. */
+/** The token counts in a finish part. */
 interface SpecUsage {
   readonly input?: number;
   readonly output?: number;
@@ -14,56 +15,56 @@ interface SpecUsage {
   readonly reasoning?: number;
 }
 
-/** The response of a model to one call: the parts it streams, then an end, silence or an error. */
+/** The behavior of a model in one call. The model streams the parts, and then the stream ends, falls silent or throws. */
 export interface SpecStream {
   readonly parts: readonly object[];
-  /** Default "end". */
+  /** Default: "end". */
   readonly ending?: "end" | "silent" | "broken";
-  /** Thrown in place of a stream. */
+  /** An error that the model throws instead of returning a stream. */
   readonly thrown?: Error;
 }
 
-/** How a mock is made. */
+/** The properties of a mock. */
 export interface SpecModel {
   readonly provider?: string;
   readonly modelId?: string;
   readonly supportedUrls?: Record<string, RegExp[]>;
 }
 
-/** A model and the calls that it received. */
+/** A model, and the calls that it has received. */
 export interface SpecMock {
   readonly model: AiSdkLanguageModel;
   readonly calls: readonly { readonly abortSignal?: AbortSignal | undefined }[];
 }
 
-/** One specification. */
+/** One specification version. */
 export interface Spec {
   readonly version: AiSdkLanguageModel["specificationVersion"];
   create(streams: readonly SpecStream[], facts?: SpecModel): SpecMock;
-  /** The last part of a stream. In v2 the word of the service has no place. */
+  /** Creates the last part of a stream. In v2, this part has no field for the service's own words. */
   finish(reason: string, more?: { readonly raw?: string; readonly usage?: SpecUsage; readonly metadata?: object }): object;
-  /** The finish reason of a package if the service never gave one. */
+  /** The finish reason that a package uses if the service sent none. */
   readonly cutOff: string;
-  /** A file that the model made. */
+  /** Creates the part for a file that the model generated. */
   file(mediaType: string, data: string | Uint8Array): object;
-  /** The data of a file in a prompt, of base64 or a URL. */
+  /** Returns the data of a file in a prompt, for base64 or a URL. */
   promptData(data: string | URL): unknown;
-  /** The result of a tool: text, an image by its bytes, an image by its URL, a PDF by its bytes. */
+  /** The content of a tool result: text, an image as bytes, an image as a URL, and a PDF as bytes. */
   readonly resultContent: readonly object[];
   readonly denial: object;
   readonly providerToolType: string;
 }
 
-/** A stream that plays a script. Like a real model, it fails when its signal fires. */
+/** Creates a stream that plays a script. Like the stream of a real model, it fails when its signal fires. */
 function play({ parts, ending = "end" }: SpecStream, signal: AbortSignal | undefined): ReadableStream<never> {
   return new ReadableStream<never>({
     start(controller) {
       signal?.addEventListener("abort", () => controller.error(signal.reason), { once: true });
-      // The types of the parts differ from specification to specification.
+      // Each specification has different part types, so the call is untyped.
       for (const part of parts) Reflect.apply(controller.enqueue, controller, [part]);
       if (ending === "end") controller.close();
     },
-    // Only after all parts are read: an error discards unread parts.
+    // The error follows only after all parts were read, because an error discards unread parts.
     pull(controller) {
       if (ending === "broken") controller.error(new TypeError("terminated"));
     },
@@ -175,10 +176,10 @@ const v4: Spec = {
   ],
 };
 
-/** All specifications, oldest first. */
+/** All specification versions, oldest first. */
 export const specs: readonly Spec[] = [v2, v3, v4];
 
-/** A text in pieces. */
+/** Creates the parts of a text that arrives in pieces. */
 export function textParts(pieces: readonly string[], { id = "t", metadata }: { id?: string; metadata?: object } = {}): object[] {
   return [
     { type: "text-start", id },
@@ -187,7 +188,7 @@ export function textParts(pieces: readonly string[], { id = "t", metadata }: { i
   ];
 }
 
-/** A call: its arguments in halves, then whole. */
+/** Creates the parts of a call: its arguments in two halves, and then the complete call. */
 export function callParts(id: string, [toolName, input]: readonly [string, string], more: object = {}): object[] {
   const half = input.length >> 1;
   return [

@@ -1,4 +1,4 @@
-// The stream of an AI SDK model, in the format of each specification, and the chunks that the loop receives.
+// The chunks that the loop receives for the stream of an AI SDK model, in the format of each specification.
 
 import { describe, expect, it } from "vitest";
 import type { AiSdkWarning } from "turnwright/ai-sdk";
@@ -44,7 +44,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     });
   });
 
-  it("yields calls while they stream and reads arguments from the complete call", async () => {
+  it("yields calls while they stream, and takes the arguments from the complete call", async () => {
     const parts = [
       ...callParts("a", ["search", '{"q":1}'], { providerMetadata: { mock: { sig: 1 } } }),
       { type: "tool-call", toolCallId: "b", toolName: "search", input: "" },
@@ -77,7 +77,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     ]);
   });
 
-  it("keeps streamed calls with one id apart", async () => {
+  it("keeps streamed calls with the same id apart", async () => {
     const parts = [...callParts("a", ["search", '{"q":1}']), ...callParts("a", ["search", '{"q":2}']), spec.finish("tool-calls")];
     const { chunks } = await hear(spec, { parts });
     const ready = chunks.filter((chunk) => chunk.type === "call-ready");
@@ -87,14 +87,14 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     ]);
   });
 
-  it("keeps complete calls with one id apart if tool or arguments differ", async () => {
+  it("keeps complete calls with the same id apart if the tool or the arguments differ", async () => {
     const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
     const parts = [whole, { ...whole, input: '{"q":2}' }, { ...whole, toolName: "find" }, spec.finish("tool-calls")];
     const { chunks } = await hear(spec, { parts });
     expect(chunks.filter(({ type }) => type === "call-ready")).toHaveLength(3);
   });
 
-  it("yields a call once if the package sends it twice", async () => {
+  it("yields a call once, even if the package sends it twice", async () => {
     const [start, ...rest] = callParts("a", ["search", '{"q":1}']);
     const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
     const parts = [start, start, ...rest, whole, whole, spec.finish("tool-calls")].filter((part) => part !== undefined);
@@ -109,7 +109,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     ]);
   });
 
-  it("marks a call as truncated if it never completes", async () => {
+  it("marks a call as truncated if the call never completes", async () => {
     const begun = callParts("a", ["search", '{"q":1']).slice(0, 3);
     const heard = await hear(spec, { parts: [...begun, spec.finish("length")] });
     expect(heard.chunks).toContainEqual(
@@ -133,7 +133,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     expect(heard.chunks[0]).toEqual({ type: "text-delta", text: "Hel" });
   });
 
-  it("yields the usage of a cut stream", async () => {
+  it("yields the usage of a cut-off stream", async () => {
     const { chunks } = await hear(spec, { parts: [spec.finish(spec.cutOff, { usage })] });
     expect(chunks).toMatchObject([{ type: "usage", usage: { totalTokens: 14 } }]);
   });
@@ -155,17 +155,17 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     expect(heard.thrown).toBeUndefined();
   });
 
-  it("throws the error that breaks it", async () => {
+  it("throws the error that breaks the stream", async () => {
     const heard = await hear(spec, { parts: textParts(["A"]), ending: "broken" });
     expect(heard.thrown).toBeInstanceOf(TypeError);
   });
 
-  it("yields no provider metadata if it ends with a refusal", async () => {
+  it("yields no provider metadata if the answer ends as a refusal", async () => {
     const heard = await hear(spec, { parts: [...textParts(["Well"]), spec.finish("content-filter", { raw: "refusal" })] });
     expect(typesOf(heard)).toEqual(["text-delta", "finish"]);
   });
 
-  it("calls onWarning for each valid warning and ignores its exceptions", async () => {
+  it("calls onWarning for each valid warning, and ignores exceptions from onWarning", async () => {
     const warnings = [{ type: "unsupported", feature: "seed" }, { type: "other", message: "Hm." }, "?"];
     const told: AiSdkWarning[] = [];
     const onWarning = (warning: AiSdkWarning): void => {
@@ -177,7 +177,7 @@ describe.each(specs)("aiSdkModel, specification $version: stream", (spec) => {
     expect(heard.thrown).toBeUndefined();
   });
 
-  it("keeps prototype keys as data", async () => {
+  it("keeps keys such as __proto__ as data", async () => {
     const input = '{"__proto__":{"polluted":true},"constructor":1}';
     const metadata: object = JSON.parse('{"__proto__":{"a":1},"mock":{"__proto__":{"b":1}}}');
     const parts = [{ type: "tool-call", toolCallId: "__proto__", toolName: "search", input, providerMetadata: metadata }, done];

@@ -29,7 +29,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
     ],
   };
 
-  it("contains its parts in order, and results carry the metadata of their calls", async () => {
+  it("contains its parts in order, and the results carry the metadata of their calls", async () => {
     const { send } = createBench(spec);
     expect(await send({ messages: [user("Hi"), turn, results] })).toMatchObject({
       prompt: [
@@ -130,7 +130,7 @@ describe.each(specs)("aiSdkModel, specification $version: assistant message sent
     });
   });
 
-  it("contains the files of the model that the specification supports", async () => {
+  it("contains the model's files that the specification supports", async () => {
     const { send } = createBench(spec);
     const items = [
       part({ type: "file", mediaType: "image/png", data: "aW1n" }),

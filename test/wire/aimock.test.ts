@@ -1,4 +1,4 @@
-// Whole exchanges with a vendor's mock through the real SDKs: requests, answers, and the ending after each of the mock's faults.
+// Whole exchanges between the real SDKs and a third-party mock server: requests, answers, and the ending after each fault.
 
 import { LLMock } from "@copilotkit/aimock";
 import { defineTool, type LoopResult, runToolLoop } from "turnwright";
@@ -15,7 +15,7 @@ const toolCalls = ["Oslo", "Rome"].map((city) => ({
   arguments: JSON.stringify({ city }),
 }));
 
-/** A mock that calls the tool for both cities, then answers. */
+/** Starts a mock that calls the tool for both cities and then answers. */
 async function startMock(besides: object = {}): Promise<LLMock> {
   const mock = new LLMock({ port: 0, chunkSize: 7, strict: true, logLevel: "silent" });
   onTestFinished(() => mock.stop());
@@ -37,7 +37,7 @@ interface Played {
   readonly bodies: readonly unknown[];
 }
 
-/** One run against a mock. */
+/** Runs the loop once against a mock. */
 async function play({ connect, check }: MockedWire, mock: LLMock): Promise<Played> {
   const { provider, bodies } = connect(mock.url);
   const asked: unknown[] = [];
@@ -95,7 +95,7 @@ for (const wire of mockedWires) {
     it.for<[fault: string, options: object, code: string]>([
       ["cuts the stream", { truncateAfterChunks: 2, streamingProfile: { ttft: 0, tps: 10_000 } }, "network"],
       ["hangs up after some time", { disconnectAfterMs: 5, streamingProfile: { ttft: 60_000 } }, "network"],
-      ["hangs up at once", { chaos: { disconnectRate: 1 } }, "network"],
+      ["closes the connection immediately", { chaos: { disconnectRate: 1 } }, "network"],
       ["drops the request", { chaos: { dropRate: 1 } }, "server"],
       ["limits the rate", { chaos: { rateLimitRate: 1 } }, "rate-limit"],
       ["sends data that is not a stream", { chaos: { malformedRate: 1 } }, "server"],

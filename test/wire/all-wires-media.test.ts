@@ -1,5 +1,5 @@
-// Images and files on all wires, from users and from tools. A wire sends every part that it can carry.
-// For other parts from a user, the request fails before it is sent. For other parts from a tool, the result describes them as text.
+// Images and files from users and from tools, over all provider APIs. An API sends every part that it supports. An unsupported
+// part from a user fails before the request. An unsupported part from a tool is described as text.
 
 import {
   createLoopControl,
@@ -29,7 +29,7 @@ interface Played {
   readonly bodies: readonly unknown[];
 }
 
-/** Runs the loop over a scripted service, and checks every request. */
+/** Runs the loop with a scripted service, and checks every request. */
 async function play(player: Player, script: readonly Scripted[], options: Partial<LoopOptions>): Promise<Played> {
   const { provider, bodies } = await player.start(script);
   const result = await runToolLoop({ provider: withRetry(provider), messages: [{ role: "user", content: "Look." }], ...options });
@@ -49,7 +49,7 @@ const returning = ({ part }: MediaRow): LoopOptions["tools"] => [
 const textsOf = (value: unknown): string => JSON.stringify(value);
 const carries = (body: unknown, { traces, says: mediaType = "" }: MediaRow): boolean =>
   traces.some((trace) => textsOf(body).includes(trace)) && textsOf(body).includes(mediaType);
-/** Ignores backslashes: the words may be part of a JSON text inside a JSON text. */
+/** Ignores backslashes, because the words may be part of a JSON text inside another JSON text. */
 const says = (body: unknown, words: string): boolean => textsOf(body).replaceAll("\\", "").includes(words.replaceAll("\\", ""));
 
 const rowOf = (kind: string): MediaRow => {
@@ -71,7 +71,7 @@ function expectRefusal({ result, bodies }: Played, row: MediaRow, place: string)
 }
 
 describe.for(players)("provider $name: images and files", (player) => {
-  it.for(mediaRows)("sends or refuses a user's part: $kind", async (row) => {
+  it.for(mediaRows)("sends or rejects the part of a user: $kind", async (row) => {
     const messages = [...greeted, sends(row)];
     const played = await play(player, [answers], { messages });
     if (player.expect(row, "user") === "sent") {
@@ -83,7 +83,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect([played.bodies, played.result.messages]).toEqual([[], messages]);
   });
 
-  it.for(mediaRows)("sends or describes a tool's part: $kind", async (row) => {
+  it.for(mediaRows)("sends or describes the part of a tool: $kind", async (row) => {
     const { result, bodies } = await play(player, [asks, answers], { tools: returning(row) });
     expect(result).toMatchObject({ status: "completed", text: "I see." });
     expect(result.functionHistory).toMatchObject([{ outcome: "completed", content: [row.part] }]);
@@ -97,7 +97,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     if (!isSent) expect(textsOf(bodies[1])).not.toContain(secret);
   });
 
-  it("refuses an unsupported part that is steered in after tool results", async () => {
+  it("rejects an unsupported part that is steered in after tool results", async () => {
     const control = createLoopControl();
     const row = rowOf("file: URL");
     const steer = (): void => void control.steer(sends(row));
@@ -111,7 +111,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect(played.result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
   });
 
-  it("refuses an unsupported part every time, and accepts the conversation without it", async () => {
+  it("rejects an unsupported part every time, and accepts the conversation without it", async () => {
     const row = rowOf("file: URL");
     const { provider, bodies } = await player.start([answers]);
     const messages = [...greeted, sends(row)];
@@ -155,7 +155,7 @@ describe.for(cannot)("provider $name: unsupported audio URL", (player) => {
     ]);
   });
 
-  it("is sent if another provider continues from the refused messages", async () => {
+  it("is sent if another provider continues from the rejected messages", async () => {
     const first = await player.start([answers]);
     const refused = await runToolLoop({ provider: first.provider, messages });
     const second = await startOther();

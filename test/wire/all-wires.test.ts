@@ -1,4 +1,4 @@
-// The same runs over all wires, with the real SDKs. The loop ends in the same way and with the same text on each.
+// Runs the same scenarios over all provider APIs, with the real SDKs. Each API gives the same ending and the same text.
 
 import {
   contextRestart,
@@ -18,7 +18,7 @@ import { wordsFor } from "./scripted.ts";
 const inputSchema = { type: "object", properties: { city: { type: "string" } } };
 const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
 
-/** Tools that behave as they are named, and the arguments of their calls. */
+/** Creates tools that behave as their names say, and records the arguments of their calls. */
 function createTools(): { readonly tools: readonly Tool[]; readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   const behaviours: { readonly [name: string]: (args: unknown) => unknown } = {
@@ -61,7 +61,7 @@ async function play(wire: Wire, script: readonly Scripted[], options: Partial<Lo
   return { result, bodies, asked };
 }
 
-/** The facts that must be the same on every wire. */
+/** Returns the facts that must be the same for every API. */
 function toFacts({ result, bodies, asked }: Played): object {
   const { status, reason, text, iterations, functionHistory, usage } = result;
   return {
@@ -80,7 +80,7 @@ const rome: ScriptedCall = ["call_rome", "get_weather", '{"city":"Rome"}'];
 const calling = (name: string, args = "{}"): Scripted => ({ calls: [["call_1", name, args]], end: "tools" });
 const mild: Scripted = { text: "Mild.", end: "stop" };
 
-/** The expected ending of a run. By default it is completed with the text "Mild." */
+/** The expected ending of a run. By default, the run is completed with the text "Mild." */
 interface Scenario {
   readonly script: readonly Scripted[];
   readonly options?: Partial<LoopOptions>;
@@ -88,7 +88,7 @@ interface Scenario {
   readonly text?: string;
   readonly asked?: number;
   readonly outcomes?: readonly string[];
-  /** Tokens; by default those of all answers. */
+  /** The number of output tokens. Default: the sum of all answers. */
   readonly output?: number;
 }
 
@@ -161,7 +161,11 @@ const scenarios: { readonly [what: string]: Scenario } = {
     script: [{ calls: [oslo, ["call_2", "get_weather", '{"ci']], end: "length" }, mild],
     outcomes: ["get_weather truncated", "get_weather truncated"],
   },
-  "a text cut by length": { script: [{ text: "Mi", end: "length" }], status: "completed/length", text: "Mi" },
+  "a text that is cut off by the length limit": {
+    script: [{ text: "Mi", end: "length" }],
+    status: "completed/length",
+    text: "Mi",
+  },
   "a repeated call id": {
     script: [{ calls: [oslo], end: "tools" }, { calls: [oslo], end: "tools" }, mild],
     asked: 2,
@@ -223,7 +227,7 @@ describe.for(wires)("runToolLoop over $name", (wire) => {
     ["lost", "stream-ended-early"],
     ["dropped", "network"],
     ["broken", "overloaded"],
-  ])("runs no call of a stream that was %s, and leaves messages that can be sent", async ([end, code]) => {
+  ])("runs no call from a stream that was %s, and leaves messages that can be sent", async ([end, code]) => {
     const { result, asked } = await play(wire, [{ text: "Let me see.", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error: { code } }, text: "Let me see." });
     expect(asked).toEqual([]);

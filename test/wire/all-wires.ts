@@ -1,4 +1,4 @@
-// The wires of all vendors, each of which can play the same script.
+// The vendors' APIs. Each can play the same script.
 
 import { chat } from "./chat-script.ts";
 import { generate } from "./generate-script.ts";
@@ -9,5 +9,4 @@ import type { Wire } from "./wire.ts";
 export type { Scripted, ScriptedCall } from "./scripted.ts";
 export type { Wire } from "./wire.ts";
 
-/** All wires. */
 export const wires: readonly Wire[] = [chat, responses, messages, generate];

@@ -1,4 +1,4 @@
-// Probes of responses: calls, reasoning, counts, errors.
+// Probes for responses: calls, reasoning, token counts and errors.
 
 import { defineTool, runToolLoop } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -17,7 +17,7 @@ const calling: ScriptedTurn = {
 };
 const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
 
-/** True if the arguments of each call came in pieces. */
+/** Returns true if the arguments of each call arrive in pieces. */
 async function streamsArguments(adapter: Adapter, connecting: Connecting): Promise<boolean> {
   const script = [{ ...calling, inPieces: connecting.options !== undefined }];
   const { iteration, chunks } = await send(adapter, { tools: [look] }, { ...connecting, script });
@@ -67,7 +67,7 @@ const calls: ProbeGroup = {
 const thought = "I ponder.";
 const signature = "c2lnbmVk";
 
-/** Returns the place of a thought or its signature in the next request. */
+/** Returns the path of a thought or its signature in the next request. */
 async function placeInEcho(adapter: Adapter, said: string, options: object): Promise<string> {
   const [call] = calling.calls ?? [];
   const turn: Scripted = { reasoning: [thought, signature], calls: call === undefined ? [] : [call], end: "tools" };
@@ -182,5 +182,4 @@ const errors: ProbeGroup = {
   ],
 };
 
-/** All probes of responses. */
 export const answerProbes: readonly ProbeGroup[] = [calls, reasoning, counts, errors];

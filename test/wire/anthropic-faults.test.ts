@@ -49,7 +49,7 @@ describe("anthropicMessages over a real connection", () => {
       { frames: [start(), text(0, "Hel"), ending("end_turn")] },
       { text: "Hel", usage: spent(2) },
     ],
-    // An event ends with a blank line. A marker without one has not arrived.
+    // An event ends with a blank line. Without the blank line, the end marker has not arrived.
     [
       "an end marker without its blank line",
       { frames: [start(), text(0, "Hel"), stop("end_turn").trimEnd()] },
@@ -147,7 +147,7 @@ describe("anthropicMessages over a real connection", () => {
     expect(iteration.error).toMatchObject({ status, ...error });
   });
 
-  it("shows only the title of a proxy's HTML page", async () => {
+  it("shows only the title of an HTML error page from a proxy", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
     const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
     expect(iteration.error).toMatchObject({
@@ -182,7 +182,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it("marks a call that is cut by length as truncated, but not the call before it", async () => {
+  it("marks a call that is cut off by the length limit as truncated, but not the call before it", async () => {
     const frames = [start(), oneCall, call(1, ["toolu_b", "f", '{"n":']), stop("max_tokens")];
     expect((await read({ frames })).calls).toEqual([whole, { id: "toolu_b", name: "f", args: {}, problem: "truncated" }]);
   });
@@ -215,7 +215,7 @@ describe("anthropicMessages over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("closes the connection when the reader leaves the stream", async () => {
+  it("closes the connection when the reader stops", async () => {
     const { server, provider } = await connect({ frames: [start(), text(0, "Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
     await server.left;

@@ -1,17 +1,17 @@
-// Frames of the Messages wire, event by event.
+// Creates the events of a Messages API stream as text.
 
-/** One event, framed under the name that is its type. */
+/** Writes one event under its type. */
 export const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** The start of a message. */
+/** Starts a message. */
 export const start = (usage: object = { input_tokens: 3, output_tokens: 1 }): string =>
   event({
     type: "message_start",
     message: { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage },
   });
 
-/** A block: its start, its deltas, its end. */
+/** Writes a content block: its start, its deltas and its end. */
 export const block = (index: number, content: object, ...deltas: readonly object[]): string =>
   [
     event({ type: "content_block_start", index, content_block: content }),
@@ -19,11 +19,11 @@ export const block = (index: number, content: object, ...deltas: readonly object
     event({ type: "content_block_stop", index }),
   ].join("");
 
-/** A block of text. */
+/** Writes a text block. */
 export const text = (index: number, content: string): string =>
   block(index, { type: "text", text: "" }, { type: "text_delta", text: content });
 
-/** A block of thinking. */
+/** Writes a thinking block. */
 export const thinking = (index: number, thought: string, signature: string): string =>
   block(
     index,
@@ -32,7 +32,7 @@ export const thinking = (index: number, thought: string, signature: string): str
     { type: "signature_delta", signature },
   );
 
-/** A call, its arguments in two pieces. */
+/** Writes a call whose arguments arrive in two pieces. */
 export const call = (index: number, [id, name, args]: readonly [id: string, name: string, args: string]): string =>
   block(
     index,
@@ -41,12 +41,11 @@ export const call = (index: number, [id, name, args]: readonly [id: string, name
     { type: "input_json_delta", partial_json: args.slice(args.length >> 1) },
   );
 
-/** The stop reason, without the end marker. */
+/** Writes the stop reason, without the end marker. */
 export const ending = (reason: string, rest: object = {}): string =>
   event({ type: "message_delta", delta: { stop_reason: reason, stop_sequence: null, ...rest }, usage: { output_tokens: 2 } });
 
-/** The end marker. */
 export const marker: string = event({ type: "message_stop" });
 
-/** The stop reason and the end marker. */
+/** Writes the stop reason and the end marker. */
 export const stop = (reason: string, rest: object = {}): string => ending(reason, rest) + marker;

@@ -1,5 +1,5 @@
-// Whole runs over a real connection and through the real SDK: the blocks that are sent back to the service. Every request is checked against
-// the rules of the API.
+// Whole runs over a real connection and through the real SDK. Tests the blocks that are sent back, and checks every request
+// against the rules of the API.
 
 import { defineTool, memoryJournal, runToolLoop, type LoopOptions, type LoopResult } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
@@ -17,7 +17,7 @@ interface Body {
 interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** Starts another run over the same client. */
+  /** Starts another run with the same client. */
   readonly again: (options: Partial<LoopOptions>) => Promise<LoopResult>;
 }
 
@@ -28,7 +28,7 @@ const weather = defineTool({
   execute: () => ({ celsius: 3 }),
 });
 
-/** Runs the loop against a server that gives the replies, and checks every request. */
+/** Runs the loop against a server that sends the replies, and checks every request. */
 async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},
@@ -71,7 +71,7 @@ const searched = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search"
 const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ type: "web_search_result", url: "u" }] };
 
 describe("runToolLoop over anthropicMessages", () => {
-  it("sends thinking, unknown blocks and calls back exactly as they came, in order", async () => {
+  it("sends thinking, unknown blocks and calls back unchanged and in order", async () => {
     const frames = [
       start(),
       thinking(0, "Hm.", "sig-1"),
@@ -119,7 +119,7 @@ describe("runToolLoop over anthropicMessages", () => {
     expect(bodies[0]?.thinking).toEqual({ type: "enabled", budget_tokens: 1_024 });
   });
 
-  it("sends a paused message back unchanged as the last one, and joins its continuations", async () => {
+  it("sends a paused message back unchanged as the last message, and joins its continuations", async () => {
     const paused: RawReply = { frames: [start(), text(1, "Let me look. "), search, stop("pause_turn")] };
     const resumed: RawReply = { frames: [start(), block(0, found), text(1, "It is mild."), stop("end_turn")] };
     const { result, bodies, again } = await play([paused, resumed, answer], { contextItems: ["It is noon."] });
@@ -138,7 +138,7 @@ describe("runToolLoop over anthropicMessages", () => {
     });
   });
 
-  it("omits a server tool's call from a finished message if it has no result", async () => {
+  it("omits the call of a server tool without a result from a finished message", async () => {
     const paused: RawReply = { frames: [start(), search, text(1, "Let me look."), stop("pause_turn")] };
     const { result, bodies, again } = await play([paused, paused, answer], { limits: { maxPauses: 1 } });
     expect(result.reason).toMatchObject({ kind: "max-pauses" });
@@ -154,7 +154,7 @@ describe("runToolLoop over anthropicMessages", () => {
     expect(result).toMatchObject({ status: "completed", text: "Mild.", toolCallsExecuted: 0, functionHistory: [] });
   });
 
-  it("reuses the container of earlier messages, even in another run", async () => {
+  it("reuses the container from earlier messages, even in another run", async () => {
     const delta = { container: { id: "container_1", expires_at: "2999-01-01T00:00:00Z" } };
     const first: RawReply = { frames: [start(), asksAt(0), stop("tool_use", delta)] };
     const journal = memoryJournal();
@@ -164,7 +164,7 @@ describe("runToolLoop over anthropicMessages", () => {
     expect(bodies.map(({ container }) => container)).toEqual([undefined, "container_1", "container_1"]);
   });
 
-  it("answers a call cut by length, and sends its partial arguments inside an object", async () => {
+  it("answers a call that was cut off by the length limit, and sends its partial arguments inside an object", async () => {
     const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", '{"city":"Os']), stop("max_tokens")] };
     const { result, bodies } = await play([cut, answer]);
     expect(result).toMatchObject({ text: "Mild.", functionHistory: [{ outcome: "truncated" }], toolCallsExecuted: 0 });
@@ -174,7 +174,7 @@ describe("runToolLoop over anthropicMessages", () => {
     ]);
   });
 
-  it("gives a call with a used id a new one in the message and the result", async () => {
+  it("replaces the id of a call whose id was already used, in the message and in the result", async () => {
     const turn: RawReply = { frames: [start(), thinking(0, "Hm.", "s"), asksAt(1), stop("tool_use")] };
     const { bodies } = await play([turn, turn, answer]);
     const id = "call_i1_0";
@@ -184,7 +184,7 @@ describe("runToolLoop over anthropicMessages", () => {
     ]);
   });
 
-  it("sends a refused message back without thinking, and does not run its calls", async () => {
+  it("sends a refused message back without thinking, and runs none of its calls", async () => {
     const details = { stop_details: { type: "refusal", category: "cyber", explanation: "Not this." } };
     const refused: RawReply = {
       frames: [start(), thinking(0, "Hm.", "s"), text(1, "Sure"), asksAt(2), stop("refusal", details)],
@@ -203,7 +203,7 @@ describe("runToolLoop over anthropicMessages", () => {
     ["its complete arguments", '{"city":"Oslo"}', { city: "Oslo" }],
     ["an empty object for cut arguments", '{"city":"Os', {}],
     ["an empty object for arguments that are a list", "[1]", {}],
-  ])("sends a call of a cut stream back with %s", async ([, args, input]) => {
+  ])("sends a call from a cut-off stream back with %s", async ([, args, input]) => {
     const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", args])] };
     const { result, bodies, again } = await play([cut, answer]);
     expect([result.status, result.toolCallsExecuted]).toEqual(["error", 0]);
@@ -224,7 +224,7 @@ describe("runToolLoop over anthropicMessages", () => {
       body.messages.flatMap(({ content }, at) =>
         content.flatMap((item, position) => (item.cache_control === undefined ? [] : [`${at}:${position}`])),
       );
-    // The context items come after the last mark. Each request also marks the part that the previous request marked last.
+    // The context items follow the last mark. Each request also marks the part that the previous request marked last.
     expect(bodies.map(marked)).toEqual([["0:0"], ["0:0", "2:11"], ["2:11", "4:11"], ["4:11", "6:11"], ["6:11", "8:11"]]);
     for (const [iteration, body] of bodies.entries()) {
       const next = bodies[iteration + 1];

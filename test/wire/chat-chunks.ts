@@ -1,4 +1,4 @@
-// Chunks of the Chat Completions wire, and the reader's output for them.
+// Creates chunks of the Chat Completions API, and formats the output of the reader.
 
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { createChatReader } from "../../src/openai/chat-chunks.ts";
@@ -25,7 +25,7 @@ export function read(chunks: readonly unknown[]): readonly ModelChunk[] {
   return out;
 }
 
-/** One short line per chunk. */
+/** Returns one short line per chunk. */
 export const linesOf = (chunks: readonly ModelChunk[]): readonly string[] =>
   chunks.map((chunk) => {
     if (chunk.type === "call-ready") return `ready ${chunk.name} ${chunk.problem ?? JSON.stringify(chunk.args)}`;

@@ -1,4 +1,4 @@
-// A script in the format of Chat Completions.
+// Plays a script as Chat Completions streams.
 
 import { openaiChat } from "turnwright/openai";
 import { connectOpenAI } from "./openai-client.ts";
@@ -26,7 +26,7 @@ const ends: Ends = {
 
 const delta = (fields: object, rest: object = {}): string => sse({ choices: [{ index: 0, delta: fields, ...rest }] });
 
-/** Names first, then the arguments in halves, so that the fragments of the calls interleave. */
+/** Writes the names first and then the arguments in halves, so that the fragments of different calls alternate. */
 function toCalls(calls: readonly ScriptedCall[]): readonly string[] {
   const frame = (index: number, rest: object): string => delta({ tool_calls: [{ index, ...rest }] });
   const half = (which: 0 | 1): readonly string[] =>
@@ -35,7 +35,7 @@ function toCalls(calls: readonly ScriptedCall[]): readonly string[] {
   return [...begins, ...half(0), ...half(1)];
 }
 
-/** As OpenRouter sends it: the text and the encrypted reasoning in separate fields. */
+/** Writes reasoning like OpenRouter: the text and the encrypted reasoning are in separate fields. */
 function toThought([text, data]: readonly [string, string]): string {
   return delta({ reasoning_content: text, reasoning_details: [{ type: "reasoning.encrypted", data }] });
 }
@@ -56,7 +56,7 @@ function toFrames({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly 
   return [...thoughts, ...Array.from(text, (content) => delta({ content })), ...toCalls(calls)];
 }
 
-/** OpenAI's wire, and that of many servers. */
+/** The Chat Completions API of OpenAI and of many other servers. */
 export const chat: Wire = {
   name: "openai",
   ends,

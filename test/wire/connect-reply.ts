@@ -1,11 +1,11 @@
-// A provider whose service gives one reply, over a real connection.
+// Connects a provider to a service that sends one reply, over a real connection.
 
 import { onTestFinished } from "vitest";
 import type { Provider } from "turnwright";
 import type { Iteration } from "./provider-iteration.ts";
 import { type RawReply, type RawServer, startRawServer } from "./raw-sse-server.ts";
 
-/** The iteration of an empty stream. */
+/** The iteration for an empty stream. */
 export const nothing: Iteration = {
   text: "",
   reasoning: "",
@@ -16,7 +16,7 @@ export const nothing: Iteration = {
   error: undefined,
 };
 
-/** Starts the service, for as long as the test runs. */
+/** Starts the service. It stops when the test ends. */
 export async function connectReply(
   reply: RawReply,
   connect: (url: string) => Provider,

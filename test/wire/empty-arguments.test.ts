@@ -1,4 +1,4 @@
-// Calls without arguments, over every adapter: nothing and `null` are read as `{}`.
+// Calls without arguments, with every adapter. Empty text and `null` become `{}`.
 
 import { defineTool, runToolLoop } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -26,7 +26,7 @@ describe.for(adapters.map((adapter) => [adapter.name, adapter] as const))("%s: e
     onTestFinished(close);
     const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
     expect([result.text, asked]).toEqual([text, [{}]]);
-    // Services refuse arguments in the history that are not an object.
+    // Services reject arguments in the history that are not an object.
     expect(JSON.stringify(bodies[1])).not.toMatch(/INVALID|"(?:args|arguments|input)":"?\s*null/);
   });
 

@@ -1,4 +1,4 @@
-// Wrapping providers over the real SDKs: provider metadata goes back only to the provider that wrote it.
+// Wrapping providers with the real SDKs. Provider metadata is sent back only to the provider that created it.
 
 import { defineTool, type LoopResult, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
@@ -12,7 +12,7 @@ import { connectOpenAI } from "./openai-client.ts";
 import { done, json, type RawReply, sse, startRawServer } from "./raw-sse-server.ts";
 import { checkWireContract } from "./wire-contract.ts";
 
-/** A provider over a server of its own, and the bodies that reached it. */
+/** A provider with its own server, and the bodies of the requests that reached the server. */
 interface Connected {
   readonly provider: Provider;
   readonly bodies: readonly unknown[];
@@ -48,7 +48,7 @@ const reasoned: RawReply = {
   ],
 };
 
-/** Runs with a tool that counts its calls. */
+/** Runs the loop with a tool that counts its calls. */
 async function run(...providers: readonly Provider[]): Promise<LoopResult & { readonly ran: number }> {
   let ran = 0;
   const tools = [defineTool({ name: "work", description: "", inputSchema: { type: "object" }, execute: () => (ran += 1) })];
@@ -60,7 +60,7 @@ const says = (body: unknown, ...words: readonly string[]): readonly boolean[] =>
   words.map((word) => JSON.stringify(body).includes(word));
 
 describe("withFallback: provider metadata", () => {
-  it("is sent only to the service that wrote it, even if another answers in between", async () => {
+  it("is sent only to the service that created it, even if another service answers in between", async () => {
     const a = await anthropic("claude", thought("sig-1", "t1"), busy, thought("sig-2", "t2"), busy);
     const o = await openai(reasoned, { frames: [delta({ content: "Done." }), delta({}, { finish_reason: "stop" }) + done] });
     const { text: said, ran, streamResults } = await run(a.provider, o.provider);
@@ -80,7 +80,7 @@ describe("withFallback: provider metadata", () => {
 
   it.for<[what: string, model: string, kept: boolean]>([
     ["sent back verbatim if another key serves the same model", "claude", true],
-    ["left out for another model of the same service", "claude-small", false],
+    ["omitted for another model of the same service", "claude-small", false],
   ])("is %s", async ([, model, kept]) => {
     const first = await anthropic("claude", thought("sig-1", "t1"), busy);
     const second = await anthropic(model, answered);
@@ -88,7 +88,7 @@ describe("withFallback: provider metadata", () => {
     expect([said, ran]).toEqual(["Done.", 1]);
     expect(says(second.bodies[0], "sig-1")).toEqual([kept]);
     expect(second.bodies.flatMap(checkMessagesContract)).toEqual([]);
-    // The same request goes to both keys.
+    // Both keys get the same request.
     if (kept) expect(second.bodies[0]).toEqual(first.bodies[1]);
   });
 });

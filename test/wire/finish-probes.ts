@@ -1,4 +1,4 @@
-// Probes of finish reasons: the words of the service for each reason.
+// Probes for finish reasons: the words that the service uses for each reason.
 
 import { defineTool, type FinishReason } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -8,7 +8,7 @@ import { type End, listEnds, type ScriptedCall, type ScriptedTurn } from "./scri
 const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
 const calls: readonly ScriptedCall[] = [["call_1", "look", "{}"]];
 
-/** Every finish reason and its meaning. */
+/** The meaning of each finish reason. */
 const reasons: { readonly [Reason in FinishReason]: string } = {
   stop: "The model is done",
   "tool-calls": "The model calls tools",
@@ -25,7 +25,7 @@ const reasons: { readonly [Reason in FinishReason]: string } = {
 
 type Known = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Returns the words that map to each finish reason. Plays each word with and without calls. */
+/** Returns the words that lead to each finish reason. Plays each word with and without calls. */
 async function listen(adapter: Adapter): Promise<Known> {
   const known = new Map<string, Set<string>>();
   for (const { end, words } of listEnds(adapter.ends)) {
@@ -53,7 +53,7 @@ async function play(
 
 const listened = new WeakMap<Adapter, Promise<Known>>();
 
-/** Prints a single word in place of all words that add the service's own word to it. */
+/** Formats the words for a cell. Omits each word that consists of another listed word and the service's own word. */
 function toCell(words: ReadonlySet<string> | undefined): string {
   if (words === undefined) return no;
   return [...words]
@@ -74,7 +74,6 @@ function probeOf(reason: string, what: string): Probe {
   };
 }
 
-/** All probes of finish reasons. */
 export const finishProbes: readonly ProbeGroup[] = [
   {
     title: "Finish reasons",

@@ -1,4 +1,4 @@
-// Every way in which a stream can end, over every adapter: the finish reason of the provider, and the ending of the run.
+// Every way in which a stream can end, with every adapter. Checks the provider's finish reason and the ending of the run.
 
 import { defineTool, type LoopResult, runToolLoop } from "turnwright";
 import { describe, expect, it } from "vitest";
@@ -21,14 +21,14 @@ const contents: { readonly [Name in Content]: Omit<ScriptedTurn, "end"> } = {
   },
 };
 
-/** Returns the outcomes of the calls, if any, the ending of the run, and the number of requests. */
+/** Returns the outcomes of the calls, the ending of the run, and the number of requests. */
 function summaryOf({ status, reason, messages }: LoopResult, requests: number): string {
   const code = reason.kind === "provider-error" ? reason.error.code : reason.kind;
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   return [...new Set(results.map(({ outcome }) => outcome)), `${status} ${code}`, requests].join(", ");
 }
 
-/** Returns the finish reason or the error of the provider for a message. */
+/** Returns the provider's finish reason or error for a message. */
 async function readFinish({ open }: Adapter, turn: ScriptedTurn): Promise<string | undefined> {
   const { provider, close } = await open([turn]);
   const { finish, error } = await runIteration(provider, ask("Go.", { tools: [note] }));
@@ -36,7 +36,7 @@ async function readFinish({ open }: Adapter, turn: ScriptedTurn): Promise<string
   return error?.code ?? finish;
 }
 
-/** Returns the ending of a run with a message. */
+/** Returns the ending of a run whose model sends the message. */
 async function play({ open }: Adapter, turn: ScriptedTurn): Promise<string> {
   const { provider, bodies, close } = await open([turn, answer]);
   const result = await runToolLoop({ provider, tools: [note], messages: [{ role: "user", content: "Go." }] });
@@ -46,13 +46,13 @@ async function play({ open }: Adapter, turn: ScriptedTurn): Promise<string> {
 
 interface Cell {
   readonly end: End;
-  /** A word of the service for the end. */
+  /** The service's word for this ending. */
   readonly word: string;
   readonly row: FinishRow;
   readonly rowWithCalls: FinishRow;
 }
 
-/** Each word of a service for each end. The first one of an end is its usual word. */
+/** Lists the service's words for each ending, the usual word first. */
 function cellsOf({ ends }: Adapter): readonly (readonly Cell[])[] {
   return listEnds(ends).map(({ end, words }) =>
     words.map((said) => {
@@ -75,7 +75,7 @@ for (const adapter of adapters) {
   });
 }
 
-// The loop sees only the finish reason: one word for each end is enough, and the AI SDK's own mocks stand for its packages.
+// The loop sees only the finish reason, so one word per ending is enough. The AI SDK's own mocks represent its packages.
 for (const adapter of [...vendorAdapters, ...specAdapters]) {
   describe(`${adapter.name}: runs by finish reason`, () => {
     it.for(cellsOf(adapter).flatMap((words) => words.slice(0, 1)))(

@@ -1,19 +1,19 @@
-// The meaning of every way to end a stream, on all services.
+// The expected result for each way in which a stream can end, for all services.
 
 import type { FinishReason, ProviderErrorCode } from "turnwright";
 import type { End } from "./scripted.ts";
 
-/** The content before the end: a text, nothing, or a text and two calls. */
+/** The content before the ending: text, nothing, or text and two calls. */
 export type Content = "text" | "nothing" | "calls";
 
-/** One way to end. */
+/** One way in which a stream can end. */
 export type FinishRow = {
-  /** The finish reason or the error of the provider. Undefined if there is no finish. */
+  /** The provider's finish reason or error. Undefined if the provider yields no finish. */
   readonly finish: FinishReason | ProviderErrorCode | undefined;
-  /** The same with calls. Default: the same. */
+  /** The finish reason if the message has calls. Default: the value of `finish`. */
   readonly finishWithCalls?: FinishReason;
 } & {
-  /** The outcomes of the calls, if any, the ending of the run, and the number of requests. The answer to the second request is a text. */
+  /** The outcomes of the calls, the ending of the run, and the number of requests. The second response is always text. */
   readonly [Name in Content]: string;
 };
 
@@ -32,7 +32,7 @@ const cut = { text: "completed length, 1", nothing: "error no-output, 1", calls:
 // The next response is final, but its message still contains the calls of the first response.
 const goesOn = { text: "completed answered, 2", nothing: "completed answered, 2", calls: "not-run, error finish-unknown, 2" };
 
-/** The row of each end. */
+/** The expected results, by ending. */
 export const finishRows: { readonly [Name in End]: FinishRow } = {
   stop: {
     finish: "stop",

@@ -1,5 +1,3 @@
-// The contract check accepts valid requests and reports each violation.
-
 import { expect, it } from "vitest";
 import { checkGenerateContract } from "./generate-contract.ts";
 
@@ -85,7 +83,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   [
     "an answer after text",
     body([user(), model(call()), user(text("x"), answer())]),
-    ["content 2: has answers behind other parts"],
+    ["content 2: has responses after other parts"],
   ],
   ["an answer under another name", body([user(), model(call()), user(answer({ name: "g" }))]), ["content 2: answers f as g"]],
   [
@@ -121,7 +119,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   [
     "function names in mode AUTO",
     body([user()], { tools: [declared("f")], ...choosing({ mode: "AUTO", allowedFunctionNames: ["f"] }) }),
-    ["names of functions stand beside the mode AUTO"],
+    ["allowed function names are set with the mode AUTO"],
   ],
   [
     "a choice of a tool that is not offered",

@@ -1,13 +1,13 @@
-// Rules for the body of every generateContent request, whatever happened in the run before it.
+// Rules that the body of every generateContent request must follow.
 
-/** The parts of a body that are checked. */
+/** The fields of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
 
-/** Extra rules that depend on the model. */
+/** Additional rules that depend on the model. */
 export interface ContractRules {
-  /** Gemini 3: the first call of each step is signed. Default true. */
+  /** Requires a signature on the first call of each step, as Gemini 3 does. Default true. */
   readonly signed?: boolean;
 }
 
@@ -24,9 +24,9 @@ const modelParts = new Set([
 ]);
 
 /**
- * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Roles alternate, and the user
- * begins. Each part holds one thing. The answers to the calls of a message start the next content, one for each, in order, with the same names
- * and ids. A part is empty only if it has a signature.
+ * Checks a request body and describes each violation. The list is empty if the body is valid. Roles alternate, and the user
+ * begins. Each part has exactly one kind of content. The next content begins with one response for each call, in the order of
+ * the calls, with the same names and ids. A part may be empty only if it has a signature.
  */
 export function checkGenerateContract(body: unknown, { signed = true }: ContractRules = {}): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -39,9 +39,9 @@ export function checkGenerateContract(body: unknown, { signed = true }: Contract
   return [...violations, ...checkTools(body)];
 }
 
-/** The state of the walk over the contents. */
+/** The state while the contents are checked one after another. */
 interface Walk {
-  /** Calls of the previous message that wait for their answer. */
+  /** Calls of the previous message that need a response. */
   open: readonly Fields[];
   readonly signed: boolean;
   readonly report: (problem: string) => void;
@@ -81,7 +81,7 @@ function checkMedia({ mimeType, data = "", fileUri = "" }: Fields, report: Walk[
 function checkAnswers(parts: readonly Fields[], walk: Walk): void {
   const answers = parts.filter(({ functionResponse }) => functionResponse !== undefined);
   if (parts.slice(0, answers.length).some(({ functionResponse }) => functionResponse === undefined))
-    walk.report("has answers behind other parts");
+    walk.report("has responses after other parts");
   if (answers.length !== walk.open.length) walk.report(`has ${answers.length} answers to ${walk.open.length} calls`);
   for (const [position, answer] of answers.entries()) checkAnswer(answer, walk.open[position], walk);
   walk.open = [];
@@ -117,7 +117,7 @@ function checkTools({ tools, toolConfig }: Fields): readonly string[] {
   if (!declared.every(({ parametersJsonSchema }) => isFields(parametersJsonSchema)))
     violations.push("there is a tool without a schema");
   const { mode, allowedFunctionNames: allowed } = fieldsOf(fieldsOf(toolConfig).functionCallingConfig);
-  if (allowed !== undefined && mode !== "ANY") violations.push(`names of functions stand beside the mode ${String(mode)}`);
+  if (allowed !== undefined && mode !== "ANY") violations.push(`allowed function names are set with the mode ${String(mode)}`);
   const missing = (Array.isArray(allowed) ? allowed : []).filter((name: unknown) => !names.includes(String(name)));
   return [...violations, ...missing.map((name) => `the chosen tool ${JSON.stringify(name)} is not offered`)];
 }

@@ -1,4 +1,4 @@
-// A script in the format of Gemini's generateContentStream.
+// Plays a script as Gemini's generateContentStream.
 
 import { googleGenerateContent } from "turnwright/google";
 import { checkGenerateContract } from "./generate-contract.ts";
@@ -36,7 +36,10 @@ const ends: Ends = {
   broken: ["an error"],
 };
 
-/** Arguments are an object on this wire. Invalid JSON is played as a call in pieces that do not fit or that end too early. */
+/**
+ * Writes a call. The arguments are an object in this API, so invalid JSON becomes a streamed call whose pieces do not fit or
+ * end too early.
+ */
 function toCall([id, name, args]: ScriptedCall): string {
   try {
     const whole: unknown = args === "" ? undefined : JSON.parse(args);
@@ -47,7 +50,7 @@ function toCall([id, name, args]: ScriptedCall): string {
   }
 }
 
-/** As Vertex AI streams them: value by value, texts in pieces. */
+/** Writes a call like Vertex AI: one value at a time, with strings in pieces. */
 function toStreamedCall([id, name, args]: ScriptedCall): string {
   const fields: { readonly [field: string]: string } = JSON.parse(args);
   const values = Object.entries(fields).flatMap(([field, text]) =>
@@ -57,7 +60,7 @@ function toStreamedCall([id, name, args]: ScriptedCall): string {
   return [piece({ id, name, willContinue: true }), ...pieces, piece({})].join("");
 }
 
-/** The token counts. Thoughts are counted separately from the candidates. */
+/** Writes the token counts. Thoughts are counted separately from the candidates. */
 function toCounts({ input, output, cached, reasoning = 0 }: ScriptedUsage): object {
   return {
     promptTokenCount: input,
@@ -73,7 +76,7 @@ function toChunks({ reasoning, text = "", calls = [], inPieces = false }: Script
   return [...thoughts.map((part) => says(part)), ...Array.from(text, textOf), ...calls.map(inPieces ? toStreamedCall : toCall)];
 }
 
-/** Google's wire. */
+/** Google's API. */
 export const generate: Wire = {
   name: "google",
   ends,

@@ -1,26 +1,25 @@
-// The real Google SDK, pointed at a local server. Every request body is recorded.
+// Connects the real Google SDK to a local server, and records every request body.
 
 import { GoogleGenAI, type HttpRetryOptions } from "@google/genai";
 import { createWireFetch } from "./wire-fetch.ts";
 
-/** A client and its requests. */
 export interface GoogleWireClient {
   readonly client: GoogleGenAI;
-  /** The bodies of all requests, parsed, in order. */
+  /** The parsed bodies of all requests, in order. */
   readonly bodies: readonly unknown[];
 }
 
 /** How a client behaves in a test. */
 export interface GoogleWireOptions {
-  /** Cuts responses into pieces of this many bytes. Default: as they arrive. */
+  /** Cuts responses into pieces of this many bytes. Default: pieces as they arrive. */
   readonly pieceBytes?: number;
   /** True for Vertex AI. Default false. */
   readonly vertexai?: boolean;
-  /** The SDK's own retries. Default: none. */
+  /** The options for the SDK's retries. Default: no retries. */
   readonly retryOptions?: HttpRetryOptions | undefined;
 }
 
-/** Makes a client for a server at `baseUrl`. */
+/** Creates a client for a server at `baseUrl`. */
 export function connectGoogle(
   baseUrl: string,
   { pieceBytes, vertexai = false, retryOptions }: GoogleWireOptions = {},

@@ -6,7 +6,7 @@ import { answer, call, image, oslo, output, placeholder, play, question } from "
 import type { RawReply } from "./raw-sse-server.ts";
 
 describe("googleGenerateContent: history in the next request", () => {
-  it("contains every part as it came, with its own signature", async () => {
+  it("contains every part unchanged, with its own signature", async () => {
     const search = {
       toolCall: { id: "s", toolType: "GOOGLE_SEARCH_WEB", args: { queries: ["Oslo"] } },
       thoughtSignature: "sig-0",
@@ -51,7 +51,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("answers calls without ids in their order and without ids", async () => {
+  it("answers calls without ids in their order, also without ids", async () => {
     const frames = [says({ ...call(), thoughtSignature: "sig" }, callPart("", "look", {}), call()), stop()];
     const { result, bodies } = await play([{ frames }, answer], {}, { generation: 2 });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
@@ -64,7 +64,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("answers a call under its original id, even if the history already has that id", async () => {
+  it("answers a call under its original id, even if the history already contains that id", async () => {
     const turn: RawReply = { frames: [says({ ...call("a/1"), thoughtSignature: "sig" }), stop()] };
     const { bodies } = await play([turn, turn, answer]);
     expect(bodies[2]?.contents.slice(1)).toEqual([
@@ -75,7 +75,7 @@ describe("googleGenerateContent: history in the next request", () => {
     ]);
   });
 
-  it("omits an id that two calls of one message share", async () => {
+  it("omits an id that two calls in one message share", async () => {
     const other = { name: "get_weather", args: { city: "Rome" } };
     const calls = says({ ...call("a"), thoughtSignature: "sig" }, { functionCall: { id: "a", ...other } });
     const { bodies } = await play([{ frames: [calls, stop()] }, answer]);
@@ -143,7 +143,7 @@ describe("googleGenerateContent: history in the next request", () => {
         { inlineData: { mimeType: "audio/wav", data: "UklGRg==" } },
       ],
     ],
-  ])("contains a tool's media in the form that %s accepts", async ([model, parts]) => {
+  ])("contains the media of a tool in the form that %s accepts", async ([model, parts]) => {
     const frames = [says({ ...callPart("", "look", {}), thoughtSignature: "sig" }, call()), stop()];
     const { bodies } = await play([{ frames }, answer], {}, { model });
     expect(bodies[1]?.contents[2]).toEqual({ role: "user", parts });

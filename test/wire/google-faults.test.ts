@@ -46,7 +46,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
-  it("reports a complete call but no finish reason after an early end", async () => {
+  it("reports a complete call but no finish reason if the stream ends early", async () => {
     expect(await read({ frames: [oneCall] })).toEqual({ ...nothing, calls: [whole] });
   });
 
@@ -72,7 +72,7 @@ describe("googleGenerateContent over a real connection", () => {
       { code: "rate-limit", retryable: true, message: "Slow.", retryAfterMs: 7_000 },
     ],
     ["a chunk that is not JSON", { frames: [text("Hel"), "data: {oops\r\n\r\n"] }, { code: "server", retryable: true }],
-    // The SDK reports an error if no blank line follows the last event, even if that event is complete.
+    // The SDK throws if no blank line follows the last event, even if that event is complete.
     [
       "an end within a chunk",
       { frames: [text("Hel"), stop().slice(0, 40)] },
@@ -177,7 +177,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect(iteration.error).toMatchObject({ status, ...error });
   });
 
-  it("shows only the title of a proxy's HTML page", async () => {
+  it("shows only the title of an HTML error page from a proxy", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
     const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
     expect(iteration.error).toMatchObject({
@@ -226,8 +226,8 @@ describe("googleGenerateContent over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  // The SDK itself abandons the connection without closing it.
-  it("closes the connection when the reader leaves the stream", async () => {
+  // If a reader stops, the SDK itself abandons the connection without closing it.
+  it("closes the connection when the reader stops", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
     await server.left;

@@ -1,21 +1,21 @@
-// Frames of generateContentStream, chunk by chunk.
+// Creates the chunks of generateContentStream as text.
 
-/** One event, as the service frames it. */
+/** Writes one event in the format of the service. */
 export const chunk = (fields: object): string => `data: ${JSON.stringify(fields)}\r\n\r\n`;
 
-/** Parts of the model's content. */
+/** Writes parts of the model's content. */
 export const says = (...parts: readonly object[]): string =>
   chunk({ candidates: [{ content: { role: "model", parts }, index: 0 }] });
 
-/** A text. */
+/** Writes a text. */
 export const text = (content: string): string => says({ text: content });
 
-/** Makes a call in one part. An empty id is left out. */
+/** Creates a call in one part. Omits an empty id. */
 export const callPart = (id: string, name: string, args: unknown): object => ({
   functionCall: { ...(id === "" ? {} : { id }), name, args },
 });
 
-/** Token counts. `thoughts` are counted in addition to the candidates. */
+/** Creates token counts. `thoughts` are counted in addition to the candidates. */
 export const counts = (prompt: number, candidates: number, thoughts = 0): object => ({
   promptTokenCount: prompt,
   candidatesTokenCount: candidates,
@@ -23,9 +23,9 @@ export const counts = (prompt: number, candidates: number, thoughts = 0): object
   totalTokenCount: prompt + candidates + thoughts,
 });
 
-/** The finish reason with the last counts: 3 in, 2 out. */
+/** Writes the finish reason and the last counts: 3 input tokens and 2 output tokens. */
 export const stop = (finishReason = "STOP", rest: object = {}, usageMetadata: object = counts(3, 2)): string =>
   chunk({ candidates: [{ finishReason, index: 0, ...rest }], usageMetadata });
 
-/** A piece of a call whose arguments are streamed. */
+/** Writes one piece of a call whose arguments are streamed. */
 export const piece = (functionCall: object, rest: object = {}): string => says({ functionCall, ...rest });

@@ -1,4 +1,4 @@
-// Whole runs of Gemini over a real connection and through the real SDK: the requests, and the result of each kind of answer.
+// Whole runs with Gemini over a real connection and through the real SDK: the requests, and the result for each kind of answer.
 
 import { describe, expect, it } from "vitest";
 import { chunk, piece, says, stop, text } from "./google-frames.ts";
@@ -6,7 +6,7 @@ import { answer, call, inputSchema, oslo, play, question } from "./google-run.ts
 import type { RawReply } from "./raw-sse-server.ts";
 
 describe("runToolLoop over googleGenerateContent", () => {
-  it("continues an answer that reached the request limit, and joins the continuations", async () => {
+  it("continues an answer that reached the request's limit, and joins the continuations", async () => {
     const cut: RawReply = {
       frames: [
         chunk({ candidates: [{ content: { parts: [{ text: "It is " }] }, continuationToken: "checkpoint" }] }),

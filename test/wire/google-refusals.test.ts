@@ -1,4 +1,4 @@
-// Error responses with facts outside their body: headers, and a status that `Response` does not accept.
+// Error responses with information outside of their body: in headers, or in a status that `Response` does not accept.
 
 import { googleGenerateContent } from "turnwright/google";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -7,7 +7,7 @@ import { stop, text } from "./google-frames.ts";
 import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import { json, type RawReply, startRawServer } from "./raw-sse-server.ts";
 
-/** Connects to a server that gives these replies. Returns a function that sends one request. */
+/** Connects to a server that sends these replies. Returns a function that sends one request. */
 async function connect(
   replies: readonly RawReply[],
   retryOptions?: GoogleWireOptions["retryOptions"],
@@ -32,14 +32,14 @@ describe("googleGenerateContent: error responses", () => {
       { code: "auth", retryable: false, message: "Invalid API key" },
     ],
     [999, { "retry-after": "7" }, "Slow down.", { message: "Slow down.", retryAfterMs: 7_000 }],
-  ])("keep the facts of status %i with the headers %j", async ([status, headers, body, error]) => {
+  ])("keep the details of status %i with the headers %j", async ([status, headers, body, error]) => {
     for (const retryOptions of [undefined, { attempts: 1 }]) {
       const read = await connect([{ status, headers, frames: status === 304 ? [] : [body] }], retryOptions);
       expect((await read()).error).toMatchObject(error);
     }
   });
 
-  it("take the facts from the last answer if the SDK repeats the request", async () => {
+  it("use the details of the last response if the SDK repeats the request", async () => {
     const replies = [json(503, {}, { "retry-after": "3600" }), json(429, {}), { frames: [text("Hi."), stop()] }];
     const read = await connect(replies, { attempts: 2, initialDelay: 0.001, maxDelay: 0.001 });
     const { error } = await read();

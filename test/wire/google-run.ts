@@ -1,4 +1,4 @@
-// Whole runs of Gemini over a real connection and through the real SDK. Every request is checked against the rules of the API.
+// Runs Gemini over a real connection and through the real SDK. Checks every request against the rules of the API.
 
 import { defineTool, runToolLoop, toolResult, type JsonSchema, type LoopOptions, type LoopResult } from "turnwright";
 import { googleGenerateContent, type GoogleGenerateContentOptions } from "turnwright/google";
@@ -8,27 +8,25 @@ import { connectGoogle } from "./google-client.ts";
 import { callPart, stop, text } from "./google-frames.ts";
 import { startRawServer, type RawReply } from "./raw-sse-server.ts";
 
-/** The parts of a request body that tests read. */
+/** The parts of a request body that the tests read. */
 interface Body {
   readonly contents: readonly { readonly role: string; readonly parts: readonly { readonly [field: string]: unknown }[] }[];
   readonly [field: string]: unknown;
 }
 
-/** A run and its requests. */
 export interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** Starts another run over the same client. */
+  /** Starts another run with the same client. */
   readonly again: (options: Partial<LoopOptions>) => Promise<LoopResult>;
 }
 
-/** The image that the tool "look" returns, together with an audio file. */
+/** The image that the tool "look" returns together with an audio file. */
 export const image: { readonly type: "image"; readonly mediaType: string; readonly data: string } = {
   type: "image",
   mediaType: "image/png",
   data: "iVBORw0KGgo=",
 };
-/** The input schema of both tools. */
 export const inputSchema: JsonSchema = { type: "object", properties: { city: { type: "string" } } };
 const weather = defineTool({
   name: "get_weather",
@@ -48,7 +46,7 @@ const look = defineTool({
     }),
 });
 
-/** Runs the loop against a server that gives the replies, and checks every request. */
+/** Runs the loop against a server that sends the replies, and checks every request. */
 export async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},
@@ -79,17 +77,16 @@ export async function play(
   };
 }
 
-/** The last answer of a run. */
+/** The last response in a run. */
 export const answer: RawReply = { frames: [text("Mild."), stop()] };
-/** The arguments of `call`. */
 export const oslo: object = { city: "Oslo" };
-/** The question of every run. */
+/** The user message in every run. */
 export const question: object = { role: "user", parts: [{ text: "Oslo?" }] };
-/** A call of "get_weather". */
+/** Creates a call of the tool "get_weather". */
 export const call = (id = ""): object => callPart(id, "get_weather", oslo);
-/** Its answer. */
+/** Creates the response to that call. */
 export const output = (id = ""): object => ({
   functionResponse: { ...(id === "" ? {} : { id }), name: "get_weather", response: { output: { celsius: 3 } } },
 });
-/** The placeholder for a signature. */
+/** The value that Gemini accepts in place of a signature. */
 export const placeholder: string = "skip_thought_signature_validator";

@@ -1,4 +1,4 @@
-// Streams over a real connection that the reader leaves while the service is silent.
+// Streams over a real connection whose reader stops while the service is silent.
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "turnwright";
@@ -12,7 +12,7 @@ async function readAll(chunks: AsyncIterator<ModelChunk>): Promise<readonly stri
   return types;
 }
 
-describe.for(wires)("provider $name: stream that its reader leaves", (wire) => {
+describe.for(wires)("provider $name: a stream whose reader stops", (wire) => {
   it("ends and closes the connection while the service is silent", async () => {
     const reply = { ...wire.toReply({ text: "Hel", end: "lost" }), ending: "stall" } as const;
     const { server, provider } = await connectReply(reply, (url) => wire.connect(url).provider);

@@ -1,4 +1,4 @@
-// Token counts that go down within one stream, as sent by gateways whose last event has no counts.
+// Token counts that decrease within one stream. Some gateways send a last event without counts.
 
 import { expect, it } from "vitest";
 import type { Provider, Usage } from "turnwright";
@@ -73,6 +73,6 @@ it.for<[what: string, provider: Provider, usage: Usage]>([
     ),
     { inputTokens: 100, outputTokens: 55, totalTokens: 155, reasoningTokens: 5 },
   ],
-])("%s do not lower the usage", async ([, provider, usage]) => {
+])("token counts: %s do not lower the usage", async ([, provider, usage]) => {
   expect((await runIteration(provider, ask("hi"))).usage).toEqual(usage);
 });

@@ -1,4 +1,4 @@
-// The option `finishReasons`, over every adapter: the caller maps the vendor's words to finish reasons.
+// The option `finishReasons`, with every adapter. The caller maps the vendor's words to finish reasons.
 
 import { type FinishReason, isLoopError, runToolLoop } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -6,7 +6,7 @@ import { type Adapter, specAdapters, vendorAdapters } from "./adapters.ts";
 import { ask, runIteration } from "./provider-iteration.ts";
 import type { ScriptedTurn } from "./scripted.ts";
 
-/** In v3 and v4, a word of the AI SDK comes before the word of the service. */
+/** In v3 and v4, the reported word consists of the AI SDK's word and the service's word. */
 const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; readonly word: string } => ({
   end: "unknown",
   word: variant === "v3" || variant === "v4" ? `other ${word}` : word,
@@ -36,7 +36,7 @@ describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (ad
     expect(await hear({ text: "So.", calls })).toContain(withCalls);
   });
 
-  it("is named in the error for an unmapped word", async () => {
+  it("is named in the error about an unmapped word", async () => {
     const { provider } = await open({ text: "So.", ...say(adapter, "toString") }, undefined);
     const { error } = await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }] });
     expect(error).toMatchObject({ code: "finish-unknown", message: expect.stringMatching(/"toString".*"finishReasons"/) });

@@ -1,33 +1,36 @@
-// The outcome of images and files on each wire: every kind, from a user and from a tool. The tests play each cell, and the docs show them.
+// The expected outcome for each kind of image and file in each API, from a user and from a tool. Tests play each cell, and the
+// docs show them.
 
 import type { ContentPart } from "turnwright";
 
-/** All wires. `ai-sdk` is a model that accepts images and PDFs at https: URLs. */
+/** All APIs. `ai-sdk` is a model that accepts images and PDFs at https: URLs. */
 export const mediaWires = ["openai", "openai-responses", "anthropic", "google", "ai-sdk"] as const;
 
-/** One wire. */
 export type MediaWire = (typeof mediaWires)[number];
 
 /** The sender of the part. */
 export type MediaSender = "user" | "tool";
 
-/** `sent`: it is in the request. `refused`: the iteration ends before a request. `told`: the result describes it to the model as text. */
+/**
+ * `sent`: the request contains the part. `refused`: the iteration ends before a request. `told`: the result describes the part
+ * as text.
+ */
 export type MediaOutcome = "sent" | "refused" | "told";
 
-/** One kind of part. */
+/** One kind of media part. */
 export interface MediaRow {
   readonly kind: string;
   readonly part: Exclude<ContentPart, { readonly type: "text" }>;
-  /** One of these texts is in a request that carries the part. */
+  /** A request that carries the part contains at least one of these texts. */
   readonly traces: readonly string[];
-  /** The media type that a request with the part contains. Undefined if wires convert the part or leave the type to the server. */
+  /** The media type in a request with the part. Undefined if APIs convert the part or leave the type to the server. */
   readonly says?: string;
-  /** The error text for a part that is not carried. */
+  /** The text of the error for a part that cannot be sent. */
   readonly reason: string;
   readonly sentOn: readonly MediaWire[];
 }
 
-/** A text in every URL with a secret, and in data that cannot be read. */
+/** A secret that is part of every sensitive URL, and of data that cannot be read. */
 export const secret = "hunter2";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -48,7 +51,7 @@ const address = (mediaType: string, url: string): Pick<MediaRow, "part" | "trace
   reason: `of type ${mediaType} at a URL with the scheme "${new URL(url).protocol}"`,
 });
 
-/** Every kind, on every wire. */
+/** Every kind of media part. */
 export const mediaRows: readonly MediaRow[] = [
   { kind: "image as PNG, base64", ...bytes("image/png", png), sentOn: every },
   {
@@ -93,7 +96,7 @@ export const mediaRows: readonly MediaRow[] = [
   },
 ];
 
-/** Returns the expected outcome of a cell. */
+/** Returns the expected outcome for one kind, API and sender. */
 export function outcomeOf({ sentOn }: MediaRow, wire: MediaWire, from: MediaSender): MediaOutcome {
   if (sentOn.includes(wire)) return "sent";
   return from === "user" ? "refused" : "told";

@@ -1,4 +1,4 @@
-// Probes of images and files, from users and from tools: sent, described in words, or refused before a request.
+// Probes for images and files from users and from tools: sent, described as text, or rejected before a request.
 
 import type { ContentPart, Message } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -28,7 +28,7 @@ const fromTool = (...parts: readonly ContentPart[]): readonly Message[] => [
   },
 ];
 
-/** True if a value is the part itself: its bytes, its text or its URL. */
+/** Returns true if a value is the part itself: its bytes, its text or its URL. */
 function isPart(value: unknown, { data }: MediaPart): boolean {
   if (typeof value !== "string") return false;
   return data === base64 ? value.endsWith(base64) || value.includes(content) : value === data;
@@ -64,7 +64,6 @@ const about = `- *sent*: the service gets the part.
 
 The probes use PNG images, WAV audio, MP4 videos and plain text files. [Other types](guides/providers.md#images-and-files) may give other results.`;
 
-/** All probes of images and files. */
 export const mediaProbes: readonly ProbeGroup[] = [
   { title: "Media from the user", about, probes: probesOf(fromUser) },
   { title: "Media from tools", about: "The same table for the `content` of tool results.", probes: probesOf(fromTool) },

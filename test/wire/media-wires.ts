@@ -1,4 +1,4 @@
-// Every wire for images and files: those over real SDKs and servers, and AI SDK models of each specification.
+// Every API for images and files: real SDKs with servers, and AI SDK models of each specification version.
 
 import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -9,18 +9,17 @@ import type { MediaOutcome, MediaRow, MediaSender, MediaWire } from "./media-cel
 import { outcomeOf } from "./media-cells.ts";
 import { startRawServer } from "./raw-sse-server.ts";
 
-/** A provider and its requests. */
 interface Started {
   readonly provider: Provider;
   readonly bodies: readonly unknown[];
 }
 
-/** One wire. */
+/** One API. */
 export interface Player {
   readonly name: string;
-  /** Plays a script, one answer a request. */
+  /** Starts a service that plays a script, one message per request. */
   start(script: readonly Scripted[]): Promise<Started>;
-  /** Returns the errors in a request. */
+  /** Returns the violations of the API's rules in a request body. */
   check(body: unknown): readonly string[];
   /** Returns the expected outcome of a cell. */
   expect(row: MediaRow, from: MediaSender): MediaOutcome;
@@ -64,10 +63,9 @@ const overModels: readonly Player[] = specs.map((spec) => ({
     return { provider: aiSdkModel({ model }), bodies: calls };
   },
   check: () => [],
-  // Results of v2 cannot contain URLs.
+  // Tool results in v2 cannot contain URLs.
   expect: (row, from) =>
     spec.version === "v2" && from === "tool" && row.kind.endsWith("https: URL") ? "told" : outcomeOf(row, aiSdk, from),
 }));
 
-/** All wires. */
 export const players: readonly Player[] = [...overServers, ...overModels];

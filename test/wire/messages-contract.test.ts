@@ -1,5 +1,3 @@
-// The contract check accepts valid requests and reports each violation.
-
 import { expect, it } from "vitest";
 import { checkMessagesContract } from "./messages-contract.ts";
 
@@ -51,13 +49,13 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["two messages of one role", body([user(), user()]), ["message 1: is of the user, not of the assistant"]],
   ["a message without content", body([{ role: "user", content: [] }]), ["message 0: has no content"]],
   ["content as a string", body([{ role: "user", content: "hi" }]), ["message 0: has no content"]],
-  ["a block that is not an object", body([user("x", text("y"))]), ["message 0: has a block that is none"]],
+  ["a block that is not an object", body([user("x", text("y"))]), ["message 0: has a block that is not an object"]],
   ["a blank text", body([user(text(" "))]), ["message 0: has a blank text"]],
   ["an unknown block of the user", body([user({ type: "video" })]), ["message 0: has a block of type video"]],
   [
     "results after text",
     body([user(), turn(call("a")), user(text("x"), result("a"))]),
-    ["message 2: has results behind other content"],
+    ["message 2: has results after other content"],
   ],
   ["an answer without a call", body([user(result("a"))]), ["message 0: answers no open call: a"]],
   [
@@ -74,7 +72,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   [
     "an error without text",
     body([user(), turn(call("a")), user(result("a", { content: undefined, is_error: true }))]),
-    ["message 2: has an error without words"],
+    ["message 2: has an error without text"],
   ],
   [
     "a result with an empty list",

@@ -1,6 +1,6 @@
-// Rules for the body of every Messages request, whatever happened in the run before it.
+// Rules that the body of every Messages request must follow.
 
-/** The parts of a body that are checked. */
+/** The fields of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -9,9 +9,9 @@ const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 const userTypes = new Set(["text", "image", "document", "tool_result"]);
 
 /**
- * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Roles alternate, and the user
- * begins. Each call is answered exactly once, at the beginning of the next message. No text is blank, and thinking is signed. A call of a
- * server tool has its result, or ends a paused message. There are at most 4 cache marks.
+ * Checks a request body and describes each violation. The list is empty if the body is valid. Roles alternate, and the user
+ * begins. The next message begins with exactly one result for each call. No text is blank, and thinking has a signature. The
+ * call of a server tool has its result, or is at the end of a paused message. There are at most 4 cache marks.
  */
 export function checkMessagesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -26,9 +26,9 @@ export function checkMessagesContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** The state of the walk over the messages. */
+/** The state while the messages are checked one after another. */
 interface Walk {
-  /** Calls of the previous message that wait for their answer. */
+  /** Calls of the previous message that need a result. */
   open: readonly string[];
   readonly ids: Set<string>;
   readonly isLast: () => boolean;
@@ -56,7 +56,7 @@ function checkMessage({ role, content }: Fields, expected: "user" | "assistant",
   if (role !== expected) walk.report(`is of the ${String(role)}, not of the ${expected}`);
   if (!Array.isArray(content) || content.length === 0) return walk.report("has no content");
   const blocks: readonly Fields[] = content.filter(isFields);
-  if (blocks.length < content.length) walk.report("has a block that is none");
+  if (blocks.length < content.length) walk.report("has a block that is not an object");
   for (const block of blocks) checkText(block, walk);
   if (expected === "user") checkUser(blocks, walk);
   else checkTurn(blocks, walk);
@@ -69,7 +69,7 @@ function checkText({ type, text }: Fields, { report }: Walk): void {
 function checkUser(blocks: readonly Fields[], walk: Walk): void {
   const results = blocks.filter(({ type }) => type === "tool_result");
   const isFirst = blocks.slice(0, results.length).every(({ type }) => type === "tool_result");
-  if (!isFirst) walk.report("has results behind other content");
+  if (!isFirst) walk.report("has results after other content");
   for (const { type } of blocks) if (!userTypes.has(String(type))) walk.report(`has a block of type ${String(type)}`);
   for (const result of results) checkResult(result, walk);
   if (walk.open.length > 0) walk.report(`does not answer ${walk.open.join(", ")}`);
@@ -81,7 +81,7 @@ function checkResult({ tool_use_id: id, content, is_error: isError }: Fields, wa
   if (at === -1) walk.report(`answers no open call: ${String(id)}`);
   else if (at > 0) walk.report(`answers ${String(id)} before ${String(walk.open[0])}`);
   walk.open = walk.open.filter((open) => open !== id);
-  if (isError === true && (content === undefined || content === "")) walk.report("has an error without words");
+  if (isError === true && (content === undefined || content === "")) walk.report("has an error without text");
   if (content === undefined || typeof content === "string") return;
   if (!Array.isArray(content) || content.length === 0) return walk.report("has a result without content");
   for (const part of content.filter(isFields)) checkText(part, walk);

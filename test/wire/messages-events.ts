@@ -1,4 +1,4 @@
-// Events of the Messages wire, and the reader's output for them.
+// Creates events of the Messages API, and formats the output of the reader.
 
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { createMessagesReader } from "../../src/anthropic/messages-events.ts";

@@ -1,4 +1,4 @@
-// A script in the format of Anthropic Messages.
+// Plays a script as Anthropic Messages streams.
 
 import { anthropicMessages } from "turnwright/anthropic";
 import { connectAnthropic } from "./anthropic-client.ts";
@@ -25,7 +25,7 @@ const ends: Ends = {
   broken: ["an error"],
 };
 
-/** The last counts of a stream replace the first ones, unless they are null. */
+/** Writes the token counts. The last counts in a stream replace the first counts, unless they are null. */
 function toCounts({
   input,
   output,
@@ -41,7 +41,7 @@ function toCounts({
   ];
 }
 
-/** The text comes character by character. */
+/** Writes the content blocks. The text arrives one character at a time. */
 function toBlocks({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly string[] {
   const deltas = Array.from(text, (character) => ({ type: "text_delta", text: character }));
   const blocks: ((index: number) => string)[] = [
@@ -52,7 +52,7 @@ function toBlocks({ reasoning, text = "", calls = [] }: ScriptedTurn): readonly 
   return blocks.map((write, index) => write(index));
 }
 
-/** Anthropic's wire. */
+/** Anthropic's API. */
 export const messages: Wire = {
   name: "anthropic",
   ends,

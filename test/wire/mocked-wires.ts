@@ -1,4 +1,4 @@
-// The wires that a vendor's mock supports, with the expected facts of each.
+// The APIs that a third-party mock server supports, and what the mock sends for each.
 
 import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -11,16 +11,16 @@ import { messages } from "./messages-script.ts";
 import { responses } from "./responses-script.ts";
 import type { Wire } from "./wire.ts";
 
-/** One wire. */
+/** One API. */
 export interface MockedWire {
   readonly name: string;
-  /** Extra fields for the mock's message with calls. */
+  /** Additional fields for the mock's message with calls. */
   readonly besides: object;
-  /** The reasoning text that is read from the mock. */
+  /** The reasoning text that is read from the mock's response. */
   readonly reasoning: string;
-  /** The wait that the mock requests with status 429. */
+  /** The delay that the mock requests with status 429, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** The second request of the exchange. */
+  /** The second request in the exchange. */
   readonly second: object;
   connect(mockUrl: string): { readonly provider: Provider; readonly bodies: readonly unknown[] };
   check(body: unknown): readonly string[];
@@ -106,9 +106,12 @@ const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> 
   ...facts,
 });
 
-/** The AI SDK packages build their own requests. Only Chat Completions bodies, which all servers read, are checked against the rules. */
+/**
+ * The AI SDK packages build their own requests. Only Chat Completions bodies are checked, because all servers accept that
+ * format.
+ */
 const ofPackage = {
-  // The package knows only the fields of OpenAI's own API, and that API has no reasoning.
+  // The package supports only the fields of OpenAI's own API, which has no reasoning.
   chat: { second: chatBody, reasoning: "" },
   responses: { second: { input: expect.arrayContaining(responsesOutputs) }, check: () => [] },
   messages: { second: { messages: messagesBody.messages }, check: () => [] },
@@ -130,15 +133,14 @@ const packages: readonly MockedWire[] = packageWires.map(({ name, api, connect }
   }),
 );
 
-/** All wires. */
 export const mockedWires: readonly MockedWire[] = [
   vendorWire(chat, "/v1", { second: chatBody }),
   vendorWire(responses, "/v1", { second: responsesBody }),
   vendorWire(messages, "", { second: messagesBody }),
   vendorWire(generate, "", {
-    // By default the mock sends FUNCTION_CALL, which the service never does.
+    // By default the mock sends FUNCTION_CALL, which the real service never sends.
     besides: { finishReason: "stop" },
-    // The SDK drops the headers, and the mock sends the delay only there.
+    // The SDK drops the headers, and the mock sends the delay only in a header.
     retryAfterMs: undefined,
     second: generateBody,
     connect: (mockUrl) => generate.connect(mockUrl, { options: { model: "gemini-2.5-flash" } }),

@@ -1,4 +1,4 @@
-// Fields that a later event adds to a part, under names that every object has. The part is sent back as it came.
+// Fields that a later event adds to a part, under names that every object inherits. The part must be sent back unchanged.
 
 import { expect, it } from "vitest";
 import type { Json, Provider } from "turnwright";
@@ -9,7 +9,7 @@ import { ask, runIteration } from "./provider-iteration.ts";
 
 const odd = '"__proto__":{"x":1},"constructor":"c","toString":""';
 
-/** Events as JSON texts: an object literal would set the prototype. */
+/** Parses events from JSON text, because `__proto__` in an object literal would set the prototype. */
 async function* streamOf(...events: readonly string[]): AsyncGenerator<unknown> {
   for (const event of events) yield JSON.parse(event);
 }

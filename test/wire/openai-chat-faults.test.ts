@@ -109,7 +109,7 @@ describe("openaiChat over a real connection", () => {
     expect(iteration.error).toMatchObject({ status, ...error });
   });
 
-  it("shows only the title of a proxy's HTML page", async () => {
+  it("shows only the title of an HTML error page from a proxy", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
     const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
     expect(iteration.error).toMatchObject({
@@ -125,7 +125,7 @@ describe("openaiChat over a real connection", () => {
     expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
   });
 
-  it("marks a call that is cut by length as truncated", async () => {
+  it("marks a call that is cut off by the length limit as truncated", async () => {
     expect(await read({ frames: [call('{"n":'), finish("length"), done] })).toEqual({
       ...nothing,
       calls: [{ id: "a", name: "f", args: {}, problem: "truncated" }],
@@ -157,7 +157,7 @@ describe("openaiChat over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("closes the connection when the reader leaves the stream", async () => {
+  it("closes the connection when the reader stops", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     for await (const chunk of provider.stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "Hel" });

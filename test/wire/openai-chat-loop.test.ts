@@ -1,4 +1,5 @@
-// Whole runs over a real connection and through the real SDK, with each fault. Every request is checked against the rules of the API.
+// Whole runs over a real connection and through the real SDK, with each fault. Checks every request against the rules of the
+// API.
 
 import { LLMock } from "@copilotkit/aimock";
 import { createLoopControl, defineTool, type LoopOptions, type LoopResult, runToolLoop, type Tool } from "turnwright";
@@ -19,7 +20,7 @@ const call = (id: string, args: string, index = 0): string =>
   });
 const answer: RawReply = { frames: [text("Mild."), finish("stop"), done] };
 
-/** A tool that records the arguments of its calls. */
+/** Creates a tool that records the arguments of its calls. */
 function createWeather(): { readonly tool: Tool; readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   const inputSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
@@ -58,7 +59,7 @@ async function serve(...replies: readonly RawReply[]): Promise<RawServer> {
 }
 
 describe("runToolLoop over openaiChat", () => {
-  it("runs two parallel calls and gets an answer from a vendor's mock server", async () => {
+  it("runs two parallel calls and gets an answer from a third-party mock server", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 7, strict: true });
     onTestFinished(() => mock.stop());
     const cities = ["Oslo", "Rome"].map((city) => ({
@@ -146,7 +147,7 @@ describe("runToolLoop over openaiChat", () => {
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);
   });
 
-  it("runs calls that share one id in a message that ends with stop", async () => {
+  it("runs calls that share one id in a message with the finish reason stop", async () => {
     const turn: RawReply = { frames: [call("a", '{"city":"Oslo"}', 0), call("a", '{"city":"Rome"}', 1), finish("stop"), done] };
     const { result, asked } = await play((await serve(turn, answer)).url);
     expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);

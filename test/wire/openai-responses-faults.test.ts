@@ -64,7 +64,7 @@ describe("openaiResponses over a real connection", () => {
     ["a clean early end", { frames: [created, said] }, { text: "Hel" }],
     ["an early end after a whole item", { frames: [created, wholeItem(message("Hel"))] }, { text: "Hel" }],
     ["an early end with a [DONE] marker", { frames: [created, said, sse("[DONE]")] }, { text: "Hel" }],
-    // An event ends with a blank line. A last event without one has not arrived.
+    // An event ends with a blank line. Without the blank line, the last event has not arrived.
     ["a last event without its blank line", { frames: [created, said, ended("completed").trimEnd()] }, { text: "Hel" }],
     ["an early end in the middle of a call", { frames: [created, openItem(oneCall)] }, {}],
     ["an early end after a complete call", { frames: [created, wholeItem(oneCall)] }, {}],
@@ -201,7 +201,7 @@ describe("openaiResponses over a real connection", () => {
     expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
-  it("closes the connection when the reader leaves the stream", async () => {
+  it("closes the connection when the reader stops", async () => {
     const { server, provider } = await connect({ frames: [said], ending: "stall" });
     for await (const chunk of provider.stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "H" });

@@ -1,5 +1,5 @@
-// Whole runs over a real connection and through the real SDK: the items that are sent back to the service. Every request is checked against
-// the rules of the API.
+// Whole runs over a real connection and through the real SDK. Tests the items that are sent back, and checks every request
+// against the rules of the API.
 
 import { defineTool, runToolLoop, toolResult, type LoopOptions, type LoopResult } from "turnwright";
 import { openaiResponses, type OpenAIResponsesOptions } from "turnwright/openai";
@@ -28,7 +28,7 @@ interface Body {
 interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** Starts another run over the same client. */
+  /** Starts another run with the same client. */
   readonly again: (options: Partial<LoopOptions>, settings?: Partial<OpenAIResponsesOptions>) => Promise<LoopResult>;
 }
 
@@ -49,7 +49,7 @@ const sql = defineTool({
   },
 });
 
-/** Runs the loop against a server that gives the replies, and checks every request. */
+/** Runs the loop against a server that sends the replies, and checks every request. */
 async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},
@@ -158,7 +158,7 @@ describe("runToolLoop over openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 3)).toEqual([question, asked, answered]);
   });
 
-  it("runs a custom tool with its text input and sends a custom output", async () => {
+  it("runs a custom tool with text input, and sends a custom output", async () => {
     const query = 'SELECT "x"\nFROM t';
     const { result, bodies, again } = await play(
       [reply(reasoning("", "x"), customCall(["call_a", "run_sql", query])), answer, answer],
@@ -176,7 +176,7 @@ describe("runToolLoop over openaiResponses", () => {
       { type: "custom_tool_call_output", call_id: "call_a", output: [{ type: "input_text", text: "1 row" }, image] },
     ];
     expect(bodies[1]?.input).toEqual([question, thought("x"), ...items]);
-    // Another model gets no reasoning, which only the first one can read.
+    // Another model gets no reasoning, because only the first model can read it.
     await again({ messages: [...result.messages, { role: "user", content: "Go on." }] }, { model: "n" });
     expect(bodies[2]?.input).toEqual([
       question,
@@ -193,7 +193,7 @@ describe("runToolLoop over openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 4)).toEqual([question, thought("x"), asked, answered]);
   });
 
-  it("gives a call with a used id a new one and rebuilds its message", async () => {
+  it("replaces the id of a call whose id was already used, and rebuilds the message", async () => {
     const turn = reply(reasoning("", "x"), asks);
     const { bodies } = await play([turn, turn, answer]);
     const id = "call_i1_0";
@@ -207,7 +207,7 @@ describe("runToolLoop over openaiResponses", () => {
     ]);
   });
 
-  it("does not run calls of a cut-off response, and omits its reasoning afterwards", async () => {
+  it("runs no calls from a cut-off response, and omits its reasoning afterwards", async () => {
     const { result, bodies } = await play([
       {
         frames: [

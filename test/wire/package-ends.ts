@@ -1,4 +1,4 @@
-// The finish reasons that packages of the AI SDK give for every way in which a stream can end.
+// The finish reasons that packages of the AI SDK report for each way in which a stream can end.
 
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { chat } from "./chat-script.ts";
@@ -9,7 +9,10 @@ import type { End, Ends, Misread } from "./scripted.ts";
 
 type Version = AiSdkLanguageModel["specificationVersion"];
 
-/** Words of servers other than OpenAI. In v2 they become "unknown", like a cut stream. Later they become "other" with the word itself. */
+/**
+ * Creates rows for words of servers other than OpenAI. In v2 such a word becomes "unknown", like a cut-off stream. Later
+ * versions report "other" with the word itself.
+ */
 function strangers(version: Version, words: readonly string[]): readonly Misread[] {
   const reads: End = version === "v2" ? "lost" : "unknown";
   return words.map((word) => ({ word, reads, because: "the package knows OpenAI's own words only" }));
@@ -53,7 +56,7 @@ function responsesEnds(version: Version): Ends {
   };
 }
 
-/** By wire. */
+/** The finish reasons, by API. */
 export const packageEnds = (version: Version): { readonly [Api in "chat" | "responses" | "messages" | "generate"]: Ends } => ({
   chat: chatEnds(version),
   responses: responsesEnds(version),

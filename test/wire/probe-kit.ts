@@ -1,4 +1,4 @@
-// Helpers for probes. A probe sends a request through an adapter and checks the request and the response.
+// Helpers for probes. A probe sends a request through an adapter, and checks the request and the response.
 
 import { isLoopError, type ModelChunk, type ModelRequest } from "turnwright";
 import type { Adapter } from "./adapters.ts";
@@ -6,21 +6,21 @@ import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import type { Scripted } from "./scripted.ts";
 import type { Connecting } from "./wire.ts";
 
-/** One row of the table. A probe that finds neither a yes nor a no throws. */
+/** One row of a table. A probe throws if its finding is neither a yes nor a no. */
 export interface Probe {
   readonly title: string;
-  /** Returns the finding, as it is printed in the table. */
+  /** Returns the finding in the form that the table shows. */
   find(adapter: Adapter): Promise<string>;
 }
 
-/** Rows that belong together. */
+/** A group of related rows. */
 export interface ProbeGroup {
   readonly title: string;
   readonly about: string;
   readonly probes: readonly Probe[];
 }
 
-/** Nothing was found. */
+/** The cell of a probe that found nothing. */
 export const no = "–";
 
 /** The requests and chunks of one iteration. */
@@ -32,7 +32,7 @@ export interface Probed {
 
 const mild: Scripted = { text: "Mild.", end: "stop" };
 
-/** Makes one iteration. */
+/** Runs one iteration. */
 export async function send(
   adapter: Adapter,
   request: Partial<ModelRequest> = {},
@@ -45,7 +45,7 @@ export async function send(
   return { iteration, chunks, bodies };
 }
 
-/** A value in a request, and its path without the positions in lists. */
+/** A value in a request, and its path without array indexes. */
 export interface Leaf {
   readonly path: string;
   readonly value: unknown;
@@ -57,17 +57,17 @@ function leavesOf(value: unknown, path: readonly string[] = []): readonly Leaf[]
   return fields.flatMap(([key, inner]) => leavesOf(inner, Array.isArray(value) ? path : [...path, key]));
 }
 
-/** Returns the values that a request has and another one does not have. */
+/** Returns the values that one request has and another request does not have. */
 export function newIn(body: unknown, before: unknown): readonly Leaf[] {
   const plain = (value: unknown): readonly Leaf[] => leavesOf(JSON.parse(JSON.stringify(value)));
   const known = new Set(plain(before).map((leaf) => JSON.stringify(leaf)));
   return plain(body).filter((leaf) => !known.has(JSON.stringify(leaf)));
 }
 
-/** The places of some leaves. */
+/** Returns the paths of the given values. */
 const placesOf = (leaves: readonly Leaf[]): string => [...new Set(leaves.map(({ path }) => `\`${path}\``))].join(", ");
 
-/** Returns the values that a request has in addition to a plain one. Throws if an iteration failed. */
+/** Returns the values that a request has in addition to a plain request. Throws if an iteration failed. */
 export async function compare(
   adapter: Adapter,
   request: Partial<ModelRequest>,
@@ -79,8 +79,8 @@ export async function compare(
 }
 
 /**
- * Returns the places of a value in the request, or `no` if the request is as it was without the value. Throws if the request changed in
- * another way.
+ * Returns the paths of a value in the request, or `no` if the option did not change the request. Throws if the request changed
+ * in another way.
  */
 export function placeOf(leaves: readonly Leaf[], value: unknown): string {
   const found = leaves.filter((leaf) => leaf.value === value);
@@ -89,7 +89,10 @@ export function placeOf(leaves: readonly Leaf[], value: unknown): string {
   throw new Error(`The request has changed, and does not say ${JSON.stringify(value)}: ${JSON.stringify(leaves)}`);
 }
 
-/** Runs the probe with the first option that the adapter has. Returns undefined if it has none of them. */
+/**
+ * Runs the probe with the first of the options that the adapter supports. Returns undefined if the adapter supports none of
+ * them.
+ */
 export async function withOption<Found>(
   options: readonly object[],
   probe: (option: object, name: string) => Promise<Found>,

@@ -1,4 +1,4 @@
-// One iteration of a provider without a loop around it.
+// Runs one iteration of a provider without the loop.
 
 import { systemClock } from "../../src/core/cancellation/deadline.ts";
 import {
@@ -20,17 +20,17 @@ const timeouts = {
   hookMs: Infinity,
 };
 
-/** A call as the loop would make it, without limits. */
+/** Creates a call like those of the loop, but without limits. */
 export function createCall(signal: AbortSignal = new AbortController().signal): ModelCall {
   return { signal, heartbeat: () => undefined, iteration: 0, clock: systemClock, timeouts };
 }
 
-/** A request of one question. */
+/** Creates a request with one question. */
 export function ask(question: string, rest: Partial<ModelRequest> = {}): ModelRequest {
   return { messages: [{ role: "user", content: question }], tools: [], iteration: 0, ...rest };
 }
 
-/** A call as the provider reported it. */
+/** A call, as the provider reported it. */
 export interface IterationCall {
   readonly id: string | undefined;
   readonly name: string;
@@ -45,19 +45,19 @@ export interface Iteration {
   readonly refusal: string;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage | undefined;
-  /** Undefined if the stream had none. */
+  /** Undefined if the stream has no finish reason. */
   readonly finish: string | undefined;
-  /** The error that was thrown or came in the stream, as the loop classifies it. */
+  /** The error that the stream threw or contained, as the loop classifies it. */
   readonly error: ProviderError | undefined;
 }
 
-/** How a stream is watched and cut. */
+/** How a stream is observed and stopped. */
 export interface IterationPorts {
-  /** Cuts the stream. */
+  /** Stops the stream when it fires. */
   readonly signal?: AbortSignal;
-  /** Sees every chunk as it comes. */
+  /** Called with each chunk when the chunk arrives. */
   readonly onChunk?: (chunk: ModelChunk) => void;
-  /** Default: the one of the host. */
+  /** Default: the system clock. */
   readonly clock?: ModelCall["clock"];
 }
 

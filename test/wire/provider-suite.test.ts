@@ -1,4 +1,4 @@
-// The conformance suite for providers, played by every adapter over a real connection and through the real SDK.
+// Runs the conformance suite for providers with every adapter, over a real connection and through the real SDK.
 
 import { describe, it } from "vitest";
 import { providerSuite, type ProviderScenario } from "turnwright/testing";
@@ -6,7 +6,7 @@ import { type Adapter, adapters } from "./adapters.ts";
 import { toScripted } from "./suite-script.ts";
 
 interface Row extends Adapter {
-  /** How the service names its calls. */
+  /** Returns the id of a call in the format of the service. */
   readonly idOf: (index: number) => string;
 }
 

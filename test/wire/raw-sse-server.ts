@@ -1,45 +1,46 @@
-// A server that sends exactly the given bytes, for cases that no vendor's mock covers: a clean early end, an error in
-// the middle, a dropped connection, a body that is not what it claims to be.
+// A server that sends exactly the given bytes. Vendors' mocks do not cover an early end, an error in the middle, a dropped
+// connection, or a body of the wrong type.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { readBody, serve } from "./serve.ts";
 
-/** One scripted answer. */
+/** One scripted response. */
 export interface RawReply {
-  /** Default 200. */
+  /** The HTTP status. Default 200. */
   readonly status?: number;
-  /** Default `text/event-stream`. */
+  /** The response headers. Default: a content type of `text/event-stream`. */
   readonly headers?: { readonly [name: string]: string };
-  /** Written one after the other, as they are. */
+  /** The body, written unchanged, one frame after another. */
   readonly frames?: readonly string[];
-  /** "end" closes the body properly, "drop" the connection under it, "stall" nothing until the client goes away. Default "end". */
+  /**
+   * After the frames, "end" ends the body, "drop" closes the connection, and "stall" waits until the client disconnects.
+   * Default "end".
+   */
   readonly ending?: "end" | "drop" | "stall";
 }
 
-/** A running server. */
 export interface RawServer {
   readonly url: string;
   /** The parsed bodies of all requests, in order. */
   readonly bodies: readonly unknown[];
-  /** Resolves when the client has closed the connection of a stalled answer. */
+  /** Resolves when the client has closed the connection of a stalled response. */
   readonly left: Promise<void>;
   close(): Promise<void>;
 }
 
-/** One event as Chat Completions frames it. */
+/** Writes one event in the format of Chat Completions. */
 export const sse = (data: unknown): string => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 
-/** The end marker of Chat Completions. */
 export const done: string = sse("[DONE]");
 
-/** A JSON answer, such as an error body. */
+/** Creates a JSON response, such as an error. */
 export const json = (status: number, body: unknown, headers: { readonly [name: string]: string } = {}): RawReply => ({
   status,
   headers: { "content-type": "application/json", ...headers },
   frames: [JSON.stringify(body)],
 });
 
-/** Answers the n-th request with the n-th reply, and every later one with status 500. */
+/** Starts a server that responds to the n-th request with the n-th reply, and to all further requests with status 500. */
 export async function startRawServer(replies: readonly RawReply[]): Promise<RawServer> {
   const bodies: unknown[] = [];
   let markLeft: () => void = () => undefined;

@@ -1,4 +1,4 @@
-// Reads the parts of a request body that the tests compare, on any wire.
+// Reads the parts of a request body that the tests compare, for any provider API.
 
 type Content = string | readonly { readonly text?: string }[];
 interface Said {
@@ -18,7 +18,7 @@ interface Body {
   readonly tools?: readonly Shown[];
 }
 
-/** The texts of users, in order. */
+/** Returns the texts of users, in order. */
 export function userTextsIn(body: unknown): readonly string[] {
   const { messages, input, contents } = body as Body;
   return (messages ?? input ?? contents ?? [])
@@ -28,7 +28,7 @@ export function userTextsIn(body: unknown): readonly string[] {
     );
 }
 
-/** The names of the tools. */
+/** Returns the names of the tools. */
 export function toolNamesIn(body: unknown): readonly (string | undefined)[] {
   const { tools = [] } = body as Body;
   return tools.flatMap(({ name, function: { name: inner } = { name }, functionDeclarations: declared }) =>

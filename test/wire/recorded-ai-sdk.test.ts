@@ -1,4 +1,5 @@
-// Recorded streams of all wires through real packages of the AI SDK, cut anywhere. Each gives the same iteration as the vendor's own SDK.
+// Recorded streams of all APIs through real packages of the AI SDK, cut at any position. Each package gives the same iteration
+// as the vendor's SDK.
 
 import { describe, expect, it } from "vitest";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -22,11 +23,11 @@ const wires = {
 
 const sql = { name: "write_sql", args: "SELECT * FROM users WHERE age > 25", problem: undefined };
 
-/** Streams that the packages read differently. */
+/** Streams that the packages read differently from the vendor's SDK. */
 const exceptions: ReadonlyMap<string, Partial<ReturnType<typeof factsOf>>> = new Map([
-  // OpenAI always gives the index of a call. The package refuses calls without it.
+  // OpenAI always sends the index of a call. The package rejects calls without an index.
   ["mistral-tool-call, chat", { calls: [], inputTokens: undefined, end: "server" }],
-  // The package reads texts by their pieces only, and most of these came whole.
+  // The package reads only the pieces of a text, and most texts in this stream arrived whole.
   ["openai-phase.1, responses", { text: "Got itHere are a few **AI" }],
   // The argument of a custom tool is the text itself. v2 has no such tools.
   ["openai-custom-tool.1, responses, v2", { calls: [], end: "stop" }],
@@ -34,8 +35,8 @@ const exceptions: ReadonlyMap<string, Partial<ReturnType<typeof factsOf>>> = new
 ]);
 
 /**
- * Returns the facts of a stream that all packages must agree on. Each package makes its own ids, blank lines between messages, and counts
- * of 0.
+ * Returns the facts on which all packages must agree. Packages differ in their ids, in blank lines between messages, and in
+ * counts of 0.
  */
 function factsOf({ text, calls, usage, finish, error }: Iteration) {
   return {
@@ -46,7 +47,7 @@ function factsOf({ text, calls, usage, finish, error }: Iteration) {
   };
 }
 
-/** The last events of a stream. Events after them in a file belong to another stream. */
+/** Matches the last event of a stream. All further events in a file belong to another stream. */
 const ends = /^(?:response\.(?:completed|incomplete|failed)|message_stop)$/;
 
 function toBody(api: PackageWire["api"], name: string): string {
@@ -61,7 +62,7 @@ function toBody(api: PackageWire["api"], name: string): string {
     .join("");
 }
 
-/** Returns the facts as the vendor's SDK reads them. Each stream is read once. */
+/** Returns the facts according to the vendor's SDK. Each stream is read only once. */
 const factsOfVendor = new Map<string, Promise<ReturnType<typeof factsOf>>>();
 function readVendor(api: PackageWire["api"], recorded: string): Promise<ReturnType<typeof factsOf>> {
   const key = `${recorded}, ${api}`;

@@ -1,4 +1,4 @@
-// Recorded streams of Anthropic, over a real connection and through the real SDK, cut anywhere.
+// Recorded streams of Anthropic, over a real connection and through the real SDK, cut at any position.
 
 import { describe, expect, it } from "vitest";
 import { anthropicMessages } from "../../src/anthropic/index.ts";
@@ -10,7 +10,7 @@ import { hasRecorded, pieceSizesOf, readBody, readRecorded } from "./recorded-st
 
 interface Recorded {
   readonly name: string;
-  /** The position of the message in the file. Default the first. */
+  /** The position of the message in the file. Default 0. */
   readonly message?: number;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage;
@@ -113,21 +113,21 @@ const recorded: readonly Recorded[] = [
   },
 ];
 
-/** The events of one message of a file. */
+/** Returns the events of one message in a file. */
 function readEvents({ name, message = 0 }: Recorded): readonly { readonly type: string; readonly [field: string]: unknown }[] {
   const events = readRecorded("anthropic-messages", name).map((line) => JSON.parse(line));
   const starts = events.flatMap(({ type }, at) => (type === "message_start" ? [at] : []));
-  // One file begins its only message twice.
+  // One file contains two starts of its only message.
   const ends = events.flatMap(({ type }, at) => (type === "message_stop" ? [at + 1] : []));
   return ends.length === 1 ? events : events.slice(starts[message], ends[message]);
 }
 
-/** The fragments of one kind over the whole stream, read without the adapter. */
+/** Joins all fragments of one kind in the stream, read without the adapter. */
 function joinDeltas(events: ReturnType<typeof readEvents>, field: "text" | "thinking"): string {
   return events.map(({ delta }) => Object(delta)[field] ?? "").join("");
 }
 
-/** Reads a body through the adapter, cut into pieces of so many bytes. */
+/** Reads a body through the adapter, cut into pieces of `pieceBytes` bytes. */
 const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBody> =>
   readBody(body, (url) => anthropicMessages({ client: connectAnthropic(url, { pieceBytes }).client, model: "m" }));
 
@@ -158,7 +158,7 @@ if (hasRecorded("anthropic-messages")) {
       },
     );
 
-    it("reads the same iteration with a leading comment and cut CRLF line ends", async () => {
+    it("reads the same iteration with a leading comment and with cut CRLF line ends", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
   });

@@ -1,4 +1,5 @@
-// Recorded streams whose end is hard to find, over a real connection and through the real SDKs, cut after every event.
+// Recorded streams whose ending is difficult to recognize, over a real connection and through the real SDKs, cut after every
+// event.
 
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -19,7 +20,7 @@ const connectors: { readonly [wire: string]: (url: string) => Provider } = {
   google: (url) => googleGenerateContent({ client: connectGoogle(url).client, model: "m" }),
 };
 
-/** The events of a stream, each with its blank line. */
+/** Returns the events of a stream, each with its blank line. */
 function readEvents(name: string): readonly string[] {
   const body = readFileSync(fileURLToPath(new URL(`${name}.sse`, root)), "utf8").replaceAll("\r\n", "\n");
   return body
@@ -41,7 +42,7 @@ if (hasStreams) {
       ["google/two-terminal-2", "stop", "42 et 142."],
       ["google/two-terminal-3", "stop", "(the sum of its digits) is 63."],
       ["google/code-execution-rounds", "stop", "The second number is 142."],
-    ])("%s finishes with its last event and not before", { timeout: 30_000 }, async ([name, finish, text]) => {
+    ])("%s finishes with its last event, and not earlier", { timeout: 30_000 }, async ([name, finish, text]) => {
       const events = readEvents(name);
       const whole = await read(name, events);
       expect([whole.finish, whole.error, whole.text.endsWith(text)]).toEqual([finish, undefined, true]);

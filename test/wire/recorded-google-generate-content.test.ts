@@ -1,4 +1,4 @@
-// Recorded streams of Gemini, over a real connection and through the real SDK, cut anywhere.
+// Recorded streams of Gemini, over a real connection and through the real SDK, cut at any position.
 
 import { describe, expect, it } from "vitest";
 import { googleGenerateContent } from "../../src/google/index.ts";
@@ -10,12 +10,12 @@ import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
-  /** True if Vertex AI sent it. */
+  /** True if the stream was recorded from Vertex AI. */
   readonly vertexai?: boolean;
   readonly calls: readonly IterationCall[];
   readonly usage: Usage;
   readonly finish: string;
-  /** The kind of each part that is sent back, and whether it is signed. */
+  /** The kind of each part that is sent back, and whether the part has a signature. */
   readonly providerMetadata: readonly string[];
 }
 
@@ -73,7 +73,7 @@ const recorded: readonly Recorded[] = [
   },
 ];
 
-/** The texts of one kind over the whole stream, read without the adapter. */
+/** Joins all texts of one kind in the stream, read without the adapter. */
 function joinTexts(events: readonly unknown[], isThought: boolean): string {
   return events
     .flatMap((event) => Object(event).candidates?.[0]?.content?.parts ?? [])

@@ -1,4 +1,5 @@
-// Recorded streams of servers that deviate from OpenAI's wires, through the real SDK: how each is read and sent back.
+// Recorded streams of servers that deviate from OpenAI's APIs, through the real SDK. Tests how each stream is read and sent
+// back.
 
 import { defineTool, type LoopResult, runToolLoop } from "turnwright";
 import { openaiChat, openaiResponses } from "turnwright/openai";
@@ -9,7 +10,7 @@ import { connectOpenAI } from "./openai-client.ts";
 import { done, type RawReply, sse, startRawServer } from "./raw-sse-server.ts";
 import { readOdd } from "./recorded-streams.ts";
 
-/** The tools of all recorded streams. Only the weather tool takes a place. */
+/** The names of all tools in the recorded streams. Only the weather tool takes a place. */
 const names = ["lookup_harbor_label", "lookup_orchard_label", "llm_version"];
 const answer: RawReply = {
   frames: [
@@ -22,7 +23,7 @@ const answer: RawReply = {
 interface Played {
   readonly result: LoopResult;
   readonly asked: readonly unknown[];
-  /** The recorded assistant message as it is sent back with the next question. */
+  /** The recorded assistant message in the form in which it is sent back with the next question. */
   readonly echo: { readonly [field: string]: unknown };
 }
 
@@ -43,13 +44,13 @@ async function play(body: string): Promise<Played> {
   return { result, asked, echo: Object(Object(bodies.at(-1)).messages?.[1]) };
 }
 
-/** The deltas of a stream, read without the adapter. */
+/** Returns the deltas of a stream, read without the adapter. */
 function readDeltas(body: string): readonly { readonly [field: string]: unknown }[] {
   const chunks = body.split("\n").flatMap((line) => (line.startsWith("data: {") ? [Object(JSON.parse(line.slice(6)))] : []));
   return chunks.map(({ choices }) => Object(Object(choices?.[0]).delta));
 }
 
-/** The last signature that is not empty. */
+/** Returns the last signature that is not empty. */
 function lastSignature(body: string): unknown {
   const details = readDeltas(body).flatMap((delta) => Object(delta).reasoning_details ?? []);
   return details.map(({ signature }) => signature).findLast((signature) => typeof signature === "string" && signature !== "");
@@ -60,7 +61,7 @@ interface Item {
   readonly content?: readonly { readonly text: string }[];
 }
 
-/** The response of the last event, read without the adapter. */
+/** Returns the response in the last event, read without the adapter. */
 function lastResponse(body: string): { readonly output: readonly Item[] } {
   const event = body.split("\n").findLast((line) => line.startsWith("data: {")) ?? "data: {}";
   const { type, response } = JSON.parse(event.slice(6));
@@ -94,7 +95,7 @@ if (chat.size === 0) {
       if (signature !== undefined) expect(echo.reasoning_details).toMatchObject([{ signature }]);
     });
 
-    it("gives stream-ended-early if it is cut within its text or calls", async () => {
+    it("gives stream-ended-early if it is cut off within its text or calls", async () => {
       const frames = body.split("\n\n");
       const { result } = await play(`${frames.slice(0, 2).join("\n\n")}\n\n`);
       expect(result.error?.code ?? result.status).toBe("stream-ended-early");

@@ -1,4 +1,4 @@
-// Recorded streams of OpenAI and of compatible servers, over a real connection and through the real SDK, cut anywhere.
+// Recorded streams of OpenAI and compatible servers, over a real connection and through the real SDK, cut at any position.
 
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../src/openai/index.ts";
@@ -62,12 +62,12 @@ const recorded: readonly Recorded[] = [
   },
 ];
 
-/** The fragments of one field over the whole stream, read without the adapter. */
+/** Joins all fragments of one field in the stream, read without the adapter. */
 function joinField(lines: readonly string[], field: "content" | "reasoning_content"): string {
   return lines.map((line) => JSON.parse(line).choices[0]?.delta[field] ?? "").join("");
 }
 
-/** Reads a body through the adapter, cut into pieces of so many bytes. */
+/** Reads a body through the adapter, cut into pieces of `pieceBytes` bytes. */
 async function readIteration(body: string, pieceBytes: number): Promise<Iteration> {
   const { iteration } = await readBody(body, (url) =>
     openaiChat({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }),
@@ -90,7 +90,7 @@ if (hasRecorded("openai-chat")) {
       },
     );
 
-    it("reads the same iteration with a leading comment, cut CRLF line ends and no final blank line", async () => {
+    it("reads the same iteration with a leading comment, with cut CRLF line ends and without a final blank line", async () => {
       expect(await readIteration(`: a comment\n\n${body.trimEnd()}`.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
     });
   });

@@ -1,4 +1,4 @@
-// Recorded streams of OpenAI and of compatible servers, over a real connection and through the real SDK, cut anywhere.
+// Recorded streams of OpenAI and compatible servers, over a real connection and through the real SDK, cut at any position.
 
 import { defineTool, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
@@ -13,12 +13,12 @@ import { checkResponsesContract } from "./responses-contract.ts";
 
 interface Recorded {
   readonly name: string;
-  /** The position of the response in the file. Default the first. */
+  /** The position of the response in the file. Default 0. */
   readonly response?: number;
   readonly calls?: readonly IterationCall[];
   readonly usage?: Usage;
   readonly finish?: string;
-  /** The kinds of items that are sent back. */
+  /** The kinds of the items that are sent back. */
   readonly providerMetadata: readonly string[];
 }
 
@@ -100,14 +100,17 @@ const recorded: readonly Recorded[] = [
 
 type WireEvent = { readonly type: string; readonly [field: string]: unknown };
 
-/** The events of one response of a file. */
+/** Returns the events of one response in a file. */
 function readEvents({ name, response = 0 }: Pick<Recorded, "name" | "response">): readonly WireEvent[] {
   const events: readonly WireEvent[] = readRecorded("openai-responses", name).map((line) => JSON.parse(line));
   const starts = events.flatMap(({ type }, at) => (type === "response.created" ? [at] : []));
   return events.slice(starts[response], starts[response + 1]);
 }
 
-/** The texts of all items of a kind, read without the adapter. A blank line separates different items and different thoughts. */
+/**
+ * Returns the texts of all items of one kind, read without the adapter. A blank line separates different items and different
+ * thoughts.
+ */
 function readWords(events: readonly WireEvent[], itemType: string, field: "content" | "summary"): string {
   const items = events.flatMap(({ type, item }) => (type === "response.output_item.done" ? [Object(item)] : []));
   const words = (parts: readonly { readonly text?: string }[] = []): string =>
@@ -116,7 +119,7 @@ function readWords(events: readonly WireEvent[], itemType: string, field: "conte
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-/** Reads a body through the adapter, cut into pieces of so many bytes. */
+/** Reads a body through the adapter, cut into pieces of `pieceBytes` bytes. */
 const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBody> =>
   readBody(body, (url) => openaiResponses({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }));
 
@@ -148,7 +151,7 @@ if (hasRecorded("openai-responses")) {
       },
     );
 
-    it("reads the same iteration with a leading comment and cut CRLF line ends", async () => {
+    it("reads the same iteration with a leading comment and with cut CRLF line ends", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
@@ -186,7 +189,7 @@ if (hasRecorded("openai-responses")) {
       expect(result).toMatchObject({ status: "completed", text: "The final result is **570**.", iterations: 4 });
       expect(asked).toHaveLength(3);
       expect(bodies.map(checkResponsesContract)).toEqual([[], [], [], []]);
-      // The started item, the finished item and the list at the end have three different encrypted contents.
+      // The started item, the finished item and the list in the last event have three different encrypted contents.
       const finished = readEvents({ name: azure }).find(({ type }) => type === "response.output_item.done");
       const input: readonly { readonly [field: string]: unknown }[] = Object(bodies[3]).input;
       expect(input.map(({ type, role }) => type ?? role)).toEqual([

@@ -1,4 +1,4 @@
-// Streams recorded from real providers. They are stored outside of the repository, and a checkout may not have them.
+// Streams that were recorded from real providers. They are stored outside the repository and may be absent from a checkout.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,18 +9,18 @@ import { startRawServer } from "./raw-sse-server.ts";
 
 const root = new URL("../../../shared/fixtures/recorded/", import.meta.url);
 
-/** True if there are recorded streams of a wire. */
+/** Returns true if recorded streams of an API are present. */
 export function hasRecorded(wire: string): boolean {
   return existsSync(fileURLToPath(new URL(`${wire}/`, root)));
 }
 
-/** Returns the names of the recorded streams of a wire. The list is empty if they are absent. */
+/** Returns the names of the recorded streams of an API. The list is empty if they are absent. */
 export function listRecorded(wire: string): readonly string[] {
   if (!hasRecorded(wire)) return [];
   return readdirSync(fileURLToPath(new URL(`${wire}/`, root))).map((file) => file.replace(/\.chunks\.txt$/, ""));
 }
 
-/** The JSON texts of one recorded stream, one for each event. */
+/** Returns the JSON texts of one recorded stream, one for each event. */
 export function readRecorded(wire: string, name: string): readonly string[] {
   const text = readFileSync(fileURLToPath(new URL(`${wire}/${name}.chunks.txt`, root)), "utf8");
   return text.split("\n").filter((line) => line.trim() !== "");
@@ -39,7 +39,10 @@ export function pieceSizesOf(index: number, sizes: readonly number[], shift = 0)
 
 const failing = new URL("../../../shared/fixtures/recorded-failing/", import.meta.url);
 
-/** Returns the bodies of recorded streams from servers with unusual formats, by name. The map is empty if they are absent. */
+/**
+ * Returns the bodies of recorded streams from servers with unusual formats, by name. The map is empty if the streams are
+ * absent.
+ */
 export function readOdd(wire: string): ReadonlyMap<string, string> {
   const folder = fileURLToPath(new URL(`${wire}/`, failing));
   if (!existsSync(folder)) return new Map();

@@ -1,4 +1,4 @@
-// A call that a service or a gateway sends twice in one stream runs once and is sent back once.
+// A call that a service or a gateway sends twice in one stream must run once and be sent back once.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type Provider, runToolLoop } from "turnwright";
@@ -13,7 +13,10 @@ async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
   yield* events;
 }
 
-/** Runs one iteration over a stream. Returns the arguments of each execution, and how often the call is sent back to the service. */
+/**
+ * Runs one iteration over a stream. Returns the arguments of each execution, and how often the call is sent back to the
+ * service.
+ */
 async function run(provider: Provider): Promise<{ readonly ran: readonly unknown[]; readonly kept: number }> {
   const ran: unknown[] = [];
   const pay = defineTool({
@@ -124,10 +127,10 @@ describe("a call that is sent twice", () => {
     ["Responses with different spaces", responses([item(0, one), item(1, spaced), itemEnd])],
     ["AI SDK with different spaces", sdk([sdkCall(one), sdkCall(spaced), sdkEnd])],
     ["AI SDK in pieces", sdk([...input(one), sdkCall(one), ...input(one), sdkCall(one), sdkEnd])],
-  ])("runs once when it comes from %s", async ([what, provider]) => {
+  ])("runs once if it comes from %s", async ([what, provider]) => {
     const { ran, kept } = await run(provider);
     expect(ran).toHaveLength(1);
-    // Chat keeps no provider metadata for calls.
+    // The Chat Completions adapter keeps no provider metadata for calls.
     expect(kept).toBe(what.startsWith("Chat") ? 0 : 1);
   });
 });
@@ -141,7 +144,7 @@ describe("different calls in one stream", () => {
     ["Messages under different ids", anthropic([...block(0, one), ...block(1, one, "b"), ...blockEnd])],
     ["Chat with different arguments under one id", chat([chatCall(0, '{"n":1}'), chatCall(1, '{"n":2}'), chatEnd])],
     ["AI SDK with different arguments under one id", sdk([...input("{}"), sdkCall("{}"), ...input(one), sdkCall(one), sdkEnd])],
-  ])("run separately when they come from %s", async ([, provider]) => {
+  ])("run separately if they come from %s", async ([, provider]) => {
     expect((await run(provider)).ran).toHaveLength(2);
   });
 });

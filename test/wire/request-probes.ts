@@ -1,15 +1,15 @@
-// Probes of requests: settings, tool choices, options.
+// Probes for requests: settings, tool choices and options.
 
 import type { Json, ModelSettings, ToolChoice, ToolDefinition } from "turnwright";
 import type { Adapter } from "./adapters.ts";
 import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from "./probe-kit.ts";
 
-/** Options in the format of each service. */
+/** The values of the options, in the format of each service. */
 interface Given {
   readonly serverTool: object;
-  /** Any field of the request. */
+  /** An arbitrary additional field in the request. */
   readonly extra: { readonly [field: string]: string };
-  /** The field for the format of an answer, and in it a name by which it is found. */
+  /** The field for the output format. Contains a name that the probe looks for. */
   readonly format: { readonly [field: string]: Json };
 }
 
@@ -43,7 +43,7 @@ const given: { readonly [Factory in Adapter["factory"]]: Given } = {
 
 const tool: ToolDefinition = { name: "look", description: "Looks", inputSchema: { type: "object" } };
 
-/** A setting, and the value by which it is found. */
+/** Creates a probe for a setting. The probe looks for `value` in the request. */
 function setting(name: string, settings: ModelSettings, value: unknown): Probe {
   return {
     title: `\`${name}\``,
@@ -101,7 +101,10 @@ const choices: ProbeGroup = {
   ],
 };
 
-/** Returns a probe for an option: its effect on a request, or a no if the adapter does not have it. */
+/**
+ * Creates a probe for an option. The probe finds the option's effect on a request, or `no` if the adapter does not have the
+ * option.
+ */
 function option(title: string, toOptions: (given: Given) => readonly object[], word: RegExp): Probe {
   return {
     title,
@@ -140,5 +143,4 @@ const options: ProbeGroup = {
   ],
 };
 
-/** All probes of requests. */
 export const requestProbes: readonly ProbeGroup[] = [settings, choices, options];

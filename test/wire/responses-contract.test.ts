@@ -1,5 +1,3 @@
-// The contract check accepts valid requests and reports each violation.
-
 import { expect, it } from "vitest";
 import { checkResponsesContract } from "./responses-contract.ts";
 
@@ -127,7 +125,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["an answer with an unknown part", body([call("a"), output("a", [{ type: "text" }])]), ["item 1: has an unknown part"]],
   ["a tool choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
   ["an empty list of tools", body([user], { tools: [] }), ["the list of tools is empty"]],
-  ["a tool that is not an object", body([user], { tools: ["x"] }), ["there is a tool that is none"]],
+  ["a tool that is not an object", body([user], { tools: ["x"] }), ["there is a tool that is not an object"]],
   ["a tool without a type", body([user], { tools: [{ name: "f" }] }), ["there is a tool without a type"]],
   ["a tool with an invalid name", body([user], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
   [

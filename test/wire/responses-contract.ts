@@ -1,6 +1,6 @@
-// Rules for the body of every Responses request, whatever happened in the run before it.
+// Rules that the body of every Responses request must follow.
 
-/** The parts of a body that are checked. */
+/** The fields of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -14,10 +14,10 @@ const outputOf = new Map<unknown, string>([
 ]);
 
 /**
- * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Each call is answered exactly
- * once, in its own kind, before any item that is not from the model. Ids are unique and at most 64 characters long. Arguments are texts
- * that hold a JSON object. Tool names have the form that the service accepts. Reasoning is followed by the item that it belongs to. If
- * nothing is stored, the service can read it without a lookup.
+ * Checks a request body and describes each violation. The list is empty if the body is valid. Each call has exactly one output
+ * of its own kind, before any item that is not from the model. Ids are unique and at most 64 characters long. Arguments are
+ * JSON text with an object. Tool names have the form that the service accepts. Reasoning is followed by the item that it
+ * belongs to. If nothing is stored, the request has no items that the service must look up.
  */
 export function checkResponsesContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -30,13 +30,13 @@ export function checkResponsesContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** The state of the walk over the items. */
+/** The state while the items are checked one after another. */
 interface Walk {
-  /** The kinds of the answers that calls wait for, by their ids. */
+  /** The kind of output that each open call needs, by call id. */
   readonly open: Map<string, string>;
   readonly ids: Set<string>;
   readonly stored: boolean;
-  /** True if the last item was reasoning. */
+  /** True if the previous item was reasoning. */
   reasoned: boolean;
   readonly report: (problem: string) => void;
 }
@@ -131,9 +131,9 @@ function checkTools({ tools, tool_choice: choice }: Fields): readonly string[] {
 }
 
 function checkTool(tool: unknown, kinds: Map<unknown, unknown>): readonly string[] {
-  if (!isFields(tool)) return ["there is a tool that is none"];
+  if (!isFields(tool)) return ["there is a tool that is not an object"];
   const { type, name, parameters, strict } = tool;
-  // A provider tool has a type and no name.
+  // A provider tool has a type but no name.
   if (type !== "function" && type !== "custom") return typeof type === "string" ? [] : ["there is a tool without a type"];
   const shown = JSON.stringify(name);
   const violations: string[] = [];

@@ -1,11 +1,11 @@
-// Events of the Responses wire, and the reader's output for them.
+// Creates events of the Responses API, and formats the output of the reader.
 
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 import { createResponsesReader } from "../../src/openai/responses-events.ts";
 
 export type Fields = { readonly [field: string]: unknown };
 
-/** How a stream is read. */
+/** The options of the reader. */
 interface ReadOptions {
   readonly store?: boolean;
 }
@@ -22,7 +22,7 @@ export function read(events: readonly unknown[], { store = false }: ReadOptions 
   return [...all, ...out];
 }
 
-/** Returns the content of a chunk in a few words, or undefined for parts that are sent back. */
+/** Returns the content of a chunk as short text, or undefined for parts that are sent back. */
 function say(chunk: ModelChunk): string | undefined {
   if (chunk.type === "text-delta" || chunk.type === "refusal-delta" || chunk.type === "reasoning-delta") {
     return `${chunk.type.replace("-delta", "")} ${JSON.stringify(chunk.text)}`;
@@ -38,7 +38,7 @@ function say(chunk: ModelChunk): string | undefined {
   return chunk.type === "provider-metadata" ? undefined : chunk.type;
 }
 
-/** The chunks in few words. */
+/** Returns the contents of the chunks as short texts. */
 export const brief = (chunks: readonly ModelChunk[]): readonly string[] => chunks.flatMap((chunk) => say(chunk) ?? []);
 
 export const metadataOf = (chunks: readonly ModelChunk[]): readonly unknown[] =>

@@ -1,14 +1,13 @@
-// Frames of the Responses wire, event by event.
+// Creates the events of a Responses API stream as text.
 
 import { event } from "./anthropic-frames.ts";
 
-/** An item of a response. */
 export interface ResponseItem {
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
-/** A message of the model. */
+/** Creates a message of the model. */
 export const message = (text: string, rest: object = {}): ResponseItem => ({
   type: "message",
   id: "msg_1",
@@ -18,10 +17,10 @@ export const message = (text: string, rest: object = {}): ResponseItem => ({
   ...rest,
 });
 
-/** A refusal. */
+/** Creates a refusal. */
 export const refusal = (text: string): ResponseItem => message("", { content: [{ type: "refusal", refusal: text }] });
 
-/** Reasoning: its summary and its encrypted content. */
+/** Creates a reasoning item with its summary and its encrypted content. */
 export const reasoning = (summary: string, encrypted: string, rest: object = {}): ResponseItem => ({
   type: "reasoning",
   id: `rs_${encrypted}`,
@@ -30,7 +29,7 @@ export const reasoning = (summary: string, encrypted: string, rest: object = {})
   ...rest,
 });
 
-/** A call of a function. */
+/** Creates a function call. */
 export const call = (
   [callId, name, args]: readonly [id: string, name: string, args: string],
   rest: object = {},
@@ -44,7 +43,7 @@ export const call = (
   ...rest,
 });
 
-/** A call of a custom tool. */
+/** Creates the call of a custom tool. */
 export const customCall = ([callId, name, input]: readonly [id: string, name: string, input: string]): ResponseItem => ({
   type: "custom_tool_call",
   id: `ct_${callId}`,
@@ -54,10 +53,10 @@ export const customCall = ([callId, name, input]: readonly [id: string, name: st
   input,
 });
 
-/** The fields of a response that every event carries. */
+/** The response fields that every event contains. */
 const response = { id: "resp_1", created_at: 1, model: "m", incomplete_details: null, output: [] };
 
-/** The start of a response. */
+/** The first event of a response. */
 export const created: string = event({ type: "response.created", response: { ...response, status: "in_progress" } });
 
 const halves = (text: string): readonly string[] => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)];
@@ -67,7 +66,7 @@ const list = (value: unknown): readonly { readonly [field: string]: string }[] =
   return parts;
 };
 
-/** Returns the events of an item between its beginning and its end. */
+/** Returns the events between the start and the end of an item. */
 function pieces(item: ResponseItem, place: { readonly item_id: unknown; readonly output_index: number }): readonly string[] {
   const at = (type: string, fields: object): string => event({ type: `response.${type}`, ...place, ...fields });
   switch (item.type) {
@@ -96,7 +95,7 @@ function pieces(item: ResponseItem, place: { readonly item_id: unknown; readonly
   }
 }
 
-/** An item as it starts, without content. */
+/** Returns an item as it is at its start, without content. */
 function emptied(item: ResponseItem): ResponseItem {
   const empty = { message: { content: [] }, reasoning: { summary: [] }, function_call: { arguments: "" } };
   return { ...item, status: "in_progress", ...Object.entries(empty).find(([type]) => type === item.type)?.[1] };
@@ -105,11 +104,11 @@ function emptied(item: ResponseItem): ResponseItem {
 const begin = (item: ResponseItem, index: number): string =>
   event({ type: "response.output_item.added", output_index: index, item: emptied(item) });
 
-/** The start of an item and its pieces, without its end. */
+/** Writes the start and the pieces of an item, without its end. */
 export const openItem = (item: ResponseItem, index = 0): string =>
   begin(item, index) + pieces(item, { item_id: item.id, output_index: index }).join("");
 
-/** The starts of some items, then their pieces, interleaved as those of calls may be. */
+/** Writes the starts of several items and then their pieces, interleaved like those of parallel calls. */
 export function openItems(items: readonly ResponseItem[], from = 0): readonly string[] {
   const waiting = items.map((item, at) => [...pieces(item, { item_id: item.id, output_index: from + at })]);
   const begins = items.map((item, at) => begin(item, from + at));
@@ -118,17 +117,17 @@ export function openItems(items: readonly ResponseItem[], from = 0): readonly st
   return [...begins, ...mixed];
 }
 
-/** Some items, each of them whole. */
+/** Writes several complete items. */
 export const wholeItems = (items: readonly ResponseItem[], from = 0): readonly string[] => [
   ...openItems(items, from),
   ...items.map((item, at) => event({ type: "response.output_item.done", output_index: from + at, item })),
 ];
 
-/** A whole item. */
+/** Writes a complete item. */
 export const wholeItem = (item: ResponseItem, index = 0): string =>
   openItem(item, index) + event({ type: "response.output_item.done", output_index: index, item });
 
-/** The usage of every response here. */
+/** The usage in every response. */
 const usage = {
   input_tokens: 3,
   input_tokens_details: { cached_tokens: 0 },
@@ -137,15 +136,15 @@ const usage = {
   total_tokens: 5,
 };
 
-/** The last event of a response. */
+/** Writes the last event of a response. */
 export const ended = (status: "completed" | "incomplete" | "failed", fields: object = {}): string =>
   event({ type: `response.${status}`, response: { ...response, status, usage, ...fields } });
 
-/** The last event of a response that was cut off. */
+/** Writes the last event of a response that was cut off. */
 export const cutOff = (reason: string, output: readonly ResponseItem[] = [], rest: object = {}): string =>
   ended("incomplete", { incomplete_details: { reason }, output, ...rest });
 
-/** A completed response of some items. */
+/** Writes a completed response with the given items. */
 export const respond = (...items: readonly ResponseItem[]): readonly string[] => [
   created,
   ...items.map((item, index) => wholeItem(item, index)),

@@ -1,4 +1,4 @@
-// A script in the format of Responses.
+// Plays a script as Responses streams.
 
 import { openaiResponses } from "turnwright/openai";
 import { event } from "./anthropic-frames.ts";
@@ -65,7 +65,7 @@ const broken: { readonly [word: string]: string } = {
   }),
 };
 
-/** OpenAI's Responses wire. */
+/** OpenAI's Responses API. */
 export const responses: Wire = {
   name: "openai-responses",
   ends,

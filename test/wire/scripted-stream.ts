@@ -1,8 +1,8 @@
-// Plays scripted events, and collects the chunks that a provider makes of them.
+// Plays scripted events, and collects the chunks that a provider yields for them.
 
 import type { ModelChunk } from "../../src/core/provider-kit.ts";
 
-/** Streams the given events, and throws those that are Errors. Calls `onLeft` if the stream is left before its end. */
+/** Streams the given events. Throws an event that is an Error. Calls `onLeft` if the reader stops before the end. */
 export async function* streamScript(
   events: readonly unknown[],
   onLeft: () => void = () => {},
@@ -20,7 +20,7 @@ export async function* streamScript(
   }
 }
 
-/** Collects the chunks of a stream until it ends, and the error that it throws. */
+/** Collects the chunks of a stream until the stream ends or throws. */
 export async function collect(
   stream: AsyncIterable<ModelChunk>,
 ): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {

@@ -1,11 +1,11 @@
-// Scripts for a service, independent of the wire. Each wire plays them in its own format.
+// Scripts for a service, independent of the API. Each API plays a script in its own format.
 
 import type { RawReply } from "./raw-sse-server.ts";
 
-/** A call: its id, its tool, and its arguments as text. */
+/** A call: its id, the name of its tool, and its arguments as text. */
 export type ScriptedCall = readonly [id: string, name: string, args: string];
 
-/** A stream end for which the service gives a reason. The words are those of `FinishReason`. */
+/** Stream endings for which the service sends a reason. The names are those of `FinishReason`. */
 type SaidEnd =
   | "stop"
   | "tools"
@@ -19,45 +19,45 @@ type SaidEnd =
   | "error"
   | "unknown";
 
-/** `lost` closes the stream without a finish, `dropped` the connection, `broken` puts an error into the stream. */
+/**
+ * `lost` ends the stream without a finish reason, `dropped` closes the connection, and `broken` puts an error into the stream.
+ */
 type CutEnd = "lost" | "dropped" | "broken";
 
-/** Every way in which a stream can end. */
 export type End = SaidEnd | CutEnd;
 
-/** A word that is read as a different end. */
+/** A service's word that the adapter reads as a different ending. */
 export interface Misread {
   readonly word: string;
-  /** The end that it cannot be distinguished from. */
+  /** The ending that the adapter reads. */
   readonly reads: End;
-  /** The same with calls. Default: the same. */
+  /** The ending that the adapter reads if the message has calls. Default: the value of `reads`. */
   readonly withCalls?: End;
   readonly because: string;
 }
 
-/** A wire's words for one end, the usual one first, or the reason why it has none. */
+/** The words with which an API reports one ending, the usual word first, or the reason why the API has no word for it. */
 type Words = readonly (string | Misread)[] | { readonly none: string };
 
-/** A wire's words for each end. A missing end does not compile. */
+/** The words of an API for each ending. The compiler reports a missing ending. */
 export type Ends = { readonly [Name in End]: Words };
 
-/** An assistant message. */
 export interface ScriptedTurn {
-  /** Reasoning, and its signature or encrypted content. */
+  /** The reasoning text, and its signature or encrypted content. */
   readonly reasoning?: readonly [text: string, signature: string];
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
-  /** True if arguments come in pieces on a service that only does so on request. Default false. */
+  /** True if arguments arrive in pieces, for services that do this only on request. Default false. */
   readonly inPieces?: boolean;
-  /** Default 3 in and 2 out. */
+  /** The token counts. Default: 3 input tokens and 2 output tokens. */
   readonly usage?: ScriptedUsage;
-  /** `silent` sends nothing more, and leaves the connection open. */
+  /** How the stream ends. `silent` sends nothing more and keeps the connection open. */
   readonly end: End | "silent";
-  /** The wire's own word for the end. Default: the usual one. */
+  /** The API's word for the ending. Default: the usual word. */
   readonly word?: string;
 }
 
-/** Token sums, and their known parts. */
+/** Total token counts, and the parts that are known. */
 export interface ScriptedUsage {
   readonly input: number;
   readonly output: number;
@@ -66,19 +66,19 @@ export interface ScriptedUsage {
   readonly reasoning?: number;
 }
 
-/** The answer of the service to one request. */
+/** The response of the service to one request. */
 export type Scripted = ScriptedTurn | { readonly status: number; readonly message: string; readonly retryAfter?: string };
 
-/** The usage of every answer. */
+/** The default token counts. */
 export const usual: ScriptedUsage = { input: 3, output: 2 };
 
-/** Returns the words for an end. The list is empty if the wire has none. */
+/** Returns the words for an ending. The list is empty if the API has none. */
 export function wordsFor(ends: Ends, end: End): readonly (string | Misread)[] {
   const said = ends[end];
   return "none" in said ? [] : said;
 }
 
-/** All ends with their words. */
+/** Returns all endings with their words. */
 export function listEnds(ends: Ends): readonly { readonly end: End; readonly words: readonly (string | Misread)[] }[] {
   const isEnd = (name: string): name is End => Object.hasOwn(ends, name);
   return Object.keys(ends)
@@ -86,7 +86,7 @@ export function listEnds(ends: Ends): readonly { readonly end: End; readonly wor
     .map((end) => ({ end, words: wordsFor(ends, end) }));
 }
 
-/** The usual word for an end. */
+/** Returns the given word for an ending, or the usual word. */
 export function wordFor(ends: Ends, { end, word }: { readonly end: End; readonly word?: string }): string {
   const [usualWord] = wordsFor(ends, end);
   const said = word ?? (typeof usualWord === "object" ? usualWord.word : usualWord);
@@ -94,14 +94,14 @@ export function wordFor(ends: Ends, { end, word }: { readonly end: End; readonly
   return said;
 }
 
-/** The frames of a wire for an end. */
+/** Creates the frames with which a stream ends. */
 interface EndFrames {
   readonly ends: Ends;
   finish(word: string, end: SaidEnd): string;
   broken(word: string): string;
 }
 
-/** The frames of a message, then its ending. */
+/** Returns the frames of a message, followed by its ending. */
 export function toStream(turn: ScriptedTurn, said: readonly string[], { ends, finish, broken }: EndFrames): RawReply {
   const { end, ...rest } = turn;
   if (end === "silent") return { frames: said, ending: "stall" };
@@ -111,7 +111,7 @@ export function toStream(turn: ScriptedTurn, said: readonly string[], { ends, fi
   return { frames: [...said, end === "broken" ? broken(word) : finish(word, end)] };
 }
 
-/** The two halves of a text. */
+/** Splits a text into two halves. */
 export const halvesOf = (text: string): readonly [string, string] => {
   const half = text.length >> 1;
   return [text.slice(0, half), text.slice(half)];

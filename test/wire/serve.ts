@@ -1,16 +1,15 @@
-// Shared parts of all test servers: they take a free port, read bodies, and close with all their connections.
+// Shared by all test servers: uses a free port, reads bodies, and closes the server with all its connections.
 
 import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 
-/** A server on a port of its own. */
 export interface Serving {
-  /** Without a path. */
+  /** The URL of the server, without a path. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Lets a server listen on a free port. */
+/** Starts a server on a free port. */
 export async function serve(server: Server): Promise<Serving> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -26,7 +25,7 @@ export async function serve(server: Server): Promise<Serving> {
   };
 }
 
-/** The body of a request, parsed. */
+/** Reads and parses the body of a request. */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   let text = "";
   request.setEncoding("utf8");

@@ -1,4 +1,5 @@
-// One stream with the beginning of one answer and all of another: a gateway lost its connection and repeated the request.
+// A stream with the beginning of one answer and all of another answer. A gateway sends this if it loses its connection and
+// repeats the request.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopResult, runToolLoop, type Provider } from "turnwright";
@@ -22,7 +23,7 @@ async function run(provider: Provider): Promise<{ readonly result: LoopResult; r
   return { result, ran };
 }
 
-/** One answer on a wire. Its parts follow each other in a stream. */
+/** The parts of one answer, in the order of the stream. */
 interface Answer {
   readonly opening: readonly Event[];
   readonly text: readonly Event[];
@@ -140,7 +141,7 @@ describe.for(wires)("$name stream", ({ name, answer, connect }) => {
     expect(result.text).toBe(text);
   });
 
-  it("gives only the first answer if another one follows its end", async () => {
+  it("yields only the first answer if another answer follows its end", async () => {
     const events = [
       ...first.opening,
       ...first.text,
@@ -159,7 +160,7 @@ describe.for(wires)("$name stream", ({ name, answer, connect }) => {
     ["has no ids", Object.values(answer(undefined, "Half")).flatMap((part, at) => (at === 2 ? [] : part))],
     ["has an id only at its end", [...first.opening, ...answer("", "Half").text, ...second.end]],
     ["has another id at its end", [...first.opening, ...first.text, ...second.end.map(withoutRole)]],
-  ])("gives one answer if it %s", async ([, events]) => {
+  ])("yields one answer if it %s", async ([, events]) => {
     const { result } = await run(connect(events));
     expect([result.status, result.text]).toEqual(["completed", "Half"]);
   });
@@ -176,13 +177,13 @@ it.for([chat, google])("$name stream: ends with an error at a second id if no ch
   expect([result.error?.message, result.text, ran]).toEqual([expect.stringContaining("began another answer"), "HalfHalf", 0]);
 });
 
-it("Google stream: gives one answer if each chunk has its own id", async () => {
+it("Google stream: yields one answer if each chunk has its own id", async () => {
   const texts = ["Ha", "l", "f"].map((text, at) => withoutRole(candidate(`${at}`, [{ text }])));
   const { result } = await run(google.connect([...texts, candidate("9", [], "STOP")].map(withoutRole)));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
 });
 
-it("Chat stream: gives one answer if each chunk repeats the role", async () => {
+it("Chat stream: yields one answer if each chunk repeats the role", async () => {
   const events = ["Ha", "lf"].map((text) => chunk("a", { role: "assistant", content: text }));
   const { result } = await run(chat.connect([...events, chunk("a", { role: "assistant" }, "stop")]));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
@@ -197,7 +198,7 @@ it.for<[what: string, events: readonly Event[]]>([
     "a new id in each chunk and no roles",
     ["Ha", "lf"].map((text, at) => chunk(`${at}`, { content: text })).concat(chunk("9", {}, "stop")),
   ],
-])("Chat stream: gives one answer with %s", async ([, events]) => {
+])("Chat stream: yields one answer with %s", async ([, events]) => {
   const { result } = await run(chat.connect(events));
   expect([result.status, result.text]).toEqual(["completed", "Half"]);
 });

@@ -1,4 +1,4 @@
-// The conformance suite for providers as a probe.
+// Runs the conformance suite for providers as a probe.
 
 import { providerSuite } from "turnwright/testing";
 import type { Adapter } from "./adapters.ts";
@@ -13,7 +13,6 @@ async function runSuite({ open }: Adapter): Promise<string> {
   return `${checks.length} of ${checks.length}`;
 }
 
-/** The probe of the suite. */
 export const suiteProbes: readonly ProbeGroup[] = [
   {
     title: "The provider suite",

@@ -1,11 +1,11 @@
-// The scenarios of the conformance suite as scripts for any wire.
+// Converts the scenarios of the conformance suite to scripts for any API.
 
 import type { ProviderScenario } from "turnwright/testing";
 import type { Scripted } from "./scripted.ts";
 
 type Reply = ProviderScenario["replies"][number];
 
-/** One reply of a scenario. `idOf` names its calls. */
+/** Converts one reply of a scenario. `idOf` creates the ids of its calls. */
 export function toScripted(reply: Reply, idOf: (index: number) => string): Scripted {
   if (reply.kind === "failure") return { status: reply.status, message: "No." };
   const { text, calls, ending } = reply;

@@ -3,19 +3,19 @@
 import type { Adapter } from "./adapters.ts";
 import { no, type ProbeGroup } from "./probe-kit.ts";
 
-/** A column of the tables. A finding that all its adapters share is printed once. */
+/** A column of the tables. If all its adapters have the same finding, the finding is printed once. */
 export interface Column {
   readonly title: string;
   readonly adapters: readonly Adapter[];
 }
 
-/** The finding of a probe over one adapter. `variant` is set if a column has several adapters. */
+/** The finding of a probe with one adapter. `variant` is set if the column has several adapters. */
 interface Found {
   readonly variant: string;
   readonly said: string;
 }
 
-/** A cell: the shared finding, or the finding of each variant. */
+/** Formats a cell: the common finding, or the finding for each variant. */
 export function toCell(found: readonly Found[]): string {
   const variantsBy = new Map<string, string[]>();
   for (const { variant, said } of found) variantsBy.set(said, [...(variantsBy.get(said) ?? []), variant]);
@@ -27,13 +27,13 @@ export function toCell(found: readonly Found[]): string {
     .join("; ");
 }
 
-/** The cells of each probe, by its group and title. */
+/** The cells of each probe, by row key. */
 export type Cells = ReadonlyMap<string, readonly string[]>;
 
-/** The key of a row. */
+/** Returns the key of a row. */
 export const keyOf = (group: ProbeGroup, title: string): string => `${group.title} / ${title}`;
 
-/** A table of Markdown for each group. */
+/** Formats a Markdown table for each group. */
 export function toTables(groups: readonly ProbeGroup[], columns: readonly Column[], cells: Cells): string {
   const row = (...texts: readonly string[]): string => `| ${texts.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
   const tables = groups.map((group) => {

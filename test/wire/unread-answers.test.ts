@@ -1,4 +1,4 @@
-// Answers that are not streams, and errors whose bodies cannot be read, over every adapter with a connection.
+// Responses that are not streams, and errors whose bodies cannot be parsed, with every adapter that uses a connection.
 
 import type { Provider, ProviderErrorCode } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
@@ -27,12 +27,12 @@ const page = (status: number, type: string, ...frames: readonly string[]): RawRe
   frames,
 });
 
-/** A body in pieces, the first of which does not show the format. */
+/** Splits a body into pieces. The first piece does not show the format. */
 const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), text.slice(9)];
 
 interface Connected {
   readonly name: string;
-  /** True if it keeps the words of a body that is not JSON. Packages of the AI SDK do not. */
+  /** True if the error message contains the text of a body that is not JSON. Packages of the AI SDK omit that text. */
   readonly keepsWords: boolean;
   connect(url: string): Provider;
 }
@@ -119,7 +119,7 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
     ["a JSON error", page(200, "application/json", JSON.stringify({ error }))],
     ["a JSON error sent as text/event-stream", page(200, "text/event-stream", JSON.stringify({ error }))],
     ["a JSON error that is cut off", page(200, "application/json", JSON.stringify({ error }).slice(0, -9))],
-  ])("reports %s although the connection stays open", async ([, reply]) => {
+  ])("reports %s even though the connection stays open", async ([, reply]) => {
     const server = await startRawServer([{ ...reply, ending: "stall" }]);
     onTestFinished(() => server.close());
     const clock = createTestClock();
@@ -131,7 +131,7 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
     await server.left;
   });
 
-  it("allows a retry after an empty body", async () => {
+  it("reports an empty body as a retryable error", async () => {
     const { error: found, finish } = await read(page(200, "application/json", ""));
     expect([found?.retryable ?? true, finish]).toEqual([true, undefined]);
   });

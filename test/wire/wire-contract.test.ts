@@ -1,5 +1,3 @@
-// The contract check accepts valid requests and reports each violation.
-
 import { expect, it } from "vitest";
 import { checkWireContract } from "./wire-contract.ts";
 
@@ -56,7 +54,7 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
     body([{ role: "assistant", content: "x", tool_calls: [] }]),
     ["message 0: has an empty list of calls"],
   ],
-  ["a call that is not an object", body([turn("x"), result("?")]), ["message 0: has a call that is none"]],
+  ["a call that is not an object", body([turn("x"), result("?")]), ["message 0: has a call that is not an object"]],
   ["a call without an id", body([turn(call("")), result("")]), ["message 0: has a call without an id"]],
   ["a repeated id in one message", body([turn(call("a"), call("a")), result("a")]), ["message 0: has a second call a"]],
   [

@@ -1,6 +1,6 @@
-// Rules for the body of every Chat Completions request, whatever happened in the run before it.
+// Rules that the body of every Chat Completions request must follow.
 
-/** The parts of a body that are checked. */
+/** The fields of a body that are checked. */
 interface Fields {
   readonly [field: string]: unknown;
 }
@@ -9,9 +9,9 @@ const toolName = /^[a-zA-Z0-9_-]{1,64}$/;
 const partTypes = new Set(["text", "image_url", "input_audio", "file"]);
 
 /**
- * Checks a request body and returns its violations, in words. The list is empty if the body may be sent. Each call is answered exactly
- * once, in call order, before any other message. Ids are unique. Arguments are texts that hold a JSON object. Tool names have the form that
- * the service accepts. System messages come first.
+ * Checks a request body and describes each violation. The list is empty if the body is valid. Each call has exactly one result,
+ * in the order of the calls, before any other message. Ids are unique. Arguments are JSON text with an object. Tool names have
+ * the form that the service accepts. System messages come first.
  */
 export function checkWireContract(body: unknown): readonly string[] {
   if (!isFields(body)) return ["the body is no object"];
@@ -23,9 +23,9 @@ export function checkWireContract(body: unknown): readonly string[] {
   return violations;
 }
 
-/** The state of the walk over the messages. */
+/** The state while the messages are checked one after another. */
 interface Walk {
-  /** Calls of the latest message that wait for their answer, in order. */
+  /** Calls of the latest message that need a result, in order. */
   open: readonly string[];
   readonly ids: Set<string>;
   begun: boolean;
@@ -83,10 +83,10 @@ function checkTurn(turn: Fields, walk: Walk): void {
   walk.open = list.map((call) => checkCall(call, walk));
 }
 
-/** Returns the id of the call. */
+/** Checks one call and returns its id. */
 function checkCall(call: unknown, { ids, report }: Walk): string {
   if (!isFields(call) || !isFields(call.function)) {
-    report("has a call that is none");
+    report("has a call that is not an object");
     return "?";
   }
   const id = String(call.id);

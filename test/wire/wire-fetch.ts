@@ -1,15 +1,14 @@
-// A fetch for the SDKs of vendors. It records requests, and cuts responses at any position.
+// A fetch for the vendors' SDKs. It records requests, and cuts responses at any position.
 
-/** A fetch and its requests. */
 export interface WireFetch {
   readonly fetch: typeof fetch;
-  /** The bodies of all requests, parsed, in order; retries included. */
+  /** The parsed bodies of all requests, in order. Includes retries. */
   readonly bodies: readonly unknown[];
-  /** Their headers. */
+  /** The headers of all requests, in order. */
   readonly headers: readonly Headers[];
 }
 
-/** @param pieceBytes cuts responses into pieces of this many bytes; default: as they arrive */
+/** Creates a fetch. With `pieceBytes`, it cuts responses into pieces of this many bytes. Default: pieces as they arrive. */
 export function createWireFetch(pieceBytes: number | undefined): WireFetch {
   const bodies: unknown[] = [];
   const headers: Headers[] = [];
@@ -29,8 +28,8 @@ export function createWireFetch(pieceBytes: number | undefined): WireFetch {
 }
 
 /**
- * Cuts a stream of bytes into new pieces. A server cannot do that: the network joins the pieces that it writes. Makes a piece when the reader
- * asks for one, because Node takes long to read a stream with thousands of waiting pieces.
+ * Cuts a stream of bytes into new pieces. A server cannot do this, because the network joins the pieces that a server writes.
+ * Each piece is created when the reader requests it, because Node is slow for streams with thousands of waiting pieces.
  */
 function recut(source: ReadableStream<Uint8Array>, pieceBytes: number): ReadableStream<Uint8Array> {
   const reader = source.getReader();

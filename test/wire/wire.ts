@@ -1,23 +1,22 @@
-// The wire of a vendor in these tests: its replies for a script, and its provider.
+// A "wire" is the API of one vendor in these tests: it plays scripts as replies, and creates the provider that reads them.
 
 import type { Provider } from "turnwright";
 import type { RawReply } from "./raw-sse-server.ts";
 import type { Ends, Scripted } from "./scripted.ts";
 
-/** How the adapter and its client are made. */
+/** How the adapter and its client are created. */
 export interface Connecting {
-  /** Options of the adapter, put in last. */
+  /** Options that override all other options of the adapter. */
   readonly options?: object;
-  /** True if a Google client speaks to Vertex AI. Default false. */
+  /** True if a Google client uses Vertex AI. Default false. */
   readonly vertexai?: boolean;
 }
 
-/** One wire. */
 export interface Wire {
   readonly name: "openai" | "openai-responses" | "anthropic" | "google";
   readonly ends: Ends;
   toReply(scripted: Scripted): RawReply;
   connect(baseURL: string, connecting?: Connecting): { readonly provider: Provider; readonly bodies: readonly unknown[] };
-  /** Returns the errors in a request. */
+  /** Returns the violations of the API's rules in a request body. */
   check(body: unknown): readonly string[];
 }

@@ -1,4 +1,4 @@
-// Clients that other packages wrap for tracing or metering. Their promises are not those of the SDK.
+// Clients that other packages wrap for tracing or metering. The promises of such clients differ from those of the SDK.
 
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Provider } from "turnwright";

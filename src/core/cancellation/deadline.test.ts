@@ -6,7 +6,7 @@ import { type CancelReason, CancelScope } from "./cancel-scope.ts";
 const none = Number.POSITIVE_INFINITY;
 const never = new Promise<never>(() => {});
 const withProperty = (name: string, value: unknown): object => Object.defineProperty({}, name, { value });
-/** A promise of another library. */
+/** Creates a promise-like object, like those of other libraries. */
 const thenable = (then: (resolve: (value: unknown) => void) => void): PromiseLike<unknown> =>
   withProperty("then", then) as PromiseLike<unknown>;
 const stop: CancelReason = { kind: "stop" };
@@ -16,7 +16,7 @@ interface Race {
   readonly scope: CancelScope;
   readonly deadline: Deadline;
   readonly late: boolean[];
-  /** When the race ended, and how. */
+  /** When each race ended, and its result. */
   readonly ended: (readonly [at: number, end: Raced<unknown>])[];
 }
 
@@ -56,13 +56,13 @@ describe("Deadline.race: limitMs", () => {
     expect(ended).toHaveLength(1);
   });
 
-  it("does not end if the limit is Infinity", async () => {
+  it("does not end if limitMs is Infinity", async () => {
     const { clock, ended } = start({ limitMs: none }, () => never);
     await clock.advance(2 ** 40);
     expect(ended).toEqual([]);
   });
 
-  it("counts from the creation of the deadline, even if the work starts later", async () => {
+  it("counts limitMs from the creation of the deadline, even if the work starts later", async () => {
     const clock = createTestClock();
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(700);
@@ -72,7 +72,7 @@ describe("Deadline.race: limitMs", () => {
     expect([endedAt, deadline.expired]).toEqual([1_000, true]);
   });
 
-  it("expires after a moment if it starts past the limit", async () => {
+  it("expires after a moment if the race starts past the limit", async () => {
     const clock = createTestClock();
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(3_000);

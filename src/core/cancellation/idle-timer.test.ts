@@ -28,7 +28,7 @@ describe("IdleTimer", () => {
     expect([rung, clock.pending]).toEqual([[100], 0]);
   });
 
-  it("needs only one more timer, however often it is postponed", async () => {
+  it("needs only one additional timer, however often it is postponed", async () => {
     const { clock, alarm, rung, ring, made } = setUp();
     for (let dueAt = 100; dueAt <= 1_000; dueAt += 1) alarm.set(dueAt, ring);
     expect(made()).toBe(1);

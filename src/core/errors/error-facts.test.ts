@@ -1,5 +1,3 @@
-// The parts of SDK errors that appear in a provider error.
-
 import OpenAI from "openai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ProviderErrorCode } from "../types/common.ts";
@@ -135,7 +133,7 @@ describe("toProviderError: SDK errors", () => {
     }
   });
 
-  it("reads the delay of Google's RetryInfo", () => {
+  it("reads the delay from Google's RetryInfo", () => {
     const details = [
       { "@type": "type.googleapis.com/google.rpc.Help" },
       { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.5s" },

@@ -125,14 +125,14 @@ describe("isLoopError", () => {
   const error = new LoopError("duplicate-tool", { toolName: "a" });
   const brand = Symbol.for("turnwright.LoopError");
 
-  it("recognizes an error of any copy of the package by its brand", () => {
+  it("recognizes the brand of an error from any copy of the package", () => {
     expect(isLoopError(error)).toBe(true);
     expect(
       isLoopError(Object.assign(new Error("from another copy"), { [brand]: true, code: "duplicate-tool" }), "duplicate-tool"),
     ).toBe(true);
   });
 
-  it("compares the code if one is given", () => {
+  it("also compares the code if one is given", () => {
     expect(isLoopError(error, "duplicate-tool")).toBe(true);
     expect(isLoopError(error, "invalid-tool")).toBe(false);
   });
@@ -150,7 +150,7 @@ describe("isLoopError", () => {
 });
 
 describe("FatalToolError", () => {
-  it("is recognized by its brand and keeps its cause", () => {
+  it("is recognized by its brand, and keeps its cause", () => {
     const error = new FatalToolError("gone", { cause: "later" });
     expect(error).toMatchObject({ name: "FatalToolError", message: "gone", cause: "later" });
     expect(isFatalToolError(error)).toBe(true);

@@ -1,4 +1,4 @@
-// The classification of errors of real SDKs, of fetch in several runtimes, and of error objects inside streams.
+// Classifies errors from the real SDKs, errors from fetch in several runtimes, and error objects inside streams.
 
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
@@ -56,7 +56,7 @@ describe("toProviderError", () => {
     expect(toProviderError({ message, type: "invalid_request_error" })).toMatchObject(expected);
   });
 
-  it("recognizes the code context_length_exceeded whatever the message says", () => {
+  it("recognizes the code context_length_exceeded with any message", () => {
     expect(toProviderError(openaiError(400, { message: "No.", code: "context_length_exceeded" }))).toMatchObject({
       code: "context-too-long",
     });
@@ -117,13 +117,13 @@ describe("toProviderError", () => {
     expect(toProviderError(thrown)).toMatchObject({ code: "server", retryable });
   });
 
-  it("keeps the facts of a provider error, thrown as a value or on an Error", () => {
+  it("keeps the fields of a provider error, whether it is thrown itself or as an Error with these fields", () => {
     const error = providerError("overloaded", "Busy.", { status: 503, retryAfterMs: 10, retryable: false });
     expect(toProviderError(error)).toEqual(error);
     expect(toProviderError(Object.assign(new Error("Busy."), error, { headers: { cookie: "x" } }))).toEqual(error);
   });
 
-  it("keeps headers, bodies and credentials out of its result", () => {
+  it("omits headers, bodies and credentials from its result", () => {
     const headers = { authorization: "Bearer abcDEF123456", "set-cookie": "session=1" };
     const error = openaiError(401, { message: "Incorrect API key provided: sk-abc123def456ghi789.", param: "private" }, headers);
     const said = JSON.stringify(toProviderError(error));

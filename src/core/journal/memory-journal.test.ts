@@ -9,7 +9,7 @@ const untouched = (): never => {
 };
 
 describe("memoryJournal", () => {
-  it("answers synchronous steps synchronously and records them", () => {
+  it("runs synchronous steps synchronously and records them", () => {
     const journal = memoryJournal();
     expect([journal.durable, journal.step(step("a", () => 1)), journal.all([step("b", () => 2), step("c", () => 3)])]).toEqual([
       false,

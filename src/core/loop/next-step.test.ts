@@ -73,7 +73,7 @@ function after(...steps: readonly StepResult[]): LoopState {
   return state;
 }
 
-/** Summarizes a step in one text: its kind, or the ending before which it looks into the inbox. */
+/** Summarizes a step as text: its kind, or the ending if the loop checks the inbox before that ending. */
 function wordOf(state: LoopState, more: Partial<Bounds> = {}): string {
   const next = nextStep(state, { ...bounds, ...more });
   if (next.kind === "last-look") return `${next.ending.status} ${next.ending.reason.kind}`;
@@ -99,7 +99,7 @@ const pause = model({ finish: "paused" }, limit);
 describe("nextStep", () => {
   it.for<[where: string, steps: readonly StepResult[], next: string, bounds?: Partial<Bounds>]>([
     ["reads the inbox at the start", [], "inbox"],
-    // After the inbox: kill or abort first, then stop, then the limits in their order.
+    // After the inbox: first kill and abort, then stop, then the limits in their order.
     ["calls the model after the inbox", [inbox()], "model"],
     ["ends the run after a kill", [inbox({ ended: killed })], "stopped-by-user killed"],
     ["ends the run after an abort", [inbox({ ended: aborted })], "stopped-by-user aborted"],
@@ -160,7 +160,7 @@ describe("nextStep", () => {
       "completed answered",
     ],
     ["ends the run after a stream timeout", [inbox(), model(timedOut)], "timeout stream-idle"],
-    // After a batch: a fatal failure, the error cap, the restarts, the hook, a result with `endTurn`.
+    // After a batch, in order: a fatal failure, the error cap, the restarts, the hook, a result with `endTurn`.
     ["reads the inbox after the tool calls", [inbox(), calls, done], "inbox"],
     ["calls the hook after the tool calls", [inbox(), calls, done], "hook", hooked],
     ["ends the run at maxConsecutiveToolErrors", [inbox(), calls, batch("failed", "timed-out")], "error tool-error-cap"],
@@ -183,7 +183,7 @@ describe("nextStep", () => {
       hooked,
     ],
     ["ends the run after the hook if a result had endTurn", [inbox(), calls, endTurn, goOn], "completed end-turn", hooked],
-    // At the last look, only a completed ending is replaced.
+    // The last inbox check replaces only a completed ending.
     ["ends as completed after the last look", [inbox(), hi, lastLook(answered)], "end completed answered"],
     [
       "ends as stopped if a stop arrives at the last look",
@@ -205,7 +205,7 @@ describe("nextStep", () => {
       [inbox(), model(timedOut), lastLook(timedOut, { ended: stopped })],
       "end timeout stream-idle",
     ],
-    // After a reopen, the run continues as after an inbox.
+    // After a reopen, the run continues as it does after an inbox step.
     [
       "calls the model after a reopen",
       [

@@ -12,7 +12,7 @@ const whole = await runToolLoop({
 const plain = { name: "Error", message: "no" };
 const busy = { name: "ProviderError", code: "overloaded", message: "All busy.", retryable: true } as const;
 
-/** The result of a run with this ending; everything else is as in `whole`. */
+/** Returns a copy of the result `whole` with this ending. */
 function endedAs(status: LoopStatus, reason: LoopResult["reason"]): LoopResult {
   return { ...whole, journal: whole.journal, status, reason };
 }
@@ -198,7 +198,7 @@ describe("LoopEndedError", () => {
   const long = "x".repeat(1_000_000);
   const large = errorOf({ ...endedAs("stopped-by-user", { kind: "stopped", note: long }), text: long });
 
-  it("is short in JSON, in a log and in its message, however long the text", () => {
+  it("stays short in JSON, in logs and in its message, however long the text is", () => {
     expect(JSON.stringify(large).length).toBeLessThan(3_000);
     expect(inspect(large, { depth: 9 }).length).toBeLessThan(10_000);
     expect(large.message.length).toBeLessThan(2_100);

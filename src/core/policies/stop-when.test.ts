@@ -78,7 +78,7 @@ describe("textMatches: regular expression", () => {
   });
 });
 
-it("hasToolCall: copies the names that it is given", () => {
+it("hasToolCall: copies the list of names that it receives", () => {
   const names = ["done"];
   const condition = hasToolCall(names);
   names.push("a");

@@ -1,4 +1,4 @@
-// Reading SDK streams that are closed early, ignore their signal, go silent, or are never closed.
+// SDK streams that are closed early, ignore their signal, go silent, or are never closed.
 
 import { expect, it } from "vitest";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
@@ -18,7 +18,7 @@ interface Reading {
   readonly chunks: AsyncIterableIterator<ModelChunk>;
   readonly abort: AbortController;
   readonly clock: TestClock;
-  /** The signals that were passed to `open`. */
+  /** The signals passed to `open`, in order. */
   readonly signals: readonly AbortSignal[];
   readonly beats: number;
 }
@@ -28,7 +28,10 @@ interface Given {
   readonly mayGoOn?: boolean;
 }
 
-/** Reads texts as deltas, "" as nothing, "count" as usage, "finish" as a finish reason, and "end" as the last event. */
+/**
+ * Reads each event by name: "" is no content, "count" is usage, "finish" is a finish reason, "end" is the last event, and any
+ * other text is a delta.
+ */
 function read(
   open: (signal: AbortSignal) => Promise<unknown>,
   { abort = new AbortController(), mayGoOn = false }: Given = {},
@@ -72,7 +75,7 @@ function read(
   };
 }
 
-/** Yields the events, then nothing, and never ends. `onReturn` runs when it is closed. */
+/** Yields the events and then waits forever. Calls `onReturn` when the stream is closed. */
 function staysOpen(events: readonly string[], onReturn: () => unknown = () => undefined): () => Promise<unknown> {
   const left = [...events];
   return async () => ({
@@ -83,7 +86,7 @@ function staysOpen(events: readonly string[], onReturn: () => unknown = () => un
   });
 }
 
-/** Like SDK streams: the signal ends it. */
+/** Yields "a", then waits. Throws the signal's reason when the signal fires, like an SDK stream does. */
 const hears = async (signal: AbortSignal): Promise<unknown> =>
   (async function* () {
     yield "a";
@@ -96,7 +99,7 @@ const all = async (chunks: AsyncIterable<ModelChunk>): Promise<readonly ModelChu
   return said;
 };
 
-it("readSdkStream: ends if its reader leaves while it waits for an event", async () => {
+it("readSdkStream: ends if its reader stops while it waits for an event", async () => {
   const { chunks, signals } = read(hears);
   await chunks.next();
   const waiting = chunks.next();
@@ -105,7 +108,7 @@ it("readSdkStream: ends if its reader leaves while it waits for an event", async
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-it("readSdkStream: ends if its reader leaves while it waits for the stream", async () => {
+it("readSdkStream: ends if its reader stops while it waits for the stream to open", async () => {
   const { chunks, signals } = read(() => never);
   const waiting = chunks.next();
   expect(await chunks.return?.()).toEqual({ done: true, value: undefined });
@@ -128,7 +131,7 @@ it("readSdkStream: opens no stream if the signal has already fired", async () =>
   expect(signals).toEqual([]);
 });
 
-it("readSdkStream: opens no stream if its reader leaves before reading", async () => {
+it("readSdkStream: opens no stream if its reader stops before the first read", async () => {
   const { chunks, signals } = read(hears);
   await chunks.return?.();
   expect(await chunks.next()).toEqual({ done: true, value: undefined });
@@ -189,7 +192,7 @@ it.for<[what: string, atEnd: () => unknown]>([
   expect(clock.pending).toBe(0);
 });
 
-/** Yields an event every 400 ms and never ends. */
+/** Yields the same event every 400 ms forever. */
 function repeats(clock: TestClock, before: readonly string[], event: string): () => Promise<unknown> {
   return async () =>
     (async function* () {

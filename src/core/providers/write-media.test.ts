@@ -1,5 +1,3 @@
-// The messages about images and files that cannot be sent.
-
 import { expect, it } from "vitest";
 import type { MediaPart } from "../utils/media-source.ts";
 import { type MediaForms, writeToolMedia, writeUserMedia } from "./write-media.ts";

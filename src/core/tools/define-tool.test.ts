@@ -14,7 +14,7 @@ const search = {
   execute: () => "found",
 };
 
-/** Returns the problem in the error about a value; undefined if it is a tool. */
+/** Returns the problem that the error names, or undefined if the value is a valid tool. */
 function problemWith(value: unknown): string | undefined {
   try {
     assertTool(value);
@@ -26,7 +26,7 @@ function problemWith(value: unknown): string | undefined {
 }
 
 describe("defineTool", () => {
-  it("returns the tool that it is given", () => {
+  it("returns the tool object that it receives", () => {
     const tool = { ...search, inputSchema: z.object({ q: z.string() }) };
     expect(defineTool(tool)).toBe(tool);
   });
@@ -189,7 +189,7 @@ describe("assertTool", () => {
     expect(problemWith(value)).toBe(`: must be an object, but is ${received}`);
   });
 
-  it("accepts additional fields of a class instance", () => {
+  it("accepts class instances with additional fields", () => {
     class Search {
       readonly name = "search";
       readonly description = "Searches";

@@ -6,7 +6,7 @@ import { defineTool } from "./define-tool.ts";
 import { createToolRegistry, isToolRegistry } from "./registry.ts";
 import { toOutcome } from "./to-outcome.ts";
 
-/** Passed on by the registry without being read. */
+/** The registry passes the context on without reading it. */
 const context = { callId: "c1" } as ToolContext;
 
 function toolNamed(name: string, fields: Partial<Tool> = {}): Tool {
@@ -84,7 +84,7 @@ describe("createToolRegistry", () => {
     expect([before, after].map((list) => list.map(({ name }) => name))).toEqual([["a"], ["a", "b"]]);
   });
 
-  it("unregisters a tool and accepts it again", () => {
+  it("unregisters a tool, and accepts the same tool again", () => {
     const registry = createToolRegistry([toolNamed("a"), toolNamed("b")]);
     expect(registry.definitions()).toHaveLength(2);
     expect(registry.unregister("a")).toBe(true);
@@ -161,7 +161,7 @@ describe("createToolRegistry", () => {
     expect(() => createToolRegistry(tools as Tool[])).toThrow(message);
   });
 
-  it("stays unchanged if a tool is rejected", () => {
+  it("stays unchanged if it rejects a tool", () => {
     const registry = createToolRegistry([toolNamed("a")]);
     const before = registry.definitions();
     expect(() => registry.register(toolNamed("a"))).toThrow("two tools");

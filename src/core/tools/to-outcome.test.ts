@@ -35,7 +35,7 @@ describe("toOutcome", () => {
     expect(outcome).toEqual({ kind: "completed", data: { list: [1] } });
   });
 
-  it("drops empty texts, and replaces parts above 1,000 with a note", () => {
+  it("drops empty texts, and replaces all parts after the first 1,000 with a note", () => {
     const empty = Array.from({ length: 20_000 }, () => ({ type: "text", text: "" }) as const);
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     expect(toOutcome(toolResult({ data: 1, content: empty }))).toEqual({ outcome: { kind: "completed", data: 1 } });

@@ -23,7 +23,7 @@ describe("toolResult", () => {
     [{ error: "no", success: true }, true],
     [{ success: false }, false],
     [{ success: undefined, error: undefined }, true],
-  ])("given %o has success: %s", ([fields, success]) => {
+  ])("given %o sets success to %s", ([fields, success]) => {
     expect(toolResult(fields).success).toBe(success);
   });
 
@@ -67,7 +67,7 @@ describe("toolResult", () => {
 });
 
 describe("isToolResult", () => {
-  it("recognizes results of any copy of the package, and copied results", () => {
+  it("recognizes results from any copy of the package, and copied results", () => {
     expect(isToolResult(toolResult({}))).toBe(true);
     expect(isToolResult({ ...toolResult({}), endTurn: true })).toBe(true);
     expect(isToolResult({ success: true, [Symbol.for("turnwright.ToolResult")]: true })).toBe(true);

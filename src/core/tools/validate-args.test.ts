@@ -16,7 +16,7 @@ describe("validateArgs", () => {
     });
   });
 
-  it("returns a promise if the schema does", async () => {
+  it("returns a promise if the schema returns one", async () => {
     const schema = z.object({ city: z.string().refine(async (city) => city !== "Atlantis", "no such city") });
     const fits = validateArgs(schema, { city: "Oslo" });
     expect(fits).toBeInstanceOf(Promise);
@@ -89,7 +89,7 @@ describe("validateArgs", () => {
     expect(await validateArgs(schemaOf(validate), {})).toEqual({ issues: [{ message }] });
   });
 
-  it("adds a message to an issue that has none", () => {
+  it("adds a message to an issue that lacks one", () => {
     const issue = { path: ["a"] } as never;
     expect(
       validateArgs(
@@ -101,7 +101,7 @@ describe("validateArgs", () => {
     });
   });
 
-  it("returns an issue for an invalid answer of the schema", async () => {
+  it("returns an issue if the schema returns an invalid result", async () => {
     const answers: unknown[] = [undefined, { issues: [null] }, Promise.resolve(undefined)];
     for (const answer of answers) {
       const checked = await validateArgs(
@@ -112,7 +112,7 @@ describe("validateArgs", () => {
     }
   });
 
-  it("accepts any arguments unchecked if there is only JSON Schema", () => {
+  it("accepts any arguments if the tool has only JSON Schema", () => {
     const args = { whatever: 1 };
     const checked = validateArgs({ type: "object", required: ["city"] }, args);
     expect(checked).toEqual({ value: args, unchecked: true });

@@ -1,9 +1,7 @@
-// assertNever with values that the types forbid.
-
 import { expect, it } from "vitest";
 import { assertNever } from "./guards.ts";
 
-/** Calls it as untyped code may, with a value that the type forbids. */
+/** Calls assertNever as untyped code could, with a value that the type forbids. */
 function misuse(value: unknown): () => unknown {
   return () => Reflect.apply(assertNever, undefined, [value]);
 }

@@ -27,7 +27,7 @@ describe("EventQueue", () => {
     expect(await Promise.all(reads)).toEqual([item(0), item(1), item(2), item(3), end]);
   });
 
-  it("holds thousands of items in order", async () => {
+  it("returns thousands of items in order", async () => {
     const queue = filled(10_000);
     for (let value = 0; value < 5_000; value += 1) expect(await queue.next()).toEqual(item(value));
     for (let value = 10_000; value < 12_000; value += 1) queue.push(value);
@@ -62,7 +62,7 @@ describe("EventQueue", () => {
     ]);
   });
 
-  it("drops all items when the reader leaves", async () => {
+  it("drops all items when its reader leaves", async () => {
     const queue = filled(3);
     await queue.next();
     queue.leave();
@@ -97,8 +97,8 @@ describe("EventQueue.room", () => {
   it.for<[how: string, act: (queue: EventQueue<number>) => void]>([
     ["ends", (queue) => queue.end()],
     ["fails", (queue) => queue.fail("broken")],
-    ["is left by its reader", (queue) => queue.leave()],
-  ])("resolves for good when the queue %s", async ([, act]) => {
+    ["is abandoned by its reader", (queue) => queue.leave()],
+  ])("resolves permanently when the queue %s", async ([, act]) => {
     const queue = filled(9);
     const reads = queue.next();
     const room = queue.room();

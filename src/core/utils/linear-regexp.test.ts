@@ -12,7 +12,7 @@ function find(source: string, flags: string, text: string): Found {
   return found === undefined ? undefined : [found.start, found.end];
 }
 
-/** Searches at each character separately, because V8 also searches between the halves of a surrogate pair. */
+/** Searches from each character separately, because V8 also matches between the halves of a surrogate pair. */
 function findNatively(source: string, flags: string, text: string): Found {
   const native = new RegExp(source, `${flags}y`);
   for (let at = 0; at <= text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1) {
@@ -23,7 +23,7 @@ function findNatively(source: string, flags: string, text: string): Found {
   return undefined;
 }
 
-/** Expressions in the common subset of JavaScript and RE2. Counts are small, so that the search of JavaScript ends. */
+/** Generates expressions in the common subset of JavaScript and RE2. Counts are small, so that JavaScript's search finishes. */
 const { expression: expressions } = fc.letrec<{ expression: string; branch: string; part: string }>((tie) => ({
   expression: fc.array(tie("branch"), { minLength: 1, maxLength: 3 }).map((branches) => branches.join("|")),
   branch: fc.array(tie("part"), { minLength: 1, maxLength: 3 }).map((parts) => parts.join("")),
@@ -63,7 +63,7 @@ it("parseLinearRegExp: finds the same matches as JavaScript", () => {
     fc.property(expressions, flagSets, fc.array(texts, { minLength: 1, maxLength: 5 }), (source, flags, samples) => {
       for (const text of samples) expect([text, find(source, flags, text)]).toEqual([text, findNatively(source, flags, text)]);
     }),
-    // A fixed seed: for a few expressions in a million, the search of JavaScript never ends.
+    // The seed is fixed, because JavaScript's search never finishes for a few expressions in a million.
     { numRuns: 2_000, seed: 20_260_101 },
   );
 });

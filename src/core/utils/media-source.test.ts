@@ -108,7 +108,7 @@ it.for<[media: ReadableMedia, said: string | undefined]>([
   expect(readText(media)).toBe(said);
 });
 
-it("toBase64: encodes a text as UTF-8 and returns base64 unchanged", () => {
+it("toBase64: encodes text as UTF-8, and returns base64 unchanged", () => {
   expect(toBase64({ kind: "text", mediaType: "", text: "ö" })).toBe("w7Y=");
   expect(toBase64({ kind: "base64", mediaType: "", data: "AAAA" })).toBe("AAAA");
 });

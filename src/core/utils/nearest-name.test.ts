@@ -42,7 +42,7 @@ describe("nearestName", () => {
     expect(nearestName("", ["", "_"])).toBeUndefined();
   });
 
-  it("finds any name despite one mistake", () => {
+  it("finds any name that contains one mistake", () => {
     const names = fc.string({ unit: fc.constantFrom(..."abcdefgh"), minLength: 4, maxLength: 40 });
     fc.assert(
       fc.property(names, fc.nat(), fc.constantFrom("drop", "double", "replace"), (name, at, mistake) => {
@@ -53,7 +53,7 @@ describe("nearestName", () => {
     );
   });
 
-  it("reads only the start of a hostile name", () => {
+  it("reads only the start of a very long name", () => {
     const hostile = "search".repeat(200_000);
     expect(nearestName(hostile, tools)).toBeUndefined();
     expect(nearestName(`${"a".repeat(64)}${"b".repeat(1_000_000)}`, ["a".repeat(64)])).toBe("a".repeat(64));

@@ -21,13 +21,13 @@ describe("isWithin and describeRule", () => {
     expect(isWithin(value, { min: 2, max: 5 })).toBe(fits);
   });
 
-  it("allow integers up to the largest safe one without a maximum", () => {
+  it("allow integers up to the largest safe integer if the rule has no maximum", () => {
     const rule = { min: 0 };
     expect([2 ** 53 - 1, 2 ** 53].map((value) => isWithin(value, rule))).toEqual([true, false]);
     expect(describeRule(rule)).toBe("a whole number of at least 0, or Infinity");
   });
 
-  it("exclude Infinity with infinite: false", () => {
+  it("exclude Infinity if infinite is false", () => {
     const rule = { min: 1, max: 5, infinite: false as const };
     expect([5, none].map((value) => isWithin(value, rule))).toEqual([true, false]);
     expect(describeRule(rule)).toBe("a whole number from 1 to 5");

@@ -1,5 +1,3 @@
-// Argument texts as models write them.
-
 import { expect, it } from "vitest";
 import { parseToolArguments } from "./tool-arguments.ts";
 

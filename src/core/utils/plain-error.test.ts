@@ -1,5 +1,3 @@
-// The parts of an error that leave the process.
-
 import { describe, expect, it } from "vitest";
 import { toPlainError } from "./plain-error.ts";
 
@@ -35,7 +33,7 @@ describe("toPlainError", () => {
     expect(JSON.parse(JSON.stringify(toPlainError(thrown)))).toEqual(plain);
   });
 
-  it("follows a cycle of causes three levels deep", () => {
+  it("copies a cycle of causes three levels deep", () => {
     const error = new Error("round");
     error.cause = error;
     expect(toPlainError(error)).toEqual({
@@ -49,12 +47,12 @@ describe("toPlainError", () => {
     });
   });
 
-  it("shortens long messages, but not within a character", () => {
+  it("shortens long messages without splitting a character", () => {
     expect(toPlainError("x".repeat(5_000)).message).toHaveLength(2_000);
     expect(toPlainError(`${"x".repeat(1_999)}😀`).message).toBe("x".repeat(1_999));
   });
 
-  it("redacts a secret that crosses the cut", () => {
+  it("redacts a secret that extends past the cut", () => {
     const message = `${"x ".repeat(994)}sk-${"abc123".repeat(10)}`;
     expect(toPlainError(message).message).toBe(`${"x ".repeat(994)}[redacted]`);
   });

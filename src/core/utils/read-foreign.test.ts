@@ -12,7 +12,7 @@ it.for<[value: unknown, text: string, count: number | undefined]>([
   [Number.NaN, "", undefined],
   [Number.POSITIVE_INFINITY, "", undefined],
   [Number.MAX_SAFE_INTEGER, "", Number.MAX_SAFE_INTEGER],
-  // The sum of two such counts is infinite.
+  // The sum of two counts this large is infinite.
   [1e308, "", undefined],
   [null, "", undefined],
   [undefined, "", undefined],
@@ -22,7 +22,7 @@ it.for<[value: unknown, text: string, count: number | undefined]>([
   expect([textOf(value), countOf(value)]).toEqual([text, count]);
 });
 
-it("copyFields: copies deeply and keeps an own key __proto__ as data", () => {
+it("copyFields: copies deeply, and keeps a key named __proto__ as data", () => {
   const fields: { readonly deep: { n: number } } = JSON.parse('{"deep":{"n":1},"__proto__":{"polluted":true}}');
   const copy = copyFields(fields);
   fields.deep.n = 2;

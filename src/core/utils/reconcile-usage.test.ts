@@ -1,9 +1,9 @@
-// Token counts of services that do not include a part in its whole.
+// Some services report a total that does not include one of its parts.
 
 import { expect, it } from "vitest";
 import { reconcileUsage } from "./count-usage.ts";
 
-/** Counts as `input(cached, written) output(reasoning) total`. */
+/** The counts of one usage, written as `input(cached, written) output(reasoning) total`. */
 type Row = readonly [input: number, cached: number, written: number, output: number, reasoning: number, total: number];
 
 const toUsage = ([
@@ -41,7 +41,7 @@ it.for<[what: string, said: Row, valid: Row]>([
   expect(reconcileUsage(once)).toEqual(once);
 });
 
-it("reconcileUsage: adds no missing count", () => {
+it("reconcileUsage: leaves missing counts out", () => {
   const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
   expect(Object.keys(reconcileUsage(usage))).toEqual(Object.keys(usage));
 });

@@ -1,5 +1,3 @@
-// Texts that look like credentials, and texts that do not.
-
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "./redact-secrets.ts";
 
@@ -101,7 +99,7 @@ describe("redactSecrets", () => {
       "AWS_SECRET_ACCESS_KEY=[redacted]",
     ],
     [
-      "an AWS secret in words",
+      "an AWS secret in a sentence",
       "AWS Secret Access Key: wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
       "AWS Secret Access Key: [redacted]",
     ],
@@ -209,7 +207,7 @@ describe("redactSecrets", () => {
     "'token','",
     "\\",
     "api key ",
-  ])("ends on 20,000 repetitions of %j", (piece) => {
+  ])("finishes for 20,000 repetitions of %j", (piece) => {
     expect(redactSecrets(piece.repeat(20_000)).length).toBeGreaterThan(0);
   });
 });

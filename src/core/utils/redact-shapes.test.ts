@@ -1,5 +1,4 @@
-// Credentials in lists, in pairs of a name and a value, in sentences and in headers with quoted values, and similar harmless
-// texts.
+// Credentials in lists, name-value pairs, sentences and headers with quoted values, and harmless texts that look similar.
 
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "./redact-secrets.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { digest, stableJson } from "./json.ts";
 
-/** The same data with reversed key order in each object. */
+/** Returns the same data with the keys of each object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== "object" || value === null) return value;
@@ -18,7 +18,7 @@ describe("stableJson", () => {
     expect(stableJson({ b: [{ d: 1, c: null }], a: "x", B: true })).toBe('{"B":true,"a":"x","b":[{"c":null,"d":1}]}');
   });
 
-  it("keeps all data", () => {
+  it("keeps all data of the value", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(JSON.parse(stableJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -34,7 +34,7 @@ describe("stableJson", () => {
     );
   });
 
-  it("differs for different data", () => {
+  it("returns different texts for different data", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const same = JSON.stringify(JSON.parse(stableJson(one))) === JSON.stringify(JSON.parse(stableJson(other)));
@@ -70,7 +70,7 @@ describe("digest", () => {
     ["a", "07bb0581839449"],
     ["turnwright", "1230e6da934e7a"],
     ["é\u0000\ud83d\ude00", "14fd841528ffc5"],
-  ])("of %j is always %s, because journals outlive versions", ([text, hash]) => {
+  ])("maps %j to %s in every version, because journals outlive versions", ([text, hash]) => {
     expect(digest(text)).toBe(hash);
   });
 

@@ -7,7 +7,7 @@ function roundTrip(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** An object or an array that contains itself, inside `levels` others. */
+/** Returns an object or an array that contains itself, nested `levels` deep. */
 function cycleBelow(levels: number): unknown {
   const ring: { next?: unknown } = {};
   ring.next = [ring];
@@ -40,8 +40,8 @@ describe("toJson", () => {
       fc.property(anything, (value) => {
         fc.pre(JSON.stringify(value) !== undefined);
         const copy = toJson(value);
-        // Node's equality compares prototypes and keys such as "constructor" and "__proto__"; the text compares the order of
-        // keys.
+        // `isDeepStrictEqual` compares prototypes and keys such as "constructor" and "__proto__". The comparison of texts
+        // checks key order.
         expect(isDeepStrictEqual(copy, roundTrip(value))).toBe(true);
         expect(JSON.stringify(copy)).toBe(JSON.stringify(value));
       }),
@@ -87,11 +87,11 @@ describe("toJson", () => {
     ],
     ["a URL", new URL("https://example.org/a?b=c")],
     ["lone surrogates", "\ud800 and \udc00"],
-  ])("reads %s as JSON does", ([, value]) => {
+  ])("converts %s as JSON does", ([, value]) => {
     expect(toJson(value)).toStrictEqual(roundTrip(value));
   });
 
-  it("keeps an own __proto__ key as data", () => {
+  it("keeps a key named __proto__ as data", () => {
     const hostile: unknown = JSON.parse('{"__proto__":{"admin":true},"a":[{"__proto__":1}]}');
     const copy = toJson(hostile);
     expect(JSON.stringify(copy)).toBe(JSON.stringify(hostile));
@@ -128,7 +128,7 @@ describe("toJson", () => {
     expect(() => toJson(value)).toThrow(new TypeError(problem));
   });
 
-  it("turns endless recursion into a plain error", () => {
+  it("throws a plain error for endless recursion", () => {
     const endless = { toJSON: (): unknown => toJson(endless) };
     expect(() => toJson(endless)).toThrow(new TypeError("a value nested too deeply"));
   });

@@ -18,7 +18,7 @@ import { question, tokens } from "./nesting.ts";
 
 type Prepare = () => unknown;
 
-/** Makes an agent tool with any `prepare` and `toResult`. */
+/** Creates an agent tool with any `prepare` and `toResult`. */
 function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, traits: Partial<Tool> = {}): Tool {
   const { execute: _, ...rest } = { ...traits };
   const fields = { name: "agent", description: "", inputSchema: { type: "object" }, prepare: prepare as () => NestedLoopOptions };
@@ -75,7 +75,7 @@ describe("defineAgentTool: prepare", () => {
     expect(playing.recording.of("run-start")).toHaveLength(1);
   });
 
-  it.for(["stop", "kill"] as const)("is left at once on a %s if it hangs, and its signal aborts", async (verb) => {
+  it.for(["stop", "kill"] as const)("is abandoned immediately on a %s if it hangs, and its signal aborts", async (verb) => {
     const signals: AbortSignal[] = [];
     const hangs = defineAgentTool({
       name: "agent",
@@ -94,7 +94,7 @@ describe("defineAgentTool: prepare", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  it("can start a nested run itself, whose usage counts once", async () => {
+  it("can itself start a nested run, whose usage counts once", async () => {
     const used = (total: number) => ({ messages: question, provider: createMockProvider([[text("x"), tokens(total)]]) });
     const asks = defineAgentTool({
       name: "agent",

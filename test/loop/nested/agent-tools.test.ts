@@ -15,7 +15,7 @@ import { nesting, question, scripted } from "./nesting.ts";
 
 type Prepare = () => unknown;
 
-/** Makes an agent tool with any `prepare` and `toResult`. */
+/** Creates an agent tool with any `prepare` and `toResult`. */
 function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, traits: Partial<Tool> = {}): Tool {
   const { execute: _, ...rest } = { ...traits };
   const fields = { name: "agent", description: "", inputSchema: { type: "object" }, prepare: prepare as () => NestedLoopOptions };
@@ -51,7 +51,7 @@ describe("defineAgentTool", () => {
     expect([result.text, outcomesOf(result), answersOf(result)[0]?.result]).toEqual(["Done.", ["call_i0_0: completed"], "ran"]);
   });
 
-  it("is refused before any request if the registry's agentOf is not a function", async () => {
+  it("is rejected before any request if the registry's agentOf is not a function", async () => {
     const tools = { definitions: () => [], executeTool: () => "ran", agentOf: 7 } as unknown as ToolRegistry;
     const playing = play([text("Done.")], { tools });
     await expect(playing.result).rejects.toMatchObject({ code: "invalid-option" });
@@ -74,7 +74,7 @@ describe("defineAgentTool", () => {
       ),
     ).toMatchObject({ data: "faked" });
     expect(told).toEqual([{ messages: question }]);
-    // Without a provider there is no model to call.
+    // Without a provider, there is no model to call, so the call fails.
     expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
   });
 
@@ -134,7 +134,7 @@ describe("defineAgentTool", () => {
     expect([(await playing.result).text, playing.endedAt()]).toEqual(["Done.", endsAt]);
   });
 
-  it("finishes beside a FatalToolError, and does not start after it", async () => {
+  it("finishes next to a FatalToolError, but does not start after a FatalToolError", async () => {
     const clock = createTestClock();
     const slow = scripted(["agent tool", "slow"], [[wait(100), text("c")]]);
     const fatal = tool("fatal", () => {

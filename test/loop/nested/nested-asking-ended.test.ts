@@ -14,7 +14,7 @@ interface Stage {
   start(more: Partial<LoopOptions>): Playing;
 }
 
-/** Sets up `levels` nested agents, whose innermost call waits for approval, and another call in the outer run. */
+/** Sets up `levels` nested agents and another call in the outer run. The innermost call waits for approval. */
 function setUp(levels: number, other: () => unknown): Stage {
   const ran: string[] = [];
   const providers: MockProvider[] = [];
@@ -97,7 +97,7 @@ describe.for([1, 2])("a call that waits for approval inside %i agent(s)", (level
     await expect(playing.result).rejects.toBe(broken);
     await playing.clock.flush();
     expect([playing.clock.pending, stage.ran]).toEqual([0, []]);
-    // All ids are free again.
+    // All run ids can be used again.
     const again = await stage.start({ journal: createDurableStore().open() }).result;
     expect(again.reason.kind).toBe("approval-required");
   });

@@ -27,7 +27,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** Sets up a run with one batch. `make` gets a function that creates tools. `ran` lists the executions of these tools. */
+/** Sets up a run with one batch. `make` gets a function that creates tools. `ran` lists each execution of these tools. */
 function setUp(names: readonly string[], make: (work: (name: string, traits?: Partial<Tool>) => Tool) => readonly Tool[]): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -38,7 +38,7 @@ function setUp(names: readonly string[], make: (work: (name: string, traits?: Pa
   return { ran, store, start };
 }
 
-/** Makes an agent tool whose run has one batch. */
+/** Creates an agent tool whose run has one batch. */
 function agent(names: readonly string[], more: Partial<NestedLoopOptions> = {}): Tool {
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls(...names) : text("Inside.")));
   return nesting("agent tool", "agent", () => ({ messages: question, provider, policies: { approve }, ...more }));
@@ -133,7 +133,7 @@ it("a sequential call runs, and is recorded, after an agent that is stopped whil
   await checkOver(stage, result);
 });
 
-it("a FatalToolError from an agent's toResult cancels the waiting calls beside it", async () => {
+it("a FatalToolError from an agent's toResult cancels the waiting calls in the same batch", async () => {
   const control = createLoopControl();
   let finish = (): void => {};
   const stage = setUp(["agent", "pay", "slow"], (work) => [

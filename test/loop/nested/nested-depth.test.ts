@@ -61,7 +61,7 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     ]);
   });
 
-  it("refuses a fourth level: the model of the third one reads the reason", async () => {
+  it("rejects a fourth level, and the model on the third level gets the reason", async () => {
     const { playing, depths, providers } = nest(kind, 3);
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
@@ -87,7 +87,7 @@ describe.for(kinds)("limits.maxDepth in an %s", (kind) => {
     [4, 1, [0, 0, 0]],
     [4, undefined, [2, 2, 1]],
     [Number.POSITIVE_INFINITY, undefined, [2, 2, 1]],
-  ])("%s, and %s in the first nested run, allow %j requests of nested models", async ([maxDepth, inner, asked]) => {
+  ])("set to %s, and to %s in the first nested run, allows %j requests of nested models", async ([maxDepth, inner, asked]) => {
     const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
     expect((await playing.result).text).toBe("Top.");
     expect(providers.map(({ calls }) => calls)).toEqual(asked);
@@ -129,7 +129,7 @@ it("context.runToolLoop: rejects with depth-exceeded, or with a code for invalid
 describe("limits.maxDepth: runToolLoop called inside a tool", () => {
   type Start = (options: NestedLoopOptions, context: ToolContext) => Promise<unknown>;
   const provider = (): MockProvider => createMockProvider([toolCall("down"), text("Done.")]);
-  /** Starts a run, whose tool starts a nested run, and so on, until a run is refused. Returns the number of levels. */
+  /** Starts a run, whose tool starts a nested run, and so on, until a run is rejected. Returns the number of levels. */
   const dive = async (start: Start, limits?: LoopLimits): Promise<readonly [levels: number, error: unknown]> => {
     let levels = 1;
     let refused: unknown;

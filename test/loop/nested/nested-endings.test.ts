@@ -79,7 +79,7 @@ describe("nested runs when the outermost run ends", () => {
     },
   );
 
-  it.for(kinds)("a kill wins over a stop that is settling, on every level, in an %s", async (kind) => {
+  it.for(kinds)("a kill overrides a stop that is settling, on every level, in an %s", async (kind) => {
     const playing = busyTower(kind, toolCall("deaf"));
     await playing.clock.flush();
     playing.control.stop();
@@ -186,7 +186,7 @@ describe("nested runs when their call ends", () => {
     expect(playing.recording.of("run-end").map(({ reason }) => reason.kind)).toEqual(["aborted", "aborted", "answered"]);
   });
 
-  it("cannot start any more", async () => {
+  it("cannot be started any longer", async () => {
     const clock = createTestClock();
     let context: ToolContext | undefined;
     const provider = createMockProvider(() => text("x"));
@@ -230,7 +230,7 @@ describe("nested runs when their call ends", () => {
     expect([answersOf(result)[0]?.result, provider.calls, provider.active]).toEqual(["Second.", 2, 0]);
   });
 
-  it("cause no unhandled rejection if they are refused and not awaited", async () => {
+  it("cause no unhandled rejection if they are rejected and not awaited", async () => {
     const loses = tool("loses", (_, ctx) => void ctx.runToolLoop({ messages: question }));
     const playing = play([toolCall("loses"), text("Done.")], { tools: [loses], limits: { maxDepth: 1 } });
     expect((await playing.result).text).toBe("Done.");

@@ -11,7 +11,7 @@ const ok = tool("ok", (_, { progress }) => {
 });
 
 describe.for(kinds)("events of a run inside an %s", (kind) => {
-  it("reach the listeners of all outer runs, with the path of calls, outermost first", async () => {
+  it("reach the listeners of all outer runs, with the path of calls starting at the outermost call", async () => {
     const inner = recordEvents();
     const middle = recordEvents();
     const grandchild = scripted([kind, "grandchild"], [toolCall("ok", {}, { id: "third" }), text("g")], {
@@ -93,7 +93,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(events.filter(({ type, path }) => type === "text-delta" && path !== undefined).length).toBeGreaterThan(200);
   });
 
-  it("report a listener's error to its own run and to the runs around it", async () => {
+  it("report the error of a listener to its own run and to the outer runs", async () => {
     const inner = recordEvents();
     const child = scripted([kind, "child"], [text("c")], { events: inner.emitter });
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });

@@ -70,7 +70,7 @@ describe("a nested run that fails", () => {
       expect(answersOf(result)).toMatchObject([
         { outcome: "failed", result: { status: "tool_execution_failed", reason: ending, tool_name: "child" } },
       ]);
-      // The outer run has one of two allowed errors, and one iteration.
+      // The outer run has made one of two allowed errors, and one iteration.
       expect([result.reason.kind, result.iterations, playing.clock.pending]).toEqual(["max-iterations", 1, 0]);
       expect(playing.recording.of("run-end").map(({ status, reason }) => `${status}: ${reason.kind}`)).toEqual([
         ending,

@@ -16,7 +16,7 @@ import { createOrderedStore } from "./ordered-store.ts";
 
 const ok = tool("ok", () => "fine");
 
-/** Makes a model that chooses its message by the length of the transcript, so that the model works in any process. */
+/** Creates a model that chooses its message by the length of the transcript, so that the model works in any process. */
 const model = (turns: readonly MockMessage[]) =>
   createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 
@@ -62,7 +62,7 @@ describe("a journal with ordered steps", () => {
     expect([plain(again), store.keys]).toEqual([plain(first), keys]);
   });
 
-  it("runs nested runs one after the other, and other journals run them in parallel", async () => {
+  it("runs nested runs one after the other, while other journals run them in parallel", async () => {
     const clock = createTestClock();
     const slow = agent("slow", [[wait(100), text("s")]]);
     const options = { ...optionsOf([[toolCall("slow"), toolCall("slow")], text("Done.")], [slow]), clock };
@@ -78,7 +78,7 @@ describe("a journal with ordered steps", () => {
   });
 });
 
-/** Makes a durable store that fails once, at one step, as if the disk were full. */
+/** Creates a durable store that fails once, at one step, as if the disk were full. */
 function failingOnce(at: string): { open(): Journal } {
   const store = createDurableStore();
   let failed = false;
@@ -112,7 +112,7 @@ describe("a journal step that fails", () => {
     expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
   });
 
-  it("beside a nested run rejects the outer run; a resumed run continues both", async () => {
+  it("next to a nested run rejects the outer run; a resumed run continues both", async () => {
     const { open } = failingOnce("i0/tool/0/ok");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);
@@ -175,7 +175,7 @@ describe("a journal step that fails", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves no outcome for another call that it cuts off", async () => {
+  it("leaves no outcome for another call that is interrupted by the failure", async () => {
     const { open } = failingOnce("i0/tool/1/ok");
     const clock = createTestClock();
     const slow = tool("slow", () => new Promise((resolve) => void clock.setTimeout(() => resolve("s"), 50)), { replay: "safe" });

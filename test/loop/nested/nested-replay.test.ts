@@ -73,7 +73,7 @@ describe("replay of a finished run with a nested run", () => {
 });
 
 it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
-  "maxToolCalls: an agent call recorded up to %s is counted once after a resume",
+  "maxToolCalls: an agent call that is recorded up to %s is counted once after a resume",
   async (last) => {
     const child = nesting("agent tool", "child", (_, context) => ({
       messages: question,
@@ -123,7 +123,7 @@ it("budget: the usage of runs inside a recorded ordinary call counts after a res
   const entries = Object.entries(stepsOf(first));
   const end = entries.findIndex(([key]) => key.endsWith("i1/tool/0/look"));
   await runToolLoop({ ...options, runId: first.runId, journal: over(entries.slice(0, end)) });
-  // The calls are child, inside, ok, ok and look. The tokens are those of five streams.
+  // The calls are child, inside, ok, ok and look. The tokens come from five streams.
   expect(left).toEqual([
     [5, 975],
     [5, 975],

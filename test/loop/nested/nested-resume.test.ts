@@ -7,7 +7,7 @@ import { nesting, plain, question, scripted, tokens } from "./nesting.ts";
 import { keyOf, type Log, over, scriptOf, stepsOf } from "./records.ts";
 
 /**
- * Makes three levels: two parallel calls of `child`, and a call of an ordinary tool. Each child has a grandchild and its own
+ * Sets up three levels: two parallel calls of `child`, and a call of an ordinary tool. Each child has a grandchild and its own
  * tools.
  */
 function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "journal"> {
@@ -47,7 +47,7 @@ function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "j
   };
 }
 
-/** True if a step calls a model or runs an ordinary tool. */
+/** Returns true if a step calls a model or runs an ordinary tool. */
 const acts = (key: string): boolean => /(model|work)$/.test(key) && !key.includes("intent");
 
 it("journal keys: a nested run records its steps under the key of its call", async () => {
@@ -133,7 +133,7 @@ describe("resume of a run with nested runs", () => {
     }
   });
 
-  it("survives a crash at every step in turn and runs no tool twice", async () => {
+  it("survives a crash at every step in turn, and runs no tool twice", async () => {
     const store = createDurableStore();
     const log: Log = [];
     let lives = 0;

@@ -127,13 +127,13 @@ describe.for(kinds)("usage of a run inside an %s", (kind) => {
   });
 });
 
-describe("several runs inside one ordinary tool", () => {
+describe("the usage of several runs inside one ordinary tool", () => {
   const asks = (said: string, total: number) => ({
     messages: question,
     provider: createMockProvider([[text(said), tokens(total)]]),
   });
 
-  it("count once each, one after the other and in parallel", async () => {
+  it("counts once for each run, in sequence and in parallel", async () => {
     const work = tool("work", async (_, { runToolLoop: run }: ToolContext) => {
       const first = await run(asks("a", 10));
       const others = await Promise.all([run(asks("b", 100)), run(asks("c", 1_000))]);
@@ -145,7 +145,7 @@ describe("several runs inside one ordinary tool", () => {
     expect(spendingOf(result)).toEqual([1_112, 139, 1]);
   });
 
-  it("count if the tool fails, times out or does not await them", async () => {
+  it("counts if the tool fails, times out or does not await them", async () => {
     const clock = createTestClock();
     const hanging = { messages: question, provider: createMockProvider(() => [text("x"), tokens(100), stall()]) };
     const tools = [

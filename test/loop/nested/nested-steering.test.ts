@@ -1,4 +1,4 @@
-// Messages to the control of a nested run, and their delivery if that run is suspended.
+// Messages to the control of a nested run, and where they end up if that run is suspended.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -20,16 +20,16 @@ import { question } from "./nesting.ts";
 const message: UserMessage = { role: "user", content: "In Celsius, please." };
 
 /**
- * When the innermost run is steered: together with a stop or a drain, while one of its calls waits, or while it waits for other
- * calls.
+ * When the innermost run is steered: together with a stop or a drain, while one of its calls is waiting, or while the run waits
+ * for other calls.
  */
 type When = "with a stop" | "with a drain" | "beside a call that waits" | "while it waits";
 const times: readonly When[] = ["with a drain", "beside a call that waits", "while it waits"];
 
 interface Stage {
-  /** The messages that each model got, in all executions. */
+  /** The messages that each model received, over all executions. */
   readonly told: { readonly inner: Set<unknown>; readonly outer: Set<unknown> };
-  /** The results that `toResult` got. */
+  /** The results that `toResult` received. */
   readonly results: LoopResult[];
   /** The return values of the control. */
   readonly said: string[];
@@ -85,7 +85,7 @@ function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   return { told, results, said, run };
 }
 
-/** The decision that a suspended run waits for. */
+/** The decision for which a suspended run is waiting. */
 const decided = ({ reason }: LoopResult): Pick<LoopOptions, "decisions"> =>
   reason.kind === "approval-required"
     ? { decisions: Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }])) }
@@ -129,7 +129,7 @@ describe("control.steer() on a nested run", () => {
     expect(undelivered.map(({ content }) => content)).toEqual([message.content, "Later."]);
   });
 
-  it("returns the message from a replay too", async () => {
+  it("returns the message in a replay too", async () => {
     const { run } = setUp("with a drain");
     const first = await run();
     expect((await run({ journal: replayJournal(first.journal) })).undelivered).toEqual(first.undelivered);

@@ -21,7 +21,7 @@ const ok = tool("ok", () => "fine");
 
 interface Draining {
   readonly options: Omit<LoopOptions, "journal">;
-  /** Returns the number of requests to each model, innermost last. */
+  /** Returns the number of requests to each model, outermost model first. */
   asked(): readonly number[];
 }
 
@@ -129,7 +129,7 @@ describe("control.drain() on a nested run", () => {
     expect([inner.provider.calls, provider.calls, third.toolCallsExecuted]).toEqual([3, 2, 3]);
   });
 
-  it("lets parallel calls finish, which are not repeated", async () => {
+  it("lets parallel calls finish, and these calls are not repeated", async () => {
     const ran: string[] = [];
     const work = tool("work", (_, { idempotencyKey }) => ran.push(idempotencyKey));
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
@@ -146,7 +146,7 @@ describe("control.drain() on a nested run", () => {
     expect([[...ran].sort(), other.provider.calls]).toEqual([["r/i0/tool/0/other/i0/tool/0/work", "r/i0/tool/2/work"], 2]);
   });
 
-  it.for(kinds)("does not suspend the runs around an ordinary tool, in an %s", async (kind) => {
+  it.for(kinds)("does not suspend the outer runs of an ordinary tool, in an %s", async (kind) => {
     const inner = nesting("ordinary tool", "inner", () => ({
       messages: question,
       provider: createMockProvider([toolCall("drain"), text("i")]),

@@ -1,4 +1,4 @@
-// Shared setup for tests of nested runs, of both kinds.
+// Shared setup for tests of nested runs, for both ways to start them.
 
 import {
   defineAgentTool,
@@ -27,13 +27,13 @@ export type Kind = "agent tool" | "ordinary tool";
 /** Both kinds, for tables of tests. */
 export const kinds: readonly Kind[] = ["agent tool", "ordinary tool"];
 
-/** Makes the options of a nested run. */
+/** Creates the options of a nested run. */
 export type Prepare = (args: unknown, context: ToolContext) => NestedLoopOptions;
 
 /** The messages that a nested run starts with. */
 export const question: readonly UserMessage[] = [{ role: "user", content: "Well?" }];
 
-/** Makes a tool of the given kind. Both kinds convert the result in the same way. */
+/** Creates a tool of the given kind. Both kinds convert the result in the same way. */
 export function nesting(kind: Kind, name: string, prepare: Prepare): Tool {
   if (kind === "ordinary tool") {
     const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>
@@ -47,7 +47,7 @@ function summarise({ status, reason, text: said }: LoopResult): unknown {
   return status === "completed" ? said : toolResult({ success: false, error: `${status}: ${reason.kind}` });
 }
 
-/** Makes a tool whose nested run has its own script. */
+/** Creates a tool whose nested run has its own script. */
 export function scripted(
   [kind, name]: readonly [kind: Kind, name: string],
   script: readonly MockMessage[],
@@ -57,10 +57,10 @@ export function scripted(
   return { tool: nesting(kind, name, () => ({ messages: question, provider, ...more })), provider };
 }
 
-/** Makes the usage of one message. */
+/** Creates the usage of one message. */
 export const tokens = (inputTokens: number, outputTokens = 0): MockPart => usage({ inputTokens, outputTokens });
 
-/** Makes a message with a call, and a message with an answer, with the token counts of each. */
+/** Creates a message with a call and a message with an answer, each with its token counts. */
 export function callAndAnswer(name: string, [first, second]: readonly [number, number] = [1, 1]): readonly MockMessage[] {
   return [
     [toolCall(name), tokens(first)],

@@ -1,5 +1,5 @@
-// A simulated store of an engine that identifies steps by their order. Throws if a process requests another step than the
-// previous process did.
+// Simulates the store of an engine that identifies steps by their order. Throws if a process requests a different step than the
+// previous process.
 
 import type { Journal, Step } from "turnwright";
 
@@ -11,7 +11,7 @@ interface OrderedStore {
   open(): Journal;
 }
 
-/** Makes an empty store. */
+/** Creates an empty store. */
 export function createOrderedStore(): OrderedStore {
   const keys: string[] = [];
   const records = new Map<string, string>();

@@ -8,7 +8,7 @@ import { outcomesOf } from "../play.ts";
 import { plain } from "./nesting.ts";
 import { optionsOf, type Plan, plans, type Stage } from "./random-tree.ts";
 
-/** The verb that ends a tree of runs from outside, and the time of the verb. */
+/** The verb that ends a tree of runs from outside, and when it is called. */
 interface End {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "drain" | "wall clock";
@@ -57,7 +57,7 @@ async function run(tree: Plan, journal: Journal, end?: End): Promise<Ended> {
   return { result: await running, stage, recording, signal: abort.signal };
 }
 
-/** Checks that each run that began has ended exactly once, and before its outer run. */
+/** Checks that each run that started has ended exactly once, and before its outer run. */
 function checkEvents({ recording, stage }: Ended): void {
   const names = (type: "run-start" | "run-end"): readonly string[] => [...recording.of(type)].map(({ runId }) => runId).sort();
   expect(names("run-end")).toEqual(names("run-start"));

@@ -53,7 +53,7 @@ export interface Stage {
   ran: number;
 }
 
-/** Makes the options of a run. Counts the streams and tools that begin in the run. */
+/** Creates the options of a run. Counts the streams and tools that begin in the run. */
 export function optionsOf(
   { iterations, maxToolCalls, maxTokens }: Plan,
   stage: Stage,

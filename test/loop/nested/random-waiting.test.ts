@@ -1,4 +1,4 @@
-// Trees of runs that wait for approval, are ended while they wait, crash, and continue in other processes.
+// Random trees of runs that wait for approval, are ended while they wait, crash, and continue in other processes.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -100,7 +100,7 @@ const isResult = (end: unknown): end is LoopResult => typeof end === "object" &&
 const waitsFor = ({ reason }: LoopResult): readonly { readonly id: string }[] =>
   reason.kind === "approval-required" ? reason.calls : [];
 
-/** Returns the outer calls of a tool's work, outermost first: their positions, and if they are sequential. */
+/** Returns the outer calls of a tool's execution, outermost first. Each has its position and whether it is sequential. */
 function placesOf(key: string): readonly { readonly index: number; readonly isAlone: boolean }[] {
   return [...key.matchAll(/\/tool\/(\d+)\/([^/]+)/g)].map(([, index, name = ""]) => ({
     index: Number(index),
@@ -114,8 +114,8 @@ const idOf = (key: string): string =>
     .join("/");
 
 /**
- * Checks the order of calls: a sequential call begins when all earlier calls are over, and later calls begin when the
- * sequential call is over.
+ * Checks the order of calls. A sequential call starts when all earlier calls have ended, and later calls start when the
+ * sequential call has ended.
  */
 function checkOrder(deeds: readonly Deed[]): void {
   const begun = begunIn(deeds);
@@ -175,7 +175,7 @@ function decide({ approved }: History, { answers }: Life, last: LoopResult | und
   return decisions;
 }
 
-/** Checks that nothing runs if there is a decision for a call that does not wait. */
+/** Checks that nothing runs if a decision names a call that does not wait. */
 async function checkMistaken({ plan, store }: History, decisions: Decisions, last: LoopResult): Promise<void> {
   const [waiting] = waitsFor(last);
   if (waiting === undefined) return;
@@ -226,7 +226,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
     if (end === undefined) continue;
     last = end;
     if (end.status === "suspended") continue;
-    // If the run was ended before it did anything new, it still waits.
+    // If the run was ended before it did anything new, it is still waiting.
     const told = await live(plan, { journal: replayJournal(history.store.open()) });
     if ((told.end as LoopResult).status === "suspended") {
       last = told.end as LoopResult;
@@ -238,7 +238,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
   throw new Error("The run does not come to its end.");
 }
 
-// More runs: WAITING=5000 SEED=7 npx vitest run test/loop/nested/random-waiting.test.ts
+// To run more cases: WAITING=5000 SEED=7 npx vitest run test/loop/nested/random-waiting.test.ts
 const runs = Number(process.env["WAITING"] ?? 100);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 

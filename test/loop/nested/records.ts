@@ -1,4 +1,4 @@
-// Records of runs, and models that work in any process.
+// Reads and creates records of runs, and creates models that work in any process.
 
 import { type Journal, type LoopResult, memoryJournal, type Provider, type SavedJournal, type ToolContext } from "turnwright";
 import { createMockProvider, type MockMessage } from "turnwright/testing";
@@ -6,7 +6,7 @@ import { createMockProvider, type MockMessage } from "turnwright/testing";
 /** The keys of the steps in which a model was called or a tool ran, in order. */
 export type Log = string[];
 
-/** Makes a model that sends the next message of its script, in any process. */
+/** Creates a model that sends the next message of its script, in any process. */
 export function scriptOf(runKey: string, turns: readonly MockMessage[], log: Log): Provider {
   return createMockProvider(({ messages }) => {
     const iteration = messages.filter(({ role }) => role === "assistant").length;
@@ -24,6 +24,6 @@ export function stepsOf({ journal }: LoopResult): SavedJournal["steps"] {
   return steps;
 }
 
-/** Makes a journal with some of these steps. */
+/** Creates a journal with some of these steps. */
 export const over = (entries: readonly (readonly [string, unknown])[]): Journal =>
   memoryJournal({ steps: Object.fromEntries(entries) } as never);

@@ -9,7 +9,7 @@ const ok = tool("ok", () => "fine");
 const busyTurn = (total: number): MockMessage => [toolCall("ok"), tokens(total)];
 
 describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
-  it("ends the inner run at its next iteration, and then the outer one", async () => {
+  it("ends the inner run at its next iteration, and then the outer run", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const child = nesting(kind, "child", () => ({ messages: question, provider, tools: [ok], limits: { maxIterations: 50 } }));
     const playing = play([[toolCall("child"), tokens(10)]], { tools: [child], limits: { maxTokens: 250 } });
@@ -41,7 +41,7 @@ describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
     expect([(await playing.result).usage.totalTokens, providers.map(({ calls }) => calls)]).toEqual([401, [2, 2]]);
   });
 
-  it("is reported by the nearest run that has used it up, over three levels", async () => {
+  it("is reported by the nearest run whose limit is used up, over three levels", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const grandchild = nesting(kind, "grandchild", () => ({
       messages: question,
@@ -119,7 +119,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
     }
   });
 
-  it("does not count calls that an inner run did not begin", async () => {
+  it("does not count calls that an inner run did not start", async () => {
     const control = createLoopControl();
     const stop = tool("stop", () => void control.stop(), { sequential: true });
     const child = scripted([kind, "child"], [[toolCall("stop"), toolCall("stop"), toolCall("stop")]], { tools: [stop], control });
@@ -131,7 +131,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("context.budget of a tool inside an %s", (kind) => {
-  it("is the least of all runs around it, except for iterations", async () => {
+  it("is the least of all outer runs, except for iterations", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();

@@ -38,7 +38,7 @@ const { plan } = fc.letrec<{ plan: Plan; call: Leaf | Plan }>((tie) => ({
 /** Generates any tree. */
 export const plans: fc.Arbitrary<Plan> = plan;
 
-/** The beginning or the end of a tool's execution. */
+/** The start or the end of a tool's execution. */
 export interface Deed {
   readonly key: string;
   readonly isEnd: boolean;
@@ -54,7 +54,7 @@ export interface Stage {
 
 const approve: Approve = ({ name }) => ({ kind: name.startsWith("ask") ? "ask" : "approve" });
 
-/** Makes the options of a run. */
+/** Creates the options of a run. */
 export function optionsOf(
   { calls }: Plan,
   stage: Stage,

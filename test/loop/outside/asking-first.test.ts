@@ -36,7 +36,7 @@ describe("a call that waits for an approval and then for its result", () => {
   const edit: Decisions = { call_i0_0: { kind: "modify", args: { amount: 90 } } };
   const paid: Decisions = { "call_i0_0#2": { kind: "result", result: "paid" } };
 
-  it("asks two questions in turn, each with its own id", async () => {
+  it("is reported twice, each time with another id", async () => {
     const { ran, start } = setUp();
     expect(await waiting(start())).toEqual(["approval-required", ["call_i0_0", "approval"]]);
     expect(await waiting(start({ decisions: edit }))).toEqual(["result-required", ["call_i0_0#2", "result"]]);
@@ -47,7 +47,7 @@ describe("a call that waits for an approval and then for its result", () => {
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
   });
 
-  it("refuses the id of the approval for the result", async () => {
+  it("rejects the id of the approval as the id of the result", async () => {
     const { start } = setUp();
     await start().result;
     await start({ decisions: edit }).result;
@@ -55,7 +55,7 @@ describe("a call that waits for an approval and then for its result", () => {
     await expect(start({ decisions }).result).rejects.toThrow('Waiting: "call_i0_0#2".');
   });
 
-  it("needs policies.approve for neither, and one that decides at once leaves only the second", async () => {
+  it("waits only for its result if policies.approve decides immediately", async () => {
     const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }) } });
     expect(await waiting(start())).toEqual(["result-required", ["call_i0_0", "result"]]);
     const last = await start({ decisions: { call_i0_0: { kind: "result", result: "paid" } } }).result;
@@ -78,14 +78,14 @@ it("a run whose calls wait for an approval and for a result is approval-required
     ["call_i0_1", "approval"],
   ]);
   const all: Decisions = { call_i0_0: { kind: "result", result: 1 }, call_i0_1: { kind: "approve" } };
-  // A result that does not fit its call stops the approved one from running.
+  // A result that does not match its call prevents the approved call from running.
   await expect(start({ ...all, call_i0_0: { kind: "approve" } }).result).rejects.toMatchObject({ code: "invalid-decision" });
   expect(ran).toEqual(["job"]);
   expect(outcomesOf(await start(all).result)).toEqual(["call_i0_0: completed", "call_i0_1: completed"]);
   expect(ran).toEqual(["job", "pay"]);
 });
 
-describe("a run inside a call", () => {
+describe("a nested run with a call that waits for its result", () => {
   const nested = (levels: number): { readonly ran: string[]; start(more: Partial<LoopOptions>): Playing } => {
     const ran: string[] = [];
     let inside: Tool = tool("job", (_, { callId, defer }) => (ran.push(callId), defer()));
@@ -103,7 +103,7 @@ describe("a run inside a call", () => {
       });
     return { ran, start };
   };
-  it.for([1, 2])("suspends the outer run, and takes its result by the path of the call (%d levels)", async (levels) => {
+  it.for([1, 2])("suspends the outer run, and gets the result by the path of the call (%d levels)", async (levels) => {
     const store = createDurableStore();
     const { ran, start } = nested(levels);
     const id = Array.from({ length: levels + 1 }, () => "call_i0_0").join("/");

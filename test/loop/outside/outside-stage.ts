@@ -1,11 +1,11 @@
-// Runs whose tools get their results from outside: what their tests have in common.
+// Shared setup for runs whose tools get their results from outside.
 
 import { z } from "zod";
 import { defineTool, type LoopOptions, memoryJournal, type SavedJournal, type Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
-/** A tool without `execute`: the page answers its calls. */
+/** A tool without `execute`. A web page sends the results of its calls. */
 export const askUser: Tool<{ question: string }> = defineTool({
   name: "ask_user",
   description: "Asks the user",
@@ -20,8 +20,8 @@ export interface OutsideStage {
 }
 
 /**
- * Sets up runs of one batch: a job that another machine finishes, a lookup that answers at once, and a question to the user. The
- * first run calls the tools, and later ones answer.
+ * Sets up runs with one batch: a job that another machine finishes, a lookup that returns immediately, and a question to the
+ * user. The first execution calls the tools, and later executions answer.
  */
 export function setUp(
   more: Partial<LoopOptions> = {},

@@ -1,4 +1,4 @@
-// Random runs whose calls get their results from outside: they suspend, get results in any order and more than once, crash, and
+// Random runs whose calls get their results from outside. The runs suspend, get results in any order and repeatedly, crash, and
 // continue in other processes.
 
 import { join } from "node:path";
@@ -16,17 +16,20 @@ import { checkTranscript } from "../run-plan.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** The tools of a plan: three that defer, one of them after an approval, one that answers at once, and a run that calls "job". */
+/**
+ * The tools of a plan: three tools that defer (one after an approval), a tool that returns immediately, and an agent that calls
+ * "job".
+ */
 const names = ["job", "job", "ask", "sign", "look", "alone", "agent"] as const;
 type Name = (typeof names)[number];
 
-/** One process: which of the waiting calls it gets results for, in which order, and when it crashes. */
+/** One process: the waiting calls whose results it gets, their order, and when the process crashes. */
 interface Life {
-  /** Picks calls by their number among the waiting ones. */
+  /** The indexes of the picked calls among the waiting calls. */
   readonly picks: readonly number[];
-  /** True if it gets all earlier results once more. */
+  /** True if the process also gets all earlier results again. */
   readonly repeats: boolean;
-  /** True if one of its decisions is of the wrong kind. */
+  /** True if one of the decisions is of the wrong kind. */
   readonly errs: boolean;
   readonly afterRecords: number | undefined;
 }
@@ -74,12 +77,12 @@ function optionsOf({ iterations, concurrency }: Plan, ran: string[]): Omit<LoopO
   };
 }
 
-/** A place that keeps records between processes. */
+/** A store that keeps records between processes. */
 interface Place {
   open(afterRecords: number | undefined, last: LoopResult | undefined): Journal;
 }
 
-/** Kills the process after some records of its own. */
+/** Kills the process after it has written some records. */
 function mortal(journal: Journal, afterRecords: number | undefined): Journal {
   let written = 0;
   const step: Journal["step"] = async (one) => {
@@ -108,14 +111,14 @@ const places: { readonly [where: string]: () => Place } = {
     const path = join(makeFolder(), "run.jsonl");
     return { open: (afterRecords) => mortal(fileJournal(path, { fsync: false }), afterRecords) };
   },
-  // Only what was saved with a result outlives a process, so it does not crash.
+  // Only a saved result outlives the process here, so the process does not crash.
   memory: () => ({ open: (_, last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal))) }),
 };
 
 const waitingIn = (result: LoopResult | undefined): Extract<LoopResult["reason"], { calls: unknown }>["calls"] =>
   result !== undefined && "calls" in result.reason ? result.reason.calls : [];
 
-/** The only right decision about a waiting call. */
+/** Returns the only correct decision for a waiting call. */
 const right = ({ id, waitsFor }: { readonly id: string; readonly waitsFor: string }): Decisions[string] =>
   waitsFor === "approval" ? { kind: "approve" } : { kind: "result", result: { for: id } };
 
@@ -142,7 +145,7 @@ async function checkPlan(plan: Plan, place: Place): Promise<void> {
       result = ended;
       Object.assign(given, decisions);
     } catch (error) {
-      // A process that crashed may have recorded the right decision.
+      // A process that crashed may already have recorded the correct decision.
       const isRefusal = isLoopError(error, "invalid-decision") || isLoopError(error, "unknown-decision");
       if (isRefusal) expect(error.details.call).toBe(spoilt?.id);
       else if (!(error instanceof Crash)) throw error;
@@ -156,7 +159,7 @@ async function checkPlan(plan: Plan, place: Place): Promise<void> {
   checkAnswers(result, ran);
 }
 
-/** Checks the transcript, its replay, and the inspection of the journal. */
+/** Checks the transcript, a replay of the run, and an inspection of the journal. */
 async function checkEnd(plan: Plan, place: Place, result: LoopResult): Promise<void> {
   checkTranscript(result);
   const ran: string[] = [];
@@ -169,7 +172,7 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
   // No tool ran twice.
   expect(new Set(ran).size).toBe(ran.length);
   for (const { callId, name, outcome, result: answer } of answersOf(result)) {
-    // A crash cut these off before they were recorded.
+    // A crash interrupted these calls before they were recorded.
     if (outcome === "interrupted") continue;
     const own = name === "sign" ? `${callId}#2` : callId;
     const isOutside = name === "job" || name === "ask" || name === "sign" || name === "alone";
@@ -181,7 +184,7 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
   for (const { callId } of answersOf(result)) expect(told.split(`"for":"${callId}"`).length).toBeLessThanOrEqual(2);
 }
 
-// More runs: OUTSIDES=5000 SEED=7 npx vitest run test/loop/outside/random-outside.test.ts
+// To run more cases: OUTSIDES=5000 SEED=7 npx vitest run test/loop/outside/random-outside.test.ts
 const runs = Number(process.env["OUTSIDES"] ?? 60);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 

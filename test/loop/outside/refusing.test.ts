@@ -1,4 +1,4 @@
-// Results from outside that are refused: the run rejects, and the call is still waiting.
+// Results from outside that are invalid. The run rejects with an error, and the call keeps waiting.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -65,7 +65,7 @@ describe("decisions: a call that waits for its result", () => {
       "unknown-decision",
       'Call "call_9" is not waiting for a decision or a result.',
     ],
-  ])("refuses %s, and takes the right ones afterwards", async ([, decisions, code, message]) => {
+  ])("rejects %s, and accepts correct decisions afterwards", async ([, decisions, code, message]) => {
     for (const withHas of [false, true]) {
       const store = createDurableStore();
       const open = (): ReturnType<DurableStore["open"]> => {
@@ -83,14 +83,14 @@ describe("decisions: a call that waits for its result", () => {
     }
   });
 
-  it("refuses another result than the recorded one", async () => {
+  it("rejects a result that differs from the recorded result", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     const other: Decisions = { ...both, call_i0_0: { kind: "result", result: { made: 4 } } };
     expect((await refusalOf(start({ journal: await savedOf(second), decisions: other })))[0]).toBe("unknown-decision");
   });
 
-  it("refuses a result that comes with the first execution", async () => {
+  it("rejects a result that is passed to the first execution", async () => {
     const { ran, start } = setUp();
     const early: Decisions = { call_i0_0: { kind: "result", result: 1 } };
     expect([(await refusalOf(start({ decisions: early })))[0], ran]).toEqual(["unknown-decision", []]);
@@ -108,7 +108,7 @@ describe("decisions: a call that waits for its result", () => {
   });
 });
 
-it("decisions: a call that waits for an approval refuses a result", async () => {
+it("decisions: a call that waits for an approval rejects a result", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: true })];
   const first = play([toolCall("pay")], { runId: "r", tools });
   const decisions: Decisions = { call_i0_0: { kind: "result", result: 1 } };
@@ -134,7 +134,7 @@ describe("outputSchema", () => {
     ["withPrefix", withPrefix([strings], "user_"), "user_ask"],
     ["withFilter", withFilter([strings], ["ask"]), "ask"],
     ["withValidation", withValidation(createToolRegistry([strings])), "ask"],
-  ])("is applied to tools from %s", async ([, tools, name]) => {
+  ])("validates results for tools from %s", async ([, tools, name]) => {
     const first = play([toolCall(name)], { runId: "r", tools });
     const journal = await savedOf(first);
     const start = (result: number | string): Playing =>
@@ -143,7 +143,7 @@ describe("outputSchema", () => {
     expect((await start("blue").result).reason.kind).toBe("answered");
   });
 
-  it("may be asynchronous, and must answer within hookMs", async () => {
+  it("may be asynchronous, and must settle within hookMs", async () => {
     const decisions: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
     for (const [one, message] of [
       [slow, "is not known"],
@@ -159,7 +159,7 @@ describe("outputSchema", () => {
     }
   });
 
-  it("does not apply to what execute returns, nor to failures", async () => {
+  it("does not validate the values that execute returns, nor failures", async () => {
     const tools = [defineTool({ ...own, name: "direct", outputSchema: z.string(), execute: () => 7 }), strings];
     const first = play([[toolCall("direct"), toolCall("ask")]], { runId: "r", tools });
     const decisions: Decisions = { call_i0_1: { kind: "failed", error: "gone" } };
@@ -171,7 +171,7 @@ describe("outputSchema", () => {
 describe("context.defer", () => {
   const failing = (traits: Partial<ToolTraits>): ReturnType<typeof tool> => tool("job", (_, { defer }) => defer(), traits);
 
-  it("fails the call of an eager tool", async () => {
+  it("fails the call if the tool is eager", async () => {
     const { result } = play([toolCall("job"), text("Done.")], { tools: [failing({ eager: true })] });
     expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
       status: "tool_execution_failed",
@@ -179,7 +179,7 @@ describe("context.defer", () => {
     });
   });
 
-  it("fails the call of a run inside an ordinary tool", async () => {
+  it("fails the call if it belongs to a run inside an ordinary tool", async () => {
     const results: unknown[] = [];
     const outer = tool("outer", async (_, { runToolLoop }) => {
       const provider = createMockProvider([toolCall("job"), text("Inside.")]);

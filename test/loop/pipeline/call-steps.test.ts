@@ -109,7 +109,7 @@ describe("a tool call", () => {
     expect(playing.recording.of("tool-end")).toMatchObject([{ name: "work", outcome: "completed", durationMs: 70 }]);
   });
 
-  it("ends at once on a kill, without a history entry or another request", async () => {
+  it("ends immediately on a kill, without a history entry or another request", async () => {
     const playing = play([toolCall("work")], { tools: [tool("work", () => never)] });
     await playing.clock.advance(100);
     playing.control.kill();
@@ -120,7 +120,7 @@ describe("a tool call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("can pass its signal on, which aborts on a kill", async () => {
+  it("can pass its signal on, and a kill aborts the signal", async () => {
     let cut: unknown;
     const fetchLike = (signal: AbortSignal): Promise<never> =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject((cut = signal.reason))));

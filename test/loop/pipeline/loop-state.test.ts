@@ -1,4 +1,4 @@
-// The state that a run collects over its iterations, as seen in its result and its requests.
+// The state that a run accumulates over its iterations, as the result and the requests show it.
 
 import { describe, expect, it } from "vitest";
 import { toolResult, type LoopOptions } from "turnwright";
@@ -46,7 +46,7 @@ describe("result.streamResults", () => {
 });
 
 describe("result.functionHistory", () => {
-  it("pairs each call with its answer over all iterations, in call order", async () => {
+  it("pairs each call with its result over all iterations, in call order", async () => {
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     const paint = tool("paint", () => toolResult({ data: "painted", content: [image] }));
     const playing = start(
@@ -77,7 +77,7 @@ describe("result.functionHistory", () => {
     ]);
   });
 
-  it("its answers are in each later request, after the messages that called", async () => {
+  it("its results are in each later request, after the messages with the calls", async () => {
     const playing = start([toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")]);
     await playing.result;
     const answers = playing.provider.requests.map(({ messages }) =>
@@ -165,7 +165,7 @@ describe("result.details", () => {
 describe("result.thoughtLog", () => {
   const logged = (mood: string): MockPart => thoughtLog({ mood });
 
-  it("is the last one of any iteration, even if the run fails later", async () => {
+  it("is the last log from any iteration, even if the run fails later", async () => {
     const result = await start([
       [logged("calm"), toolCall("look")],
       [logged("merry"), logged("stern"), toolCall("look")],

@@ -1,4 +1,4 @@
-// Stashed context: a context restart contains a key, and the loop takes the item out of the stash and sends it to the model.
+// Stashed context. A context restart contains a key, and the loop takes the item from the stash and sends it to the model.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -17,7 +17,7 @@ const item = { name: "Ada", likes: ["tides"] };
 const shown = { role: "user", content: `Context:\n${JSON.stringify(item)}` };
 const script: MockScript = [toolCall("enrich"), text("Hello Ada.")];
 
-/** Makes a successful result that contains `key`. */
+/** Creates a successful result that contains `key`. */
 const naming = (key: string, more: object = {}): object =>
   contextRestart({ type: "context_restart_profile", pending_context_key: key, ...more });
 
@@ -30,14 +30,14 @@ function start(
   return play(turns, { tools: [tool("enrich", () => answer)], policies: { restarts: { stash } }, ...more });
 }
 
-/** Returns the context that the model read after the results of each iteration. */
+/** Returns the context that the model received after the results of each iteration. */
 const contextsOf = ({ provider }: Playing): readonly unknown[] =>
   provider.requests.slice(1).map(({ messages }) => (messages.at(-1)?.role === "user" ? messages.at(-1) : undefined));
 
 const lookupsOf = ({ recording }: Playing): readonly unknown[] =>
   recording.of("restart").map(({ pendingContext }) => pendingContext);
 
-/** Makes a stash that always returns the same item, and logs the requested keys. */
+/** Creates a stash that always returns the same item, and logs the requested keys. */
 function createNoting(held: Json | undefined = item): ContextSource & { readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   return { asked, take: (key) => (asked.push(key), held) };
@@ -52,7 +52,7 @@ describe("pending_context_key of a stashed item", () => {
     const result = await playing.result;
     expect(contextsOf(playing)).toEqual([shown, shown]);
     expect(lookupsOf(playing)).toEqual(["found"]);
-    // The item is not in any result, history or transcript.
+    // The item is not part of any result, history or transcript.
     expect(answersOf(result)[0]).toMatchObject({ outcome: "restarted", result: { status: "context_restarted" } });
     expect(result.functionHistory.map(({ functionCall }) => functionCall.name)).toEqual(["other"]);
     expect(JSON.stringify([result.messages, result.functionHistory])).not.toContain("tides");
@@ -238,7 +238,7 @@ describe("a custom stash", () => {
     expect([(await playing.result).reason.kind, playing.endedAt(), playing.clock.pending]).toEqual([reason, endedAt, 0]);
   });
 
-  it("is refused at once if it has no take()", async () => {
+  it("is rejected immediately if it has no take()", async () => {
     const misused = start(naming("k"), { put: () => "k" } as never);
     await expect(misused.result).rejects.toMatchObject({
       code: "invalid-option",

@@ -1,4 +1,4 @@
-// Messages with text and tool calls. The run ends if the text is the answer.
+// Messages with text and tool calls. The run ends if the text is the final answer.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -26,7 +26,7 @@ import { never, outcomesOf, play, tool, type Playing } from "../play.ts";
 import { refusal } from "../refusal.ts";
 import { linesOf } from "../transcript-lines.ts";
 
-/** Behaves as the arguments of the call say. */
+/** A tool that behaves as the arguments of the call say. */
 function act(args: unknown): unknown {
   switch (Reflect.get(Object(args), "do")) {
     case "fail":
@@ -51,7 +51,7 @@ const tools: readonly Tool[] = [
   tool("loud", act, { requiresFollowUp: true }),
 ];
 
-/** Parses calls: "memory:fail quiet" is a failing call of the tool `memory`, and a call of the tool `quiet`. */
+/** Parses calls. "memory:fail quiet" means a failing call of the tool `memory` and a call of the tool `quiet`. */
 const callsOf = (words: string): readonly MockPart[] =>
   words.split(" ").map((word) => {
     const [name = "", what = "work"] = word.split(":");
@@ -86,7 +86,7 @@ const wentOn = "completed/answered: An answer.";
 
 describe("policies.preToolText", () => {
   it.for<[family: string | undefined, said: string, calls: string, end: string]>([
-    // For this family of providers, text is the answer, whatever tools are called.
+    // For this family of providers, text is the final answer, whatever tools are called.
     ["novelai", " Noted. \n", "plain", ended],
     ["novelai", "Noted.", "plain loud quiet memory", ended],
     ["novelai", "", "plain", wentOn],
@@ -94,17 +94,17 @@ describe("policies.preToolText", () => {
     ["openai", "Noted.", "plain", wentOn],
     ["NovelAI", "Noted.", "plain", wentOn],
     [undefined, "Noted.", "plain", wentOn],
-    // The called tools require no follow-up.
+    // None of the called tools requires a follow-up.
     [undefined, "Noted.", "memory", ended],
     [undefined, "Noted.", "quiet", ended],
     ["openai", "Noted.", "memory quiet memory", ended],
     [undefined, "", "memory", wentOn],
     [undefined, " ", "quiet", wentOn],
     [undefined, "Noted.", "loud", wentOn],
-    // All called tools must require no follow-up.
+    // The run ends only if no called tool requires a follow-up.
     [undefined, "Noted.", "memory plain", wentOn],
     [undefined, "Noted.", "plain quiet", wentOn],
-    // All calls of the batch must succeed.
+    // The run ends only if all calls of the batch succeed.
     ["novelai", "Noted.", "plain:fail", wentOn],
     ["novelai", "Noted.", "plain plain:fail plain", wentOn],
     ["novelai", "Noted.", "unknown", wentOn],
@@ -140,7 +140,7 @@ describe("policies.preToolText", () => {
     expect(await playing.result).toMatchObject({ reason: { kind: "pre-tool-text" }, text: "Noted." });
   });
 
-  it("uses the family of the attempt that stays", async () => {
+  it("uses the family of the attempt that is kept", async () => {
     const attempt = (family: string): MockPart =>
       chunk({ type: "attempt-start", attempt: 1, provider: "inner", model: "m", family });
     const script = (family: string): MockScript => [[attempt(family), text("Noted."), ...callsOf("plain")], text("An answer.")];
@@ -173,8 +173,8 @@ describe("policies.preToolText", () => {
   });
 });
 
-describe("policies.preToolText and other endings", () => {
-  it("onIteration is called first and can abort the run", async () => {
+describe("policies.preToolText next to other endings", () => {
+  it("gives way to onIteration, which is called first and can abort the run", async () => {
     const asked: number[] = [];
     const hooks = (reason?: string): LoopOptions["hooks"] => ({
       onIteration: (iteration) => {
@@ -189,7 +189,7 @@ describe("policies.preToolText and other endings", () => {
     expect(asked).toEqual([1, 1]);
   });
 
-  it("a stop and a steered message come first", async () => {
+  it("gives way to a stop and to a steered message", async () => {
     const endAfter = async (ask: (control: ReturnType<typeof createLoopControl>) => unknown): Promise<string> => {
       const control = createLoopControl();
       return endOf([undefined, "Noted.", "memory"], { control, hooks: { onIteration: () => void ask(control) } });
@@ -215,13 +215,13 @@ describe("policies.preToolText options", () => {
     [{ ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
     [{ ...preToolText, suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
     [{ endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
-    // The trait of a tool does not override the policy for it.
+    // The trait of a tool does not override the policy for that tool.
     [{ suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%j, family %s and calls %j: the run ends as %s", async ([preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });
 
-  it("are read when the run starts; later changes have no effect", async () => {
+  it("are copied when the run starts, so later changes have no effect", async () => {
     const policies = { preToolText: { endAfterTextFamilies: ["openai"] } };
     const playing = start("openai", [[text("Noted."), ...callsOf("plain")], text("An answer.")], { policies });
     policies.preToolText = { endAfterTextFamilies: [] };
@@ -236,7 +236,7 @@ describe("policies.preToolText options", () => {
     [{ suppressFollowUpAfterText: new Set(["plain"]) }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ suppressFollowUpAfterText: [null] }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ families: [] }, "unknown-option", "policies.preToolText.families"],
-  ])("are refused: %j gives %s", async ([preToolText, code, option]) => {
+  ])("are rejected: %j gives %s", async ([preToolText, code, option]) => {
     expect(await refusal({ policies: { preToolText } })).toMatchObject({ code, details: { option } });
   });
 });
@@ -246,7 +246,7 @@ describe("requiresFollowUp", () => {
     ["no", '"no"'],
     [0, "0"],
     [null, "null"],
-  ])("%j is refused", ([value, received]) => {
+  ])("%j is rejected", ([value, received]) => {
     const make = (): Tool => tool("plain", act, { requiresFollowUp: value as boolean });
     expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it must be true or false, but is ${received}.`);
   });

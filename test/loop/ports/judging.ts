@@ -15,21 +15,21 @@ import type { Fault } from "../faults.ts";
 import { tool } from "../play.ts";
 import { called, type Port, type Ports, portsOf } from "./port.ts";
 
-/** Makes a port for a policy whose failure the run ignores. */
+/** Creates a port for a policy whose failure the run ignores. */
 const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOptions> = {}): Port => ({
   over: (fault) => ({ ...more, policies: policies(fault as never) }),
   ends: ["answered"],
   hangs: "answered",
 });
 
-/** Makes a port for a policy whose failure the run ignores and for which the run does not wait. */
+/** Creates a port for a policy whose failure the run ignores and for which the run does not wait. */
 const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
   const { over, ends } = skipped(policies);
   return { over, ends };
 };
 
 const force = (verb: PropertyKey, fault: Fault): Set<number> => {
-  // If the set is larger than the number of iterations, the run calls `has` for each iteration.
+  // If the set has more entries than there are iterations, the run calls `has` for each iteration.
   const set = new Set(verb === "has" ? [1, 2, 3, 4, 5] : []);
   return Object.defineProperty(set, verb, verb === "size" ? { get: fault } : { value: fault });
 };
@@ -50,7 +50,7 @@ const store: (verb: string) => Port = (verb) => ({
       list: () => [...texts].map(([id, said]) => ({ id, bytes: said.length })),
       [verb]: fault,
     };
-    // The cache has room for one result, so the second result removes the first.
+    // The cache has space for one result, so the second result removes the first.
     const { tool: look, cacher } = createResultCache({ store: own, maxBytes: 10_000 });
     const provider = createMockProvider(looking);
     return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], policies: { results: processResults({ cacher }) } };

@@ -9,23 +9,25 @@ import { tool } from "../play.ts";
 export interface Port {
   /** The options of a run that calls the function. */
   readonly over: (fault: Fault) => Partial<LoopOptions>;
-  /** The endings if the function fails or returns nonsense: kinds of reasons, codes of LoopErrors, or "thrown". */
+  /**
+   * The allowed endings if the function fails or returns an invalid value: kinds of reasons, codes of LoopErrors, or "thrown".
+   */
   readonly ends: readonly string[];
   /**
-   * The ending if the function does not settle, or "never". By default, the run does not wait for the function, and ends as in
+   * The ending if the function does not settle, or "never". By default, the run does not wait for the function and ends as in
    * `ends`.
    */
   readonly hangs?: string;
   /** The ending at the wall-clock limit if the function does not settle. Default "wall-clock". */
   readonly atWallClock?: string;
-  /** Set for a field with a getter that can throw. Its value belongs to the caller. */
+  /** Set for a field with a getter that can throw. The value of the field belongs to the caller. */
   readonly isField?: true;
 }
 
 /** Ports by name. */
 export type Ports = { readonly [verb: string]: Port };
 
-/** Makes one port for each name. */
+/** Creates one port for each name. */
 export function portsOf<Name extends string | number | symbol>(
   prefix: string,
   names: readonly Name[],
@@ -47,12 +49,12 @@ export const usual: MockScript = [
   text("7"),
 ];
 
-/** Makes a provider that streams `usual`. */
+/** Creates a provider that streams `usual`. */
 export const usualProvider = (): MockProvider => createMockProvider(usual);
 
 export const question: readonly Message[] = [{ role: "user", content: "Go." }];
 
-/** Makes options with the tool that `usual` calls. */
+/** Creates options with the tool that `usual` calls. */
 export const called = (execute: () => unknown, traits: Partial<Tool> = {}): Partial<LoopOptions> => ({
   tools: [tool("t", execute, traits)],
 });

@@ -66,7 +66,7 @@ const resumed = ({ saved }: Suspended, verbs: Verbs = {}): Partial<LoopOptions> 
   journal: { ...memoryJournal(saved), ...(verbs as Partial<Journal>) },
 });
 
-/** Makes a port for which the run waits, and whose error ends the run. */
+/** Creates a port for which the run waits, and whose error ends the run. */
 const asked = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
   ends: ["thrown", ...ends],
@@ -82,7 +82,7 @@ export const recordingPorts: Ports = {
   "the first journal.step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
   "journal.step of a stream": asked(atStep("i1/model"), ["journal-damaged"]),
   "journal.step of a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
-  // The run ignores the result of a different last look, and continues with the next one.
+  // The run ignores a different result of the last inbox check, and continues with the next check.
   "the last journal.step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
   "journal.all": asked((fault) => journal(() => ({ all: fault }))),
   "journal.replays": asked(
@@ -104,7 +104,7 @@ export const recordingPorts: Ports = {
       decisions: { [waiting.id]: { kind: "approve" } },
       tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
     }),
-    // A replay that breaks loses nothing. After the replay, the call is refused, and the model continues.
+    // A replay that breaks off loses nothing. After the replay, the call is rejected, and the model continues.
     ends: call === 2 ? ["thrown", "invalid-option", "tools-changed"] : ["hook-failed", "approval-required", "answered"],
   })),
   "policies.allowToolChange": {

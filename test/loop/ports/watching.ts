@@ -7,10 +7,10 @@ import { withTracing } from "turnwright/otel";
 import type { Fault } from "../faults.ts";
 import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
 
-/** Makes a port whose faults do not change the run. */
+/** Creates a port whose faults do not change the run. */
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
-/** Makes a port for an emitter with listeners, so that every function is called. */
+/** Creates a port for an emitter with listeners, so that every function is called. */
 const emitter = (verb: string): Port =>
   unnoticed((fault) => {
     const events = createLoopEvents();

@@ -22,7 +22,7 @@ const agent = (verbs: { readonly prepare?: Fault; readonly toResult?: Fault }): 
   return { tools: [defineAgentTool(made as Parameters<typeof defineAgentTool>[0])] };
 };
 
-/** Makes a port whose errors become tool results, which the model reads. */
+/** Creates a port whose errors become tool results, which the model reads. */
 const forModel = (over: Port["over"], ends: readonly string[] = []): Port => ({
   over,
   ends: ["answered", ...ends],
@@ -44,7 +44,7 @@ export const workingPorts: Ports = {
     ends: ["provider-error"],
     hangs: "stream-idle",
   },
-  // The run abandons the stream, whatever `return` does.
+  // The run abandons the stream, no matter what `return` does.
   "provider's return": {
     over: (fault) => stream(() => ({ next: () => never, return: fault, throw: fault })),
     ends: ["first-chunk"],
@@ -73,7 +73,7 @@ export const workingPorts: Ports = {
         enumerable: true,
       }),
     }),
-    // The field is read before the first request, and then never again.
+    // The field is read only before the first request.
     ends: read === 2 ? ["thrown"] : ["answered"],
     isField: true,
   })),

@@ -50,13 +50,13 @@ describe("createContextRelease", () => {
     ["a string", { call_ids: "c0" }],
     ["numbers", { call_ids: [0] }],
     ["more than 1000 ids", { call_ids: Array.from({ length: 1_001 }, (_, index) => `c${index}`) }],
-  ])("refuses %s", async ([, args]) => {
+  ])("rejects %s", async ([, args]) => {
     const { provider, result } = play(releasing(args), { tools });
     expect(outcomesOf(await result)).toContain("release: invalid-input");
     expect(masksOf(provider.requests).join("")).toBe("");
   });
 
-  it("obeys minTokens of the masking policy and works beside it", async () => {
+  it("obeys minTokens of the masking policy and works together with the policy", async () => {
     const masking = maskResults({ minTokens: 1_001, keepIterations: 0 });
     const small = play(releasing({}), { tools, policies: { masking } });
     await small.result;

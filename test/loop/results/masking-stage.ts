@@ -4,13 +4,13 @@ import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
-/** Makes messages that each call `name` once, with the ids c0, c1 and so on, and an answer. */
+/** Creates messages that each call `name` once, with the ids c0, c1 and so on, and an answer. */
 export const turnsOf = (count: number, name = "search"): readonly MockMessage[] => [
   ...Array.from({ length: count }, (_, index) => toolCall(name, {}, { id: `c${index}` })),
   text("Done."),
 ];
 
-/** Makes a tool whose results have `tokens` tokens. */
+/** Creates a tool whose results have `tokens` tokens. */
 export const search = (tokens = 1_000): Tool => tool("search", () => "x".repeat(tokens * 4));
 
 /** Starts a run with `count` iterations that search, and one that answers. */

@@ -44,7 +44,7 @@ describe("maskResults", () => {
     expect(masksOf(provider.requests)).toEqual(["", "", "", "", "", ""]);
   });
 
-  it("never masks errors or answers to calls that did not run", async () => {
+  it("never masks errors or the results of calls that did not run", async () => {
     const long = "x".repeat(8_000);
     const tools = [
       tool("search", () => long),
@@ -75,7 +75,7 @@ describe("maskResults", () => {
     expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
   });
 
-  it("measures each call of a batch on its own, including images", async () => {
+  it("measures each call of a batch separately, including images", async () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "z".repeat(4_000) };
     const tools = [search(), tool("small", () => "x"), tool("look", () => toolResult({ data: "seen", content: [image] }))];
     const turn = ["search", "small", "look"].map((name) => toolCall(name, {}, { id: name }));
@@ -201,12 +201,12 @@ it.for<[option: string, masking: unknown, code: string]>([
   ["policies.masking.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
   ["policies.masking.force", { force: [1] }, "invalid-option"],
   ["policies.masking.keep", { keep: 1 }, "unknown-option"],
-])("maskResults: refuses an invalid %s: %o", ([option, masking, code]) => {
+])("maskResults: rejects an invalid %s: %o", ([option, masking, code]) => {
   const make = (): unknown => maskResults(masking as MaskingOptions);
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
 });
 
-it("policies.masking: refuses options that were not made by maskResults", async () => {
+it("policies.masking: rejects options that were not made by maskResults", async () => {
   const { provider, result } = playIterations(1, { policies: { masking: { keepIterations: 1 } as never } });
   await expect(result).rejects.toThrow('Option "policies.masking" must be made by maskResults, but is an object.');
   expect(provider.calls).toBe(0);

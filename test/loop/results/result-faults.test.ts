@@ -66,7 +66,7 @@ describe("processResults: the end of the run", () => {
   it.for<[verb: "stop" | "kill", reason: string]>([
     ["stop", "stopped"],
     ["kill", "killed"],
-  ])("a %s during a stage cuts it off and skips the other stages", async ([verb, reason]) => {
+  ])("a %s during a stage interrupts the stage and skips the other stages", async ([verb, reason]) => {
     const asked: string[] = [];
     const results: ResultPipeline = {
       extractor: { threshold: 0, extract: (output) => (asked.push(output), output === "a" ? "A" : never) },

@@ -16,7 +16,7 @@ import { answersOf, play, tool } from "../play.ts";
 import { changesOf, readingsOf, start, texts } from "./result-stage.ts";
 
 describe("processResults", () => {
-  it("runs the stages in order, each on the output of the one before", async () => {
+  it("runs the stages in order, each with the output of the previous stage", async () => {
     const seen: unknown[] = [];
     const playing = start(texts(20_000), {
       processor: (toolName, output) => (seen.push(["processor", toolName, output.length]), output.slice(0, 64_000)),
@@ -72,13 +72,13 @@ describe("processResults", () => {
     expect(changesOf(playing)).toEqual([]);
   });
 
-  it("leaves images beside a result alone", async () => {
+  it("leaves images next to a result unchanged", async () => {
     const content = [{ type: "image" as const, mediaType: "image/png", data: "aGk=" }];
     const playing = start(toolResult({ data: "long", content }), { processor: () => "short" });
     expect(answersOf(await playing.result)).toMatchObject([{ result: "short", content }]);
   });
 
-  it("passes texts beside a result too, and replaces them all with one text", async () => {
+  it("processes texts next to a result too, and replaces all of them with one text", async () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "aGk=" };
     const content = [{ type: "text" as const, text: texts(500) }, image, { type: "text" as const, text: "end" }];
     const output = toolResult({ data: { ok: true }, content });
@@ -191,7 +191,7 @@ it.for<[option: string, results: unknown, code: string]>([
   ["policies.results.extractor.treshold", { extractor: { extract: String, treshold: 1 } }, "unknown-option"],
   ["policies.results.cacher.store", { cacher: { threshold: 3 } }, "invalid-option"],
   ["policies.results.cacher.threshold", { cacher: { store: String, threshold: 1.5 } }, "invalid-option"],
-])("processResults: refuses an invalid %s", ([option, results, code]) => {
+])("processResults: rejects an invalid %s", ([option, results, code]) => {
   const make = (): unknown => processResults(results as ResultPipeline);
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
 });

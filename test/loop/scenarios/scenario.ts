@@ -21,7 +21,7 @@ export interface Scenario {
   readonly deafProvider?: true;
 }
 
-/** Makes a model that calls the same tool forever. */
+/** Creates a model that calls the same tool forever. */
 export const always =
   (name: string, args = {}): MockScript =>
   () => [text("Again. "), toolCall(name, args)];

@@ -1,4 +1,4 @@
-// An error of the CommonJS copy is known to the ESM copy, and the other way round.
+// The ESM copy recognizes an error from the CommonJS copy, and the other way round.
 
 import { createRequire } from "node:module";
 import * as core from "turnwright";

@@ -1,3 +1,3 @@
-// Imports from the folder that this file is in.
+// Imports packages that are installed next to this file.
 
 export const load = (specifier) => import(specifier);

@@ -1,4 +1,4 @@
-// Compares the view of a growing transcript with a mask that is computed from scratch in each iteration.
+// Compares the masked view of a growing transcript with masks that are computed from scratch in each iteration.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -17,14 +17,14 @@ interface Call {
   readonly tokens: number;
 }
 
-/** One iteration after its stream: its calls, and the results to force or release. */
+/** One iteration after its stream: its calls, and the ids of the results to force or release. */
 interface Iteration {
   readonly calls: readonly Call[];
   readonly force: readonly number[];
   readonly release: readonly number[] | "all" | undefined;
 }
 
-/** A state that grows like that of a run. `looks` counts how often a message was read. */
+/** A state that grows as in a run. `looks` counts how often each message was read. */
 class GrowingState implements MaskingSource {
   readonly messages: Message[] = [];
   readonly functionHistory: ToolHistoryEntry[] = [];
@@ -33,7 +33,7 @@ class GrowingState implements MaskingSource {
   iteration = 0;
   iterationStart = 0;
   looks = 0;
-  /** Ids of the calls so far, and the position of each. */
+  /** The ids of all calls so far, and the position of each call. */
   readonly ids: string[] = [];
 
   constructor() {
@@ -69,7 +69,7 @@ class GrowingState implements MaskingSource {
     return release === "all" ? release : release.flatMap((at) => this.ids[at % Math.max(1, this.ids.length)] ?? []);
   }
 
-  /** Wraps a message so that each read of its results is counted. */
+  /** Wraps a message and counts how often its results are read. */
   #watch(message: Extract<Message, { role: "tool" }>): Message {
     const look = (): readonly ToolResultPart[] => {
       this.looks += 1;
@@ -88,7 +88,7 @@ function assistant(ids: readonly string[]): Message {
   return { role: "assistant", content: ids.map((callId) => ({ type: "tool-call", callId, name: "search", args: {} })) };
 }
 
-/** Computes the calls that are masked in an iteration from the whole history. */
+/** Computes the calls that are masked in an iteration, from the whole history. */
 function expectedMasks(
   iterations: readonly Iteration[],
   state: GrowingState,
@@ -97,7 +97,7 @@ function expectedMasks(
   const masked = new Set<string>();
   const forced = new Set(state.forcedIterations);
   const now = iterations.length;
-  // A result masked by age stays masked, so the furthest step so far counts.
+  // A result that was masked by age stays masked, so the highest cutoff so far decides.
   const cutoff = Math.floor((now - keepIterations) / batchOf) * batchOf;
   iterations.forEach(({ calls }, each) => {
     calls.forEach(({ outcome, tokens }, index) => {
@@ -224,7 +224,7 @@ it("maskResults: follows an assistant message that is replaced or removed", () =
   expect(view.messages).toEqual(state.messages);
 });
 
-it("maskResults: counts the content of a result and masks it too", () => {
+it("maskResults: counts the content of a result, and masks the content too", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 20, batchOf: 1 });
   view.update(state);
@@ -260,7 +260,7 @@ it.for<[tokens: number, told: string]>([
   );
 });
 
-it("maskResults: forces only the last iteration and those that can still be masked", () => {
+it("maskResults: reads forced ids only from the last iteration and from iterations that can still be masked", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 2, minTokens: 10, batchOf: 1 });
   const any = new Set([0, 1, 2, 3, 4, 5, 6]);

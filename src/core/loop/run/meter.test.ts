@@ -14,7 +14,7 @@ describe("Meter", () => {
     inner.add({ tokens: 20, toolCalls: 3 });
     expect([inner.tokensLeft, inner.toolCallsLeft]).toEqual([30, 5]);
     expect([outer.tokensLeft, outer.toolCallsLeft]).toEqual([80, 7]);
-    // Only the shared limit has shrunk for the sibling run.
+    // For the sibling run, only the shared limit has shrunk.
     expect([beside.tokensLeft, beside.toolCallsLeft]).toEqual([60, 7]);
     outer.add({ tokens: 45, toolCalls: 2 });
     expect([inner.tokensLeft, inner.toolCallsLeft, beside.tokensLeft]).toEqual([30, 5, 35]);
@@ -38,19 +38,19 @@ describe("Meter", () => {
       ],
       [1, 7],
     ],
-  ])("leaves the least of the limits %j", ([limits, left]) => {
+  ])("leaves the smallest remainder of the limits %j", ([limits, left]) => {
     const innermost = limits.reduce<Meter | undefined>((outer, [tokens, calls]) => meter(tokens, calls, outer), undefined);
     expect([innermost?.tokensLeft, innermost?.toolCallsLeft]).toEqual(left);
   });
 
-  it("leaves 0, never less, if more was used than allowed", () => {
+  it("leaves 0, never a negative number, if more was used than allowed", () => {
     const outer = meter(10, 2);
     const inner = meter(none, none, outer);
     inner.add({ tokens: 25, toolCalls: 3 });
     expect([outer.tokensLeft, outer.toolCallsLeft, inner.tokensLeft, inner.toolCallsLeft]).toEqual([0, 0, 0, 0]);
   });
 
-  it("has the least maxToolCalls of all levels, whatever was used", () => {
+  it("reports the smallest maxToolCalls of all levels, whatever was used", () => {
     const inner = meter(none, 9, meter(none, 4, meter(none, 6, undefined)));
     inner.add({ tokens: 0, toolCalls: 3 });
     expect(inner.maxToolCalls).toBe(4);
@@ -61,7 +61,7 @@ describe("Meter", () => {
     [99, undefined],
     [100, { kind: "max-tokens", limit: 100, spent: 100 }],
     [250, { kind: "max-tokens", limit: 100, spent: 250 }],
-  ])("findSpentOutside ignores its own limit: after %d tokens returns %j", ([used, found]) => {
+  ])("findSpentOutside ignores the run's own limit: after %d tokens returns %j", ([used, found]) => {
     const inner = meter(1, none, meter(100, none, meter(1_000, none)));
     inner.add({ tokens: used, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual(found);
@@ -93,7 +93,7 @@ describe("Meter", () => {
     expect(inner.costLeftUSD).toBe(Math.max(0, 1 - (spent.costUSD ?? 0)));
   });
 
-  it("findSpentOutside ignores unknown costs if allowed, or without a cost limit", () => {
+  it("findSpentOutside ignores unknown costs if they are allowed or no cost limit is set", () => {
     for (const outer of [costly({ maxCostUSD: 1, unknownCostEnds: false }), costly({})]) {
       const inner = costly({}, outer);
       inner.add({ costUnknown: true, costUSD: 0.25 });

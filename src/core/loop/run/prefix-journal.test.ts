@@ -37,7 +37,7 @@ describe("prefixJournal", () => {
     expect(seen).toEqual([signal]);
   });
 
-  it("keeps nested and sibling prefixes apart", () => {
+  it("keeps the keys of nested and sibling prefixes separate", () => {
     const journal = memoryJournal();
     const outer = prefixJournal(journal, { prefix: "a/" });
     const inner = prefixJournal(outer, { prefix: "b/" });

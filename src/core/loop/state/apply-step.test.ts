@@ -139,7 +139,7 @@ describe("applyStep: usage and cost", () => {
 });
 
 describe("createLoopState", () => {
-  it("copies the messages, ids and context items it starts with", () => {
+  it("copies the initial messages, ids and context items", () => {
     const messages = [{ role: "user" as const, content: "Go." }];
     const heldIds = new Set(["x"]);
     const contextItems = ["night"];

@@ -10,7 +10,7 @@ import type { CycleRules } from "./step-key.ts";
 const call = (name: string, args: Json = {}): ToolCall => ({ callId: "c", name, args });
 const result = (value: Json): ToolResultPart => ({ callId: "c", name: "t", outcome: "completed", result: value });
 
-/** Finds loops in a text in which a letter is an iteration with one call and "." is one without calls. */
+/** Finds loops in a string. Each letter stands for an iteration with one call, and each "." for an iteration without calls. */
 function findIn(iterations: string, threshold: number, maxCycle = 4): string {
   let repetition = createRepetition({ maxCycle, compareResults: false });
   return Array.from(iterations, (name) => {
@@ -80,16 +80,16 @@ it("createRepetition: compares the results of equal calls, whatever their order"
   expect([same.findRepeats(2), swapped.findRepeats(2)]).toEqual([{ cycle: 1, count: 2 }, undefined]);
 });
 
-/** One iteration: its calls, and their result. */
+/** The calls of one iteration, and a number that stands for their result. */
 type Iteration = readonly [calls: string, gives: number];
 
-/** Finds loops in the whole history by the definition, without counters. */
+/** Finds loops in the whole history directly by their definition, without counters. */
 function findByHand(
   iterations: readonly Iteration[],
   threshold: number,
   { maxCycle, compareResults }: CycleRules,
 ): Repeats | undefined {
-  // The results of the last iteration are not known yet.
+  // The results of the last iteration are not yet known.
   const isSame = (a: number, b: number): boolean =>
     iterations[a]?.[0] === iterations[b]?.[0] &&
     (!compareResults || a === iterations.length - 1 || iterations[a]?.[1] === iterations[b]?.[1]);
@@ -111,7 +111,7 @@ function findByHand(
 
 it("createRepetition: agrees with a search of the whole history, in bounded memory", () => {
   const letters = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1 }));
-  // Repeated blocks among random iterations.
+  // Mixes repeated blocks with random iterations.
   const block = fc.tuple(fc.array(letters, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 5 }));
   const histories = fc
     .array(block, { maxLength: 4 })

@@ -49,13 +49,13 @@ function setUp(
 
 const begun: ModelChunk = { type: "call-start", key: "a", id: "x", name: "t" };
 
-/** A call whose stream ends right after its arguments. */
+/** A call whose stream breaks off right after its arguments. */
 const argsDelta = (argsText: string): MockMessage => [
   { kind: "chunks", chunks: [begun, { type: "call-args-delta", key: "a", text: argsText }] },
   endEarly(),
 ];
 
-/** A call that its provider reports as truncated. Its `args` are meaningless then. */
+/** A call that its provider reports as truncated, so its `args` are meaningless. */
 const toldCut = (argsText: string): MockMessage => {
   const ready = { type: "call-ready", key: "a", id: "x", name: "t", args: "?", argsText, problem: "truncated" } as const;
   return [{ kind: "chunks", chunks: [begun, ready] }, finish("stop")];
@@ -132,7 +132,7 @@ describe("streamOnce", () => {
     ["truncated, complete arguments", toldCut('{"n":1}'), { n: 1 }],
     ["truncated, cut-off arguments", toldCut('{"n":'), {}],
     ["ready, in a message cut off by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
-  ])("keeps readable arguments of a cut-off call: %s", async ([, script, args]) => {
+  ])("keeps the readable arguments of a cut-off call: %s", async ([, script, args]) => {
     const { calls } = await streamOnce(request, setUp(script));
     expect(calls).toMatchObject([{ name: "t", problem: "truncated" }]);
     expect(calls[0]?.args).toEqual(args);
@@ -167,7 +167,7 @@ describe("streamOnce", () => {
     ["a lost attempt without a next one", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
     ["a rejected attempt without a next one", [began("a"), refused, endEarly()], undefined, 0],
     ["no attempt", endEarly(), undefined, undefined],
-  ])("adds up usage and cost of its attempts: %s", async ([, turn, total, cost]) => {
+  ])("adds up the usage and cost of all attempts: %s", async ([, turn, total, cost]) => {
     const prices = new Map([
       ["a", 1],
       ["b", 2],
@@ -181,7 +181,7 @@ describe("streamOnce", () => {
     expect((await streamOnce(request, setUp(turn))).costUSD).toBeUndefined();
   });
 
-  it("does not call the provider if the run is over", async () => {
+  it("does not call the provider if the run has already ended", async () => {
     const provider = createMockProvider([text("Hi")]);
     const ports = setUp([], { provider });
     ports.scope.cancel({ kind: "kill" });

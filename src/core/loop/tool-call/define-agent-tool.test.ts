@@ -67,7 +67,7 @@ describe("defineAgentTool", () => {
     expect(refusalOf(value)).toContain(refusal);
   });
 
-  it("execute() runs the options of prepare with runToolLoop of the context", async () => {
+  it("execute() passes the options from prepare to the context's runToolLoop", async () => {
     const told: unknown[] = [];
     const runToolLoop = (given: NestedLoopOptions): Promise<LoopResult> => {
       told.push(given);

@@ -93,7 +93,7 @@ describe("executeToolCall", () => {
     });
   });
 
-  it("reports the duration of a call, also of one that timed out", async () => {
+  it("reports the duration of every call, even if it timed out", async () => {
     const slow = (ms: number): Promise<readonly [ToolOutcome, number]> => {
       const ports = setUp([wait(() => new Promise((resolve) => void ports.clock.setTimeout(() => resolve("done"), ms)))]);
       const running = executeToolCall(call("wait"), ports).then((outcome) => [outcome, ports.clock.now()] as const);

@@ -16,7 +16,7 @@ it("truncateResults: keeps the start and the end, with a note between them", () 
   expect(shortened).toBe(`${"a".repeat(70)}\n[... 460 of 600 bytes left out here, about 115 tokens ...]\n${"b".repeat(70)}`);
 });
 
-it("truncateResults: keeps only the start with keep: head", () => {
+it("truncateResults: keeps only the start if keep is head", () => {
   const shortened = cut(`${"a".repeat(300)}${"b".repeat(300)}`, { maxTokens: 50, keep: "head" });
   expect(shortened).toBe(`${"a".repeat(140)}\n[... 460 of 600 bytes left out here, about 115 tokens ...]\n`);
 });
@@ -50,7 +50,7 @@ describe("truncateResults: any text", () => {
             countBytes(text),
           ]);
           expect(Number(tokens)).toBe(Math.ceil(Number(left) / 4));
-          // As little as possible is left out: the note, and less than one character at each cut.
+          // The result loses as little as possible: the space for the note, and less than one character at each cut.
           expect(countBytes(head) + countBytes(tail)).toBeGreaterThan(maxBytes - 75);
         },
       ),

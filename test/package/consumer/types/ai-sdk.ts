@@ -1,11 +1,11 @@
-// A model object of the AI SDK fits as it is.
+// A model object of the AI SDK is accepted without a cast.
 
-// It has ES modules only.
+// This package has only ES modules.
 import type { OpenAIProvider } from "@ai-sdk/openai" with { "resolution-mode": "import" };
 import type { Provider } from "turnwright";
 import { aiSdkModel, type AiSdkWarning } from "turnwright/ai-sdk";
 
-/** A model of a provider package. */
+/** Creates a provider from a model of a provider package. */
 export function connect(openai: OpenAIProvider, onWarning: (warning: AiSdkWarning) => void): Provider {
   return aiSdkModel({ model: openai("gpt-5"), onWarning });
 }

@@ -1,9 +1,9 @@
-// Long results in files.
+// Stores long results in files.
 
 import { type Tool } from "turnwright";
 import { directoryStore, createResultCache } from "turnwright/cache";
 
-/** The tool that reads them again. */
+/** Creates the tool that reads stored results. */
 export function cacheIn(directory: string): Tool {
   return createResultCache({ store: directoryStore(directory), ttlMs: 60_000 }).tool;
 }

@@ -1,9 +1,9 @@
-// Limits from environment variables.
+// Reads limits from environment variables.
 
 import { type LoopResult, type Provider, runToolLoop } from "turnwright";
 import { type EnvironmentProblem, readEnvironment } from "turnwright/config";
 
-/** A run within them. */
+/** Runs the loop with these limits. */
 export function ask(provider: Provider, warn: (problem: EnvironmentProblem) => void): Promise<LoopResult> {
   const { limits, timeouts, problems } = readEnvironment({ TURNWRIGHT_MAX_ITERATIONS: "20" });
   for (const problem of problems) warn(problem);

@@ -1,9 +1,9 @@
-// A gate that depends on the words of the user.
+// A gate that depends on the text of the user message.
 
 import type { DeliberateGate } from "turnwright";
 import { createDeliberateMode } from "turnwright/deliberate";
 
-/** The gate for one user message. */
+/** Creates the gate for one user message. */
 export function gateFor(text: string): DeliberateGate {
   return createDeliberateMode({ triggers: { look: "look it up" } }).forTurn({ text });
 }

@@ -1,11 +1,11 @@
-// The client of Google fits as it is.
+// The client of the Google SDK is accepted without a cast.
 
-// It has types for ES modules only.
+// This package has types only for ES modules.
 import type { GoogleGenAI } from "@google/genai" with { "resolution-mode": "import" };
 import type { Provider } from "turnwright";
 import { googleGenerateContent, type GoogleThinking } from "turnwright/google";
 
-/** Gemini, with thoughts. */
+/** Creates a Gemini provider with thoughts. */
 export function connect(client: GoogleGenAI, thinking: GoogleThinking): Provider {
   return googleGenerateContent({ client, model: "gemini-3-pro-preview", thinking });
 }

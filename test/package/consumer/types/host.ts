@@ -1,4 +1,4 @@
-// Endpoints of a chat that several pages follow.
+// Endpoints of a chat that several pages can follow.
 
 import type { LoopOptions } from "turnwright";
 import {
@@ -14,7 +14,7 @@ import {
 const store: RunStore = fileRunStore("runs");
 export const host: RunHost = createRunHost({ store, whenBusy: "steer" });
 
-/** Starts a run, and answers with its events. */
+/** Starts a run and responds with its events. */
 export async function post(id: string, message: string, run: Omit<LoopOptions, "messages">): Promise<Response> {
   const { provider, tools } = run;
   const answer = await host.start(id, { provider, tools, message });
@@ -22,7 +22,7 @@ export async function post(id: string, message: string, run: Omit<LoopOptions, "
   return toEventStreamResponse(answer.join());
 }
 
-/** Reads a run, from the last event that the page has. */
+/** Returns the events of a run that follow the last event that the page has. */
 export async function read(id: string, request: Request): Promise<readonly HostedEvent[]> {
   const items: HostedEvent[] = [];
   for await (const item of host.join(id, { from: lastEventId(request) }) ?? []) items.push(item);

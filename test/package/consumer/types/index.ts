@@ -1,4 +1,4 @@
-// The core, over a schema of zod.
+// The core entry, with a zod schema.
 
 import { defineTool, type LoopResult, runToolLoop, streamToolLoop, type Provider } from "turnwright";
 import { z } from "zod";
@@ -10,7 +10,7 @@ const weather = defineTool({
   execute: async ({ city }, { signal }) => `${city.toUpperCase()} ${signal.aborted}`,
 });
 
-/** A stream that is read, and a run. */
+/** Reads one run as a stream, and then runs the loop to its result. */
 export async function ask(provider: Provider, question: string): Promise<LoopResult> {
   const messages = [{ role: "user", content: question }] as const;
   for await (const event of streamToolLoop({ provider, messages })) if (event.type === "text-delta") console.log(event.text);

@@ -1,4 +1,4 @@
-// A tool with JSON Schema.
+// Tools with JSON Schema.
 
 import { defineTool, type Tool, type ToolRegistry } from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
@@ -11,7 +11,7 @@ export const clock: Tool<{ zone: string }> = defineTool({
   execute: ({ zone }) => new Date(0).toLocaleTimeString("en", { timeZone: zone }),
 });
 
-/** A registry that is checked. */
+/** Creates a registry that validates arguments. */
 export function check(tools: ToolRegistry): ToolRegistry {
   return withValidation(tools);
 }

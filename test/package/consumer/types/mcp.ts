@@ -1,10 +1,10 @@
-// Clients of both generations of the SDK fit as they are.
+// Clients of both SDK generations are accepted without a cast.
 
 import { Client } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { createMcpRegistry, type McpRegistry } from "turnwright/mcp";
 
-/** The tools of two servers. */
+/** Creates registries over two servers. */
 export async function connect(): Promise<readonly McpRegistry[]> {
   const about = { name: "app", version: "1" };
   return [

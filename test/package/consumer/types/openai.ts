@@ -1,10 +1,10 @@
-// The client of OpenAI fits as it is.
+// The client of the OpenAI SDK is accepted without a cast.
 
 import OpenAI from "openai";
 import type { Provider } from "turnwright";
 import { openaiChat, type OpenAIChatOptions, openaiResponses } from "turnwright/openai";
 
-/** Both APIs. */
+/** Creates a provider for each of the two APIs. */
 export function connect(options: Omit<OpenAIChatOptions, "client" | "model">): readonly Provider[] {
   const client = new OpenAI();
   return [

@@ -1,9 +1,9 @@
-// A run that is made by hand from the parts.
+// A custom loop that is built from the parts.
 
 import type { Message } from "turnwright";
 import { type Bounds, createLoopState, nextStep, type NextStep } from "turnwright/parts";
 
-/** The first step of a run. */
+/** Returns the first step of a run. */
 export function begin(messages: readonly Message[], bounds: Bounds): NextStep {
   return nextStep(createLoopState({ messages, heldIds: [], contextItems: [], priced: false }), bounds);
 }

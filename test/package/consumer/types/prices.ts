@@ -1,9 +1,9 @@
-// Prices from a catalogue, with a custom price.
+// Prices from a catalogue, and a custom price.
 
 import type { Pricing } from "turnwright";
 import { genaiPrices } from "turnwright/prices";
 
 const listed = genaiPrices({ provider: "openai" });
 
-/** List prices, and no cost for a local model. */
+/** Uses list prices, but no costs for local models. */
 export const pricing: Pricing = (tokens, used) => (used.provider === "ollama" ? 0 : listed(tokens, used));

@@ -1,9 +1,9 @@
-// An adapter of a third party.
+// A third-party adapter.
 
 import type { ModelChunk, Provider } from "turnwright";
 import { type EventReader, providerError, readSdkStream, recordOf, textOf } from "turnwright/provider-kit";
 
-/** A provider that streams the texts of its source. */
+/** Creates a provider that streams the texts of a source. */
 export function echo(source: () => AsyncIterable<unknown>): Provider {
   return {
     id: "echo",

@@ -1,9 +1,9 @@
-// A test of a tool and of a run.
+// Tests a tool and a run.
 
 import { type LoopResult, runToolLoop, type Tool, type ToolOutcome } from "turnwright";
 import { createMockProvider, createTestClock, recordEvents, runTool, text, toolCall } from "turnwright/testing";
 
-/** The tool alone, and in a run. */
+/** Runs the tool alone and then in a run. */
 export async function tryTool(tool: Tool): Promise<readonly [ToolOutcome, LoopResult]> {
   const provider = createMockProvider([toolCall(tool.name), text("Done.")]);
   const { emitter: events } = recordEvents();
