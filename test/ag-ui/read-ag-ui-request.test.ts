@@ -1,4 +1,4 @@
-// The parts of a request that the server accepts.
+// The parts of a request that `readAGUIRequest` returns.
 
 import { describe, expect, it } from "vitest";
 import { isRequestError, readAGUIRequest, RequestError } from "turnwright/ag-ui";
@@ -12,9 +12,9 @@ const image = { type: "image", mediaType: "image/png", data: url };
 
 describe("readAGUIRequest", () => {
   it.for<[string, unknown, unknown]>([
-    ["a text", "Hi.", "Hi."],
+    ["a string", "Hi.", "Hi."],
     [
-      "parts of text",
+      "text parts",
       [
         { type: "text", text: "One." },
         { type: "text", text: "" },
@@ -28,7 +28,7 @@ describe("readAGUIRequest", () => {
     expect(await readAGUIRequest(user(content))).toEqual({ ...ids, message: { role: "user", content: expected }, ...none });
   });
 
-  it("reads answers to interrupts, with the run that they are about", async () => {
+  it("reads answers to interrupts, and the run that they belong to", async () => {
     const entry = (interruptId: string, payload: unknown, status = "resolved") => ({ interruptId, status, payload });
     const resume = [
       entry("chat%3A1/2:a", { approved: true }),
@@ -51,7 +51,7 @@ describe("readAGUIRequest", () => {
     });
   });
 
-  it("reads results of the tools of the page, and no others", async () => {
+  it("reads results of the page's tools, and no results from the server", async () => {
     const message = (callId: string, more: object) => ({ id: `m-${callId}`, role: "tool", toolCallId: `t/1:${callId}`, ...more });
     const messages = [
       message("earlier", { content: "1" }),
@@ -75,7 +75,7 @@ describe("readAGUIRequest", () => {
     expect((await readAGUIRequest({ ...ids, messages, resume })).results).toEqual({});
   });
 
-  it("refuses what exceeds its limits, with an error that may be shown", async () => {
+  it("rejects a message that exceeds the limits, with an error message that a page may show", async () => {
     const error = await readAGUIRequest(user("Too long."), { maxTextChars: 3 }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RequestError);
     expect(isRequestError(error)).toBe(true);

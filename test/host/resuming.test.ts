@@ -6,7 +6,7 @@ import { crashing, createStage, eventsOf, readAll, readStart, sharedStore, type 
 
 const policies = { approve: () => ({ kind: "ask" as const }) };
 
-/** A conversation whose model pays twice, after approval, and then answers. */
+/** Options of a run whose model calls "pay" twice, which needs approval, and then answers. */
 function paying({ clock }: Pick<Stage, "clock">): Pick<LoopOptions, "provider" | "tools" | "policies" | "clock"> & {
   readonly paid: string[];
 } {
@@ -26,7 +26,7 @@ const options = (given: ReturnType<typeof paying>): Omit<ReturnType<typeof payin
 const yes = { kind: "approve" as const };
 
 describe("host.resume in the same process", () => {
-  it("goes on with the same run and log: a reader gets only the rest, a late one everything, each once", async () => {
+  it("adds to the log of the run: a reader with from gets the new events, a new reader all events, each once", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -59,7 +59,7 @@ describe("host.resume in the same process", () => {
     expect(host.join(id, { from: all.at(-1)?.id })?.isOver).toBe(true);
   });
 
-  it("marks what happened before the resume as replayed, for readers of its own answer only", async () => {
+  it("marks events from before the resume as replayed only in the reader that the answer returns", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -75,7 +75,7 @@ describe("host.resume in the same process", () => {
     expect((await readAll(host.join(id))).some(({ event }) => event.replayed === true)).toBe(false);
   });
 
-  it("ends a reader that joined before the suspension there, however slow it is", async () => {
+  it("ends a reader that joined before the suspension at the suspension, even if it reads later", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -88,7 +88,7 @@ describe("host.resume in the same process", () => {
     expect(typesOf(await readAll(host.join(id))).filter((type) => type === "run-end")).toHaveLength(2);
   });
 
-  it("refuses a decision for a call that does not wait: nothing runs and nothing changes", async () => {
+  it("rejects a decision about a call that does not wait, and changes nothing", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -105,7 +105,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toHaveLength(2);
   });
 
-  it("leaves the conversation as it was if the loop refuses the run, such as for a changed tool", async () => {
+  it("does not change the conversation if the run rejects, for example because a tool has changed", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -118,7 +118,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toHaveLength(2);
   });
 
-  it("applies a decision once, however often it comes", async () => {
+  it("applies a decision only once if it is passed several times", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -131,7 +131,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("starts the next run instead if the user says something else: the waiting calls did not run", async () => {
+  it("is not needed if the user sends a new message: the next run starts, and the waiting calls do not run", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -142,7 +142,7 @@ describe("host.resume in the same process", () => {
     expect([await host.resume(id, options(pay)), pay.paid]).toEqual([{ kind: "not-resumable", status: "completed" }, []]);
   });
 
-  it("tells of the run inside a recalled call once", async () => {
+  it("emits the events of a nested run in a replayed call only once", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const inner = createMockProvider(() => text("Inner."));
@@ -166,7 +166,7 @@ describe("host.resume in the same process", () => {
     expect(events.filter(({ replayed }) => replayed === true)).toEqual([]);
   });
 
-  it("refuses what there is nothing to go on with", async () => {
+  it("answers not-resumable for an unknown conversation, and rejects messages as invalid-option", async () => {
     const stage = createStage();
     const { host, id } = stage;
     expect(await host.resume(id, options(paying(stage)))).toEqual({ kind: "not-resumable", status: undefined });
@@ -176,7 +176,7 @@ describe("host.resume in the same process", () => {
 });
 
 describe("host.resume in another process", () => {
-  it("goes on from the store with a suspended run, and tells readers everything", async () => {
+  it("resumes a suspended run from the store, and readers get all events", async () => {
     const store = sharedStore();
     const first = createStage({ store });
     const pay = paying(first);
@@ -191,12 +191,12 @@ describe("host.resume in another process", () => {
     await second.status(first.id);
     expect([textOf(items), pay.paid.length]).toEqual(["One moment. Done.", 2]);
     expect(eventsOf(items).filter(({ type }) => type === "replay-end")).toHaveLength(1);
-    // The first host does not know what came after, so its own log is not continued.
+    // The first host does not know the later events, so it must not continue its log.
     expect(first.host.join(first.id)?.isOver).toBe(false);
     expect(await first.host.status(first.id)).toMatchObject({ status: "completed" });
   });
 
-  it("goes on with a run that a crash cut off after any of its records: each call runs once", async () => {
+  it("resumes a run after a crash at any journal record, and each call runs once", async () => {
     for (let crashAt = 1; ; crashAt += 1) {
       const store = sharedStore();
       const clock = createTestClock();
@@ -216,7 +216,7 @@ describe("host.resume in another process", () => {
     }
   });
 
-  it("starts the next run after a crash with what the run had come to", async () => {
+  it("is not needed after a crash: the next run starts with the transcript from the journal", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "cut and told";
@@ -233,8 +233,8 @@ describe("host.resume in another process", () => {
   });
 });
 
-describe("a reader of a run that breaks", () => {
-  it("gets what came before, and then the error; the run can go on", async () => {
+describe("a reader of a run that rejects", () => {
+  it("gets the events so far, and then the error", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "broken";

@@ -1,4 +1,4 @@
-// Calls that wait twice: first for an approval, and then for their results.
+// Calls that wait twice: first for an approval, then for a result.
 
 import { describe, expect, it } from "vitest";
 import type { Json, LoopOptions, Tool } from "turnwright";
@@ -10,7 +10,7 @@ import { nesting, question } from "../nested/nesting.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** A payment that needs approval, and that a bank completes later. */
+/** A tool that needs approval, and whose result arrives later from a bank. */
 function setUp(more: Partial<LoopOptions> = {}): { readonly ran: Json[]; start(options?: Partial<LoopOptions>): Playing } {
   const ran: Json[] = [];
   const pay = tool("pay", (args, { defer }) => (ran.push(args as Json), defer()), { needsApproval: true });
@@ -36,7 +36,7 @@ describe("a call that waits for an approval and then for its result", () => {
   const edit: Decisions = { call_i0_0: { kind: "modify", args: { amount: 90 } } };
   const paid: Decisions = { "call_i0_0#2": { kind: "result", result: "paid" } };
 
-  it("asks two questions in turn, each with its own id", async () => {
+  it("has one question for the approval and then one for the result, with different ids", async () => {
     const { ran, start } = setUp();
     expect(await waiting(start())).toEqual(["approval-required", ["call_i0_0", "approval"]]);
     expect(await waiting(start({ decisions: edit }))).toEqual(["result-required", ["call_i0_0#2", "result"]]);
@@ -47,7 +47,7 @@ describe("a call that waits for an approval and then for its result", () => {
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
   });
 
-  it("refuses the id of the approval for the result", async () => {
+  it("rejects a result that is passed under the id of the approval", async () => {
     const { start } = setUp();
     await start().result;
     await start({ decisions: edit }).result;
@@ -55,7 +55,7 @@ describe("a call that waits for an approval and then for its result", () => {
     await expect(start({ decisions }).result).rejects.toThrow('Waiting: "call_i0_0#2".');
   });
 
-  it("needs policies.approve for neither, and one that decides at once leaves only the second", async () => {
+  it("waits twice without policies.approve, and only for the result if policies.approve approves the call", async () => {
     const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }) } });
     expect(await waiting(start())).toEqual(["result-required", ["call_i0_0", "result"]]);
     const last = await start({ decisions: { call_i0_0: { kind: "result", result: "paid" } } }).result;
@@ -63,7 +63,7 @@ describe("a call that waits for an approval and then for its result", () => {
   });
 });
 
-it("a run whose calls wait for an approval and for a result is approval-required", async () => {
+it("a run ends as approval-required if one call waits for an approval and another for a result", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const tools = [
@@ -78,14 +78,14 @@ it("a run whose calls wait for an approval and for a result is approval-required
     ["call_i0_1", "approval"],
   ]);
   const all: Decisions = { call_i0_0: { kind: "result", result: 1 }, call_i0_1: { kind: "approve" } };
-  // A result that does not fit its call stops the approved one from running.
+  // A decision that does not fit its call rejects the run, so the approved call does not run either.
   await expect(start({ ...all, call_i0_0: { kind: "approve" } }).result).rejects.toMatchObject({ code: "invalid-decision" });
   expect(ran).toEqual(["job"]);
   expect(outcomesOf(await start(all).result)).toEqual(["call_i0_0: completed", "call_i0_1: completed"]);
   expect(ran).toEqual(["job", "pay"]);
 });
 
-describe("a run inside a call", () => {
+describe("a nested run whose call waits for a result", () => {
   const nested = (levels: number): { readonly ran: string[]; start(more: Partial<LoopOptions>): Playing } => {
     const ran: string[] = [];
     let inside: Tool = tool("job", (_, { callId, defer }) => (ran.push(callId), defer()));
@@ -103,7 +103,7 @@ describe("a run inside a call", () => {
       });
     return { ran, start };
   };
-  it.for([1, 2])("suspends the outer run, and takes its result by the path of the call (%d levels)", async (levels) => {
+  it.for([1, 2])("suspends the outer run, and gets the result under the path of the call (%d levels)", async (levels) => {
     const store = createDurableStore();
     const { ran, start } = nested(levels);
     const id = Array.from({ length: levels + 1 }, () => "call_i0_0").join("/");
@@ -120,7 +120,7 @@ describe("a run inside a call", () => {
   });
 
   it.for([false, true])(
-    "whose end was not recorded leaves the result of another call valid (journal with has: %s)",
+    "does not prevent the result of another call if its own end was not recorded (journal with has: %s)",
     async (hasHas) => {
       const store = createDurableStore();
       const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));

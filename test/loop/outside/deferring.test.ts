@@ -1,4 +1,4 @@
-// Calls whose results come from outside: they suspend the run, and another execution takes the results.
+// Calls that wait for results from outside: they suspend the run, and a later execution gets the results.
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions } from "turnwright";
@@ -43,7 +43,7 @@ describe("a call with a result from outside", () => {
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "completed", "completed"]);
   });
 
-  it("fails with the error that was passed, and the model reads it", async () => {
+  it("fails with the error in decisions, and the model gets the error", async () => {
     const { start } = setUp();
     const decisions: LoopOptions["decisions"] = { ...both, call_i0_0: { kind: "failed", error: "The machine broke." } };
     const result = await start({ journal: await savedOf(start()), decisions }).result;
@@ -54,7 +54,7 @@ describe("a call with a result from outside", () => {
     expect(result.reason.kind).toBe("answered");
   });
 
-  it("keeps waiting while others get their results, over several resumes", async () => {
+  it("continues to wait over several resumes while other calls get their results", async () => {
     const { ran, start } = setUp();
     const first = start();
     const without = start({ journal: await savedOf(first) });
@@ -70,7 +70,7 @@ describe("a call with a result from outside", () => {
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("takes the same result again without effect", async () => {
+  it("ignores the same result if it is passed again", async () => {
     const { ran, start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     const third = start({ journal: await savedOf(second), decisions: both });
@@ -78,7 +78,7 @@ describe("a call with a result from outside", () => {
     expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
   });
 
-  it("has two phases of events, and is marked as waiting in between", async () => {
+  it("emits two pairs of tool-start and tool-end, and is waiting in the iteration-end in between", async () => {
     const { start } = setUp();
     const first = start();
     const second = start({ journal: await savedOf(first), decisions: both });
@@ -112,7 +112,7 @@ describe("a call with a result from outside", () => {
       );
   });
 
-  it("has the records of both phases, and replays like them", async () => {
+  it("records both phases in the journal, and replays both", async () => {
     const store = createDurableStore();
     const { start } = setUp();
     const first = await start({ journal: store.open() }).result;
@@ -133,7 +133,7 @@ describe("a call with a result from outside", () => {
 });
 
 describe("a deferred result", () => {
-  it("keeps the spending of the run inside the call, and counts it once", async () => {
+  it("keeps the usage and cost of the nested run, and counts them once", async () => {
     const start = (more: Partial<LoopOptions>): Playing => {
       const inner = tool("inner", async (_, { runToolLoop, defer }) => {
         await runToolLoop({ messages: [{ role: "user", content: "In." }], provider: createMockProvider([text("Inside.")]) });
@@ -155,7 +155,7 @@ describe("a deferred result", () => {
     expect(last.usage.totalTokens).toBe(alone + inside);
   });
 
-  it("holds back calls after a sequential tool, and sequential calls after it", async () => {
+  it("delays calls after a sequential call, and sequential calls after a deferred call", async () => {
     const ran: string[] = [];
     const note = (name: string, traits = {}): ReturnType<typeof tool> => tool(name, () => void ran.push(name), traits);
     const tools = [
@@ -179,7 +179,7 @@ describe("a deferred result", () => {
     expect(ran).toEqual(["free", "free", "alone"]);
   });
 
-  it("holds no place among the calls that run at the same time", async () => {
+  it("does not count towards toolConcurrency while the call waits", async () => {
     const ran: string[] = [];
     const tools = [tool("job", (_, { defer }) => defer()), tool("look", (_, { callId }) => void ran.push(callId))];
     const calls = [...Array.from({ length: 4 }, () => toolCall("job")), toolCall("look"), toolCall("look")];
@@ -209,7 +209,7 @@ describe("a tool without execute", () => {
     expect((await start({}).result).reason.kind).toBe("result-required");
   });
 
-  it("takes a result that comes before the question was recorded", async () => {
+  it("accepts a result before the question was recorded", async () => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await expect(start({ journal: store.open({ after: "i0/tool/2/ask_user" }) }).result).rejects.toThrow("died");

@@ -1,4 +1,4 @@
-// Runs that are ended, drained or steered while calls wait for results from outside.
+// Runs that are stopped, killed, drained or steered while calls wait for results from outside.
 
 import { describe, expect, it } from "vitest";
 import { FatalToolError, type LoopOptions } from "turnwright";
@@ -8,7 +8,7 @@ import { createDurableStore } from "../durable-store.ts";
 import { outcomesOf, play, type Playing, tool } from "../play.ts";
 import { both, savedOf, setUp } from "./outside-stage.ts";
 
-/** A job that defers, and a call that runs until the clock has moved on. */
+/** A call that defers its result, and a call that runs until the test clock advances. */
 function setUpBusy(more: Partial<LoopOptions> = {}, end: () => unknown = () => "seen"): Playing {
   return play([[toolCall("job"), toolCall("busy")], text("Done.")], ({ clock }) => ({
     runId: "r",
@@ -31,7 +31,7 @@ describe("a run that is ended while another call of the batch runs", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])("%s: a call with a deferred result reads interrupted, also on replay", async ([, act, kind]) => {
+  ])("by %s: the deferred call becomes interrupted, also on replay", async ([, act, kind]) => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() });
     await playing.clock.advance(10);
@@ -51,7 +51,7 @@ describe("a run that is ended while another call of the batch runs", () => {
     await expect(setUpBusy({ journal: store.open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it("by a fatal failure: a call with a deferred result reads interrupted", async () => {
+  it("by a fatal tool error: the deferred call becomes interrupted", async () => {
     const store = createDurableStore();
     const playing = setUpBusy({ journal: store.open() }, () => {
       throw new FatalToolError("gone");
@@ -69,7 +69,7 @@ describe("a run that is ended while another call of the batch runs", () => {
   it.for<[how: string, limits: LoopOptions["limits"], act: (playing: Playing) => void]>([
     ["the wall clock", { wallClockMs: 50 }, () => {}],
     ["a drain", {}, ({ control }) => control.drain()],
-  ])("%s leaves the call waiting", async ([, limits, act]) => {
+  ])("by %s: the deferred call continues to wait", async ([, limits, act]) => {
     const playing = setUpBusy({ limits });
     await playing.clock.advance(10);
     act(playing);
@@ -88,7 +88,7 @@ describe("a resumed run that is ended before it does anything new", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])("%s: takes no result, and the same results count later", async ([, act, kind]) => {
+  ])("by %s: uses no result, and accepts the same results in a later execution", async ([, act, kind]) => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await start({ journal: store.open() }).result;
@@ -101,7 +101,7 @@ describe("a resumed run that is ended before it does anything new", () => {
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("is not ended by an interrupt, because the tool calls have begun", async () => {
+  it("is not ended by an interrupt, because its tool calls have already begun", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     second.control.interrupt("Wait!");

@@ -1,11 +1,11 @@
-// Runs whose tools get their results from outside: what their tests have in common.
+// Shared helpers for tests of results from outside.
 
 import { z } from "zod";
 import { defineTool, type LoopOptions, memoryJournal, type SavedJournal, type Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
-/** A tool without `execute`: the page answers its calls. */
+/** A tool without `execute`, so that each call waits for a result. */
 export const askUser: Tool<{ question: string }> = defineTool({
   name: "ask_user",
   description: "Asks the user",
@@ -13,15 +13,15 @@ export const askUser: Tool<{ question: string }> = defineTool({
   outputSchema: z.object({ answer: z.string() }),
 });
 
-/** The tools of a stage, and the calls that have run. */
+/** The options of the runs, and the calls that have run. */
 export interface OutsideStage {
   readonly ran: string[];
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
 /**
- * Sets up runs of one batch: a job that another machine finishes, a lookup that answers at once, and a question to the user. The
- * first run calls the tools, and later ones answer.
+ * Sets up runs with one batch of three calls: a job that defers, a lookup that returns immediately, and a question to the user. The first
+ * model request calls the tools, and later requests answer.
  */
 export function setUp(
   more: Partial<LoopOptions> = {},
@@ -46,7 +46,7 @@ export function setUp(
 export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
 
-/** Results for both calls that wait. */
+/** The results for both waiting calls. */
 export const both: NonNullable<LoopOptions["decisions"]> = {
   call_i0_0: { kind: "result", result: { made: 3 } },
   call_i0_2: { kind: "result", result: { answer: "the blue one" } },

@@ -1,5 +1,5 @@
-// Random runs whose calls get their results from outside: they suspend, get results in any order and more than once, crash, and
-// continue in other processes.
+// Random runs whose calls wait for results from outside. The runs are suspended, crash, and continue in other processes. The results
+// arrive in any order, and some arrive more than once.
 
 import { join } from "node:path";
 import fc from "fast-check";
@@ -16,17 +16,17 @@ import { checkTranscript } from "../run-plan.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** The tools of a plan: three that defer, one of them after an approval, one that answers at once, and a run that calls "job". */
+/** The tools: three that defer (one of them after an approval), one that returns immediately, and one with a nested run that calls "job". */
 const names = ["job", "job", "ask", "sign", "look", "alone", "agent"] as const;
 type Name = (typeof names)[number];
 
-/** One process: which of the waiting calls it gets results for, in which order, and when it crashes. */
+/** One process: the waiting calls that it gets results for, in their order, and the moment when it crashes. */
 interface Life {
-  /** Picks calls by their number among the waiting ones. */
+  /** The indexes of the waiting calls that get a result. */
   readonly picks: readonly number[];
-  /** True if it gets all earlier results once more. */
+  /** True if the process gets all earlier results again. */
   readonly repeats: boolean;
-  /** True if one of its decisions is of the wrong kind. */
+  /** True if one of the decisions has the wrong kind. */
   readonly errs: boolean;
   readonly afterRecords: number | undefined;
 }
@@ -74,12 +74,12 @@ function optionsOf({ iterations, concurrency }: Plan, ran: string[]): Omit<LoopO
   };
 }
 
-/** A place that keeps records between processes. */
+/** A store that keeps records between processes. */
 interface Place {
   open(afterRecords: number | undefined, last: LoopResult | undefined): Journal;
 }
 
-/** Kills the process after some records of its own. */
+/** A journal that stops working after a number of new records, as if its process had crashed. */
 function mortal(journal: Journal, afterRecords: number | undefined): Journal {
   let written = 0;
   const step: Journal["step"] = async (one) => {
@@ -108,14 +108,14 @@ const places: { readonly [where: string]: () => Place } = {
     const path = join(makeFolder(), "run.jsonl");
     return { open: (afterRecords) => mortal(fileJournal(path, { fsync: false }), afterRecords) };
   },
-  // Only what was saved with a result outlives a process, so it does not crash.
+  // This journal keeps only the records that were saved with a result, so the process must not crash.
   memory: () => ({ open: (_, last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal))) }),
 };
 
 const waitingIn = (result: LoopResult | undefined): Extract<LoopResult["reason"], { calls: unknown }>["calls"] =>
   result !== undefined && "calls" in result.reason ? result.reason.calls : [];
 
-/** The only right decision about a waiting call. */
+/** Returns the only valid decision about a waiting call. */
 const right = ({ id, waitsFor }: { readonly id: string; readonly waitsFor: string }): Decisions[string] =>
   waitsFor === "approval" ? { kind: "approve" } : { kind: "result", result: { for: id } };
 
@@ -142,7 +142,7 @@ async function checkPlan(plan: Plan, place: Place): Promise<void> {
       result = ended;
       Object.assign(given, decisions);
     } catch (error) {
-      // A process that crashed may have recorded the right decision.
+      // A process may have recorded the valid decision before it crashed.
       const isRefusal = isLoopError(error, "invalid-decision") || isLoopError(error, "unknown-decision");
       if (isRefusal) expect(error.details.call).toBe(spoilt?.id);
       else if (!(error instanceof Crash)) throw error;
@@ -169,7 +169,7 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
   // No tool ran twice.
   expect(new Set(ran).size).toBe(ran.length);
   for (const { callId, name, outcome, result: answer } of answersOf(result)) {
-    // A crash cut these off before they were recorded.
+    // A crash interrupted these calls before their outcomes were recorded.
     if (outcome === "interrupted") continue;
     const own = name === "sign" ? `${callId}#2` : callId;
     const isOutside = name === "job" || name === "ask" || name === "sign" || name === "alone";
@@ -186,7 +186,7 @@ const runs = Number(process.env["OUTSIDES"] ?? 60);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it.for(Object.entries(places))(
-  "decisions: random results reach each call exactly once over %s",
+  "decisions: each call gets its random result exactly once with %s",
   { timeout: 600_000 },
   async ([, make]) => {
     await fc.assert(

@@ -1,4 +1,4 @@
-// Results from outside that are refused: the run rejects, and the call is still waiting.
+// Invalid results from outside: the run rejects, and the call still waits.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -54,7 +54,7 @@ describe("decisions: a call that waits for its result", () => {
       `The decision about call "call_i0_2", which is waiting for its result, does not fit the "outputSchema" of its tool: answer: Invalid input: expected string, received number. ${resultAdvice}`,
     ],
     [
-      "a result for a call that has one",
+      "a result for a call that already has a result",
       { call_i0_1: { kind: "result", result: 1 } },
       "unknown-decision",
       'Call "call_i0_1" is not waiting for a decision or a result. Waiting: "call_i0_0", "call_i0_2".',
@@ -65,7 +65,7 @@ describe("decisions: a call that waits for its result", () => {
       "unknown-decision",
       'Call "call_9" is not waiting for a decision or a result.',
     ],
-  ])("refuses %s, and takes the right ones afterwards", async ([, decisions, code, message]) => {
+  ])("rejects %s, and then accepts valid results", async ([, decisions, code, message]) => {
     for (const withHas of [false, true]) {
       const store = createDurableStore();
       const open = (): ReturnType<DurableStore["open"]> => {
@@ -83,14 +83,14 @@ describe("decisions: a call that waits for its result", () => {
     }
   });
 
-  it("refuses another result than the recorded one", async () => {
+  it("rejects a result that differs from the recorded result", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both });
     const other: Decisions = { ...both, call_i0_0: { kind: "result", result: { made: 4 } } };
     expect((await refusalOf(start({ journal: await savedOf(second), decisions: other })))[0]).toBe("unknown-decision");
   });
 
-  it("refuses a result that comes with the first execution", async () => {
+  it("rejects a result that is passed to the first execution", async () => {
     const { ran, start } = setUp();
     const early: Decisions = { call_i0_0: { kind: "result", result: 1 } };
     expect([(await refusalOf(start({ decisions: early })))[0], ran]).toEqual(["unknown-decision", []]);
@@ -98,9 +98,9 @@ describe("decisions: a call that waits for its result", () => {
 
   it.for<[what: string, decision: unknown]>([
     ["a result without a value", { kind: "result" }],
-    ["a result that is no plain data", { kind: "result", result: new Map() }],
+    ["a result that is not plain data", { kind: "result", result: new Map() }],
     ["a result with a BigInt", { kind: "result", result: [1n] }],
-    ["a failure whose error is no text", { kind: "failed", error: new Error("no") }],
+    ["a failure whose error is not a string", { kind: "failed", error: new Error("no") }],
   ])("rejects %s as invalid-option", async ([, decision]) => {
     const decisions = { call_1: decision } as Decisions;
     const { result } = play([text("Hi.")], { decisions });
@@ -108,7 +108,7 @@ describe("decisions: a call that waits for its result", () => {
   });
 });
 
-it("decisions: a call that waits for an approval refuses a result", async () => {
+it("decisions: a result for a call that waits for an approval is rejected", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: true })];
   const first = play([toolCall("pay")], { runId: "r", tools });
   const decisions: Decisions = { call_i0_0: { kind: "result", result: 1 } };
@@ -143,7 +143,7 @@ describe("outputSchema", () => {
     expect((await start("blue").result).reason.kind).toBe("answered");
   });
 
-  it("may be asynchronous, and must answer within hookMs", async () => {
+  it("may be asynchronous, and must finish within hookMs", async () => {
     const decisions: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
     for (const [one, message] of [
       [slow, "is not known"],
@@ -159,7 +159,7 @@ describe("outputSchema", () => {
     }
   });
 
-  it("does not apply to what execute returns, nor to failures", async () => {
+  it("is not applied to values that execute returns, or to failures", async () => {
     const tools = [defineTool({ ...own, name: "direct", outputSchema: z.string(), execute: () => 7 }), strings];
     const first = play([[toolCall("direct"), toolCall("ask")]], { runId: "r", tools });
     const decisions: Decisions = { call_i0_1: { kind: "failed", error: "gone" } };
@@ -179,7 +179,7 @@ describe("context.defer", () => {
     });
   });
 
-  it("fails the call of a run inside an ordinary tool", async () => {
+  it("fails the call of a nested run that an ordinary tool started", async () => {
     const results: unknown[] = [];
     const outer = tool("outer", async (_, { runToolLoop }) => {
       const provider = createMockProvider([toolCall("job"), text("Inside.")]);

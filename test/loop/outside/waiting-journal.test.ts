@@ -1,4 +1,4 @@
-// Journals that wait for results themselves, such as those of durable engines: the run does not end in between.
+// Journals with `wait`, such as those of durable engines: the run waits for its results instead of ending.
 
 import { expect, it } from "vitest";
 import type { Journal, Json } from "turnwright";
@@ -8,7 +8,7 @@ import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { askUser } from "./outside-stage.ts";
 
-/** A journal that waits, and what it was sent. */
+/** Sets up runs whose journal has `wait`. `send` passes a value to the wait with this key. */
 function setUp(): { readonly ran: string[]; send(key: string, value: Json): void; start(): Playing } {
   const store = createDurableStore();
   const sent = new Map<string, (value: Json) => void>();
@@ -26,7 +26,7 @@ function setUp(): { readonly ran: string[]; send(key: string, value: Json): void
   };
 }
 
-it("journal.wait: the run goes on with the results when they come, after the other calls have run", async () => {
+it("journal.wait: the other calls run first, and the run continues when the results arrive", async () => {
   const { ran, send, start } = setUp();
   const playing = start();
   await playing.clock.advance(0);
@@ -41,7 +41,7 @@ it("journal.wait: the run goes on with the results when they come, after the oth
   ]);
 });
 
-it("journal.wait: a result that does not fit is reported, and the call waits for another one", async () => {
+it("journal.wait: an invalid result is reported as listener-error, and the call waits for another result", async () => {
   const { send, start } = setUp();
   const playing = start();
   await playing.clock.advance(0);
@@ -61,7 +61,7 @@ it("journal.wait: a result that does not fit is reported, and the call waits for
   ]);
 });
 
-it("journal.wait: a stop ends the wait, and the call reads interrupted", async () => {
+it("journal.wait: a stop ends the wait, and the call becomes interrupted", async () => {
   const { start } = setUp();
   const playing = start();
   await playing.clock.advance(0);
