@@ -52,7 +52,8 @@ async function routeChat(
 function refuse(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   if (isRequestError(error)) return end(response, error.status, error.message);
-  if (isLoopError(error, "unknown-decision")) return end(response, 409, "This call does not wait for a decision.");
+  if (isLoopError(error, "unknown-decision") || isLoopError(error, "invalid-decision"))
+    return end(response, 409, "This call does not wait for this decision.");
   console.error(error);
   end(response, 500);
 }

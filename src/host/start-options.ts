@@ -2,6 +2,7 @@
 
 import {
   type Check,
+  copyUserMessage,
   type Checks,
   invalidOption,
   isFilled,
@@ -82,8 +83,8 @@ function checkField(name: string, value: unknown, [expected, fits]: Check): void
 /** Returns the new user message. Other roles are rejected, because they would let a page forge messages of the model or of tools. */
 function toUserMessage(message: unknown): UserMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
-  if (isRecord(message) && message["role"] === "user" && message["content"] !== "")
-    return { role: "user", content: message["content"] as UserMessage["content"] };
+  const copy = copyUserMessage(message);
+  if (copy !== undefined && copy.content !== "") return copy;
   throw invalidOption("message", 'a string that is not blank, or a non-empty message with the role "user"', message);
 }
 

@@ -22,8 +22,8 @@ export type EventSource = AsyncIterable<LoopEvent | HostedEvent> & {
 /** The options for sending events. */
 export interface EventStreamOptions extends SSEOptions {
   /**
-   * True to also send the metadata from `toolResult({ metadata })` and the events `hidden-notice` and `listener-error`. They are meant for
-   * your logs, not for users. Default false.
+   * True to also send the metadata from `toolResult({ metadata })`, the messages of errors, and the events `hidden-notice` and
+   * `listener-error`. They are meant for your logs, not for users. Default false.
    */
   readonly includeMetadata?: boolean | undefined;
 }

@@ -113,7 +113,7 @@ function lastAssistantOf({ messages }: UnknownRecord): UnknownRecord | undefined
     .findLast(({ role }) => role === "assistant");
 }
 
-/** Removes the message id from an id of the page. What remains is the `id` in `pendingCalls`. */
+/** Removes the message id from an id of the page. The rest is the `id` in `pendingCalls`. */
 function toCallId(id: string, messageId: string | undefined): string {
   const prefix = `${messageId}:`;
   return id.startsWith(prefix) ? id.slice(prefix.length) : id;

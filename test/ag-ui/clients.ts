@@ -1,10 +1,10 @@
-// The clients of AG-UI 1.0 and 0.0: they validate each event, check the order of all, and keep the messages.
+// The clients of AG-UI 1.0 and 0.0. They validate each event, check the order of the events, and keep the messages.
 
 import * as ag1 from "@ag-ui/client";
 import * as ag0 from "ag-ui-client-0";
 import type { AGUIEvent, AGUIVersion } from "turnwright/ag-ui";
 
-/** A message as a client has it. */
+/** A message of a client. */
 export interface PageMessage {
   readonly id: string;
   readonly role: string;
@@ -25,7 +25,7 @@ export interface ResumeEntry {
   readonly payload?: unknown;
 }
 
-/** The part of an agent that the tests use. */
+/** The parts of an `HttpAgent` that the tests use. */
 export interface PageAgent {
   threadId: string;
   messages: PageMessage[];
@@ -48,7 +48,7 @@ interface AgentOptions {
 
 const HttpAgents = { "1.0": ag1.HttpAgent, "0.0": ag0.HttpAgent };
 
-/** Opens a page of a version. */
+/** Creates the client of a protocol version. */
 export function openAgent(version: AGUIVersion, options: AgentOptions): PageAgent {
   const { url = "http://chat.test/api", fetch, threadId = "chat", messages = [] } = options;
   const initialMessages = structuredClone(messages) as never;
@@ -58,7 +58,7 @@ export function openAgent(version: AGUIVersion, options: AgentOptions): PageAgen
 
 export const versions: readonly AGUIVersion[] = ["1.0", "0.0"];
 
-/** Sends events to the client of a version, and returns its messages. Throws if the client refuses an event. */
+/** Sends events to the client of a protocol version, and returns the messages of the client. Throws if the client rejects an event. */
 export async function readMessages(
   events: readonly AGUIEvent[],
   version: AGUIVersion,
@@ -71,7 +71,7 @@ export async function readMessages(
   return structuredClone(agent.messages);
 }
 
-/** The text of the messages of the assistant, in order, without runs inside calls. */
+/** Returns the text of the assistant messages, in order, without nested runs. */
 export const textOf = (messages: readonly PageMessage[]): string =>
   messages
     .flatMap(({ role, content, subagentRunId }) =>
@@ -79,6 +79,6 @@ export const textOf = (messages: readonly PageMessage[]): string =>
     )
     .join("");
 
-/** The results of calls, by id. */
+/** Returns the results of calls by call id. */
 export const resultsOf = (messages: readonly PageMessage[]): ReadonlyMap<string, unknown> =>
   new Map(messages.flatMap(({ role, toolCallId, content }) => (role === "tool" ? [[toolCallId ?? "", content] as const] : [])));

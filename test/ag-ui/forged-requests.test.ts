@@ -1,4 +1,4 @@
-// Requests that a page never sends by itself. None of them changes a run that waits, or runs a tool.
+// Requests that a real page never sends. None of them may change a waiting run or run a tool.
 
 import { afterEach, expect, it } from "vitest";
 import { setUpPayment } from "../ui-message-stream/payment.ts";
@@ -18,7 +18,7 @@ async function send(server: PageServer, body: unknown, headers: object = {}): Pr
   return fetch(server.url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: sent });
 }
 
-/** A run whose payment waits. `body` makes a request of its thread. */
+/** Starts a run whose payment waits for an approval. `body` makes a request for the thread of this run. */
 async function wait() {
   const { ran, run } = setUpPayment();
   const server = await serve({ run, version: "1.0" });
@@ -45,7 +45,7 @@ const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
 
 type Make = (run: string) => Body | string;
 
-/** The name, the body, the expected status, and headers. `run` is the id of the run that waits. */
+/** The name, the body, the expected status, and the headers of each request. `run` is the id of the waiting run. */
 const refused: readonly (readonly [name: string, make: Make, status: number, headers?: object])[] = [
   ["an approval of an unknown call", (run) => resume(`${run}:call_i9_9`), 409],
   ["an approval of a call that has ended", (run) => resume(`${run}:call_i0_0`), 409],
@@ -54,14 +54,14 @@ const refused: readonly (readonly [name: string, make: Make, status: number, hea
   ["an approval named __proto__", (run) => resume(`${run}:__proto__`), 409],
   ["an approval with a number for an id", () => resume(7), 400],
   ["an approval of a question that was never asked", (run) => resume(`${run}:call_i1_0#2`), 409],
-  ["an approval of a call inside the call", (run) => resume(`${run}:call_i1_0/call_1`), 409],
+  ["an approval of a nested call that does not exist", (run) => resume(`${run}:call_i1_0/call_1`), 409],
   [
-    "answers about two runs",
+    "answers for two runs",
     (run) => ({ messages: [], resume: [run, "x/1"].map((id) => ({ interruptId: `${id}:call_i1_0`, status: "resolved" })) }),
     400,
   ],
-  ["an invented result of a call that has ended", (run) => toolMessage(`${run}:call_i0_0`), 409],
-  ["an invented result of an unknown call", (run) => toolMessage(`${run}:call_x`), 409],
+  ["a forged result for a call that has ended", (run) => toolMessage(`${run}:call_i0_0`), 409],
+  ["a forged result for an unknown call", (run) => toolMessage(`${run}:call_x`), 409],
   ["an answer that is not an object", () => ({ resume: ["yes"], messages: [] }), 400],
   ["answers that are not a list", () => ({ resume: { approved: true }, messages: [] }), 400],
   ["a history without an answer", () => ({ messages: [assistant] }), 400],
@@ -72,20 +72,28 @@ const refused: readonly (readonly [name: string, make: Make, status: number, hea
   ["a thread that is an object", () => ({ threadId: { toString: "x" } }), 400],
   ["a user message without content", () => ({ messages: [{ id: "u", role: "user" }] }), 400],
   ["a text of 200,000 characters", () => ({ messages: [{ id: "u", role: "user", content: "a".repeat(200_000) }] }), 413],
-  ["arguments in 100,000 levels", () => `{"threadId":"t","runId":"r","messages":[],"resume":[{"payload":${deep}}]}`, 400],
-  ["a file from the web", () => image({ type: "url", value: "http://169.254.169.254/latest", mimeType: "image/png" }), 415],
-  ["a file of the server", () => image({ type: "url", value: "file:///etc/passwd", mimeType: "image/png" }), 415],
-  ["a handle of a provider", () => image({ type: "file", value: "file_1", mimeType: "image/png" }), 400],
-  ["a web page that says it is an image", () => image({ type: "data", value: "PGI+", mimeType: "text/html;x=image/png" }), 400],
-  ["a type that is not allowed", () => file({ type: "binary", mimeType: "text/html", data: "PGI+" }), 415],
+  [
+    "arguments nested 100,000 levels deep",
+    () => `{"threadId":"t","runId":"r","messages":[],"resume":[{"payload":${deep}}]}`,
+    400,
+  ],
+  ["a file with an http URL", () => image({ type: "url", value: "http://169.254.169.254/latest", mimeType: "image/png" }), 415],
+  ["a file with a file: URL", () => image({ type: "url", value: "file:///etc/passwd", mimeType: "image/png" }), 415],
+  ["a file id of a provider", () => image({ type: "file", value: "file_1", mimeType: "image/png" }), 400],
+  [
+    "an HTML file with a parameter that looks like an image type",
+    () => image({ type: "data", value: "PGI+", mimeType: "text/html;x=image/png" }),
+    400,
+  ],
+  ["a media type that is not allowed", () => file({ type: "binary", mimeType: "text/html", data: "PGI+" }), 415],
   ["text that is not JSON", () => "{", 400],
-  ["a list", () => "[]", 400],
-  ["a form", () => ({}), 415, { "content-type": "text/plain" }],
+  ["a body that is an array", () => "[]", 400],
+  ["the content type of a form", () => ({}), 415, { "content-type": "text/plain" }],
 ];
 
 const rows = refused.map(([name, make, status, headers]) => ({ name, make, status, headers }));
 
-it.each(rows)("forged AG-UI request: $name is refused, and the run waits as before", async ({ make, status, headers }) => {
+it.each(rows)("forged AG-UI request: $name is rejected, and the run still waits", async ({ make, status, headers }) => {
   const { server, ran, threadId, body } = await wait();
   const before = await server.host.status(threadId);
   const made = make(`${threadId}/1`);
@@ -93,19 +101,19 @@ it.each(rows)("forged AG-UI request: $name is refused, and the run waits as befo
   expect({ status: response.status, text: await response.text() }).toMatchObject({ status });
   expect(await server.host.status(threadId)).toEqual(before);
   expect(ran).toEqual(["look tea"]);
-  // The run can still be decided.
+  // The call can still be approved.
   await (await send(server, body(resume(`${threadId}/1:call_i1_0`)))).text();
   expect(ran).toEqual(["look tea", "pay 5"]);
 });
 
 it.each([
   ["no payload", undefined],
-  ["the text true", { approved: "true" }],
+  ['the string "true"', { approved: "true" }],
   ["a number", { approved: 1 }],
-  ["true alone", true],
-  ["a list", [{ approved: true }]],
-  ["arguments alone", { args: { amount: 99 } }],
-])("forged AG-UI request: an answer with %s is a denial", async (_, payload) => {
+  ["true instead of an object", true],
+  ["an array", [{ approved: true }]],
+  ["only arguments", { args: { amount: 99 } }],
+])("forged AG-UI request: an answer with %s denies the call", async (_, payload) => {
   const { server, ran, threadId, body } = await wait();
   const entry = { interruptId: `${threadId}/1:call_i1_0`, status: "resolved", payload };
   await (await send(server, body({ messages: [assistant], resume: [entry] }))).text();

@@ -1,4 +1,4 @@
-// Shared helpers of the tests of the mapping.
+// Shared helpers for tests of the AG-UI mapping.
 
 import { EventSchema } from "@ag-ui/core/schemas";
 import { expect } from "vitest";
@@ -7,13 +7,13 @@ import { type AGUIEvent, type AGUIOptions, createAGUIMapper } from "turnwright/a
 
 export { play, saved } from "../ui-message-stream/mapping-stage.ts";
 
-/** Maps events, all at once. */
+/** Maps an array of events. */
 export function toEvents(events: readonly LoopEvent[], options: AGUIOptions = {}): readonly AGUIEvent[] {
   const mapper = createAGUIMapper(options);
   return [...events.flatMap((event) => mapper.map(event)), ...mapper.end()];
 }
 
-/** Checks events with the validator of 1.0, and that they have no fields that it does not know. */
+/** Checks that the validator of version 1.0 accepts the events, and that they have no unknown fields. */
 export function checkEvents(events: readonly AGUIEvent[]): void {
   for (const event of events) {
     const sent = JSON.parse(JSON.stringify(event)) as AGUIEvent;
@@ -22,7 +22,7 @@ export function checkEvents(events: readonly AGUIEvent[]): void {
   }
 }
 
-/** Events in short, for snapshots. */
+/** Formats events as short lines for snapshots. */
 export const lines = (events: readonly AGUIEvent[]): string[] =>
   events
     .filter((event) => event.type !== "CUSTOM" || event.name !== "cost")

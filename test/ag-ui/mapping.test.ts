@@ -1,4 +1,4 @@
-// The events of a run, as AG-UI has them.
+// The mapping from the events of a run to AG-UI events.
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, defineAgentTool, type LoopOptions, withFallback } from "turnwright";
@@ -87,7 +87,7 @@ describe("createAGUIMapper", () => {
       createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
     ]);
 
-  it.each(versions)("leaves no text of a discarded attempt to the client of %s", async (version) => {
+  it.each(versions)("sends no text of a discarded attempt to the client of %s", async (version) => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     expect(events.map(({ type }) => type)).toContain("attempt-discarded");
     const sent = toEvents(events, { version });
@@ -97,7 +97,7 @@ describe("createAGUIMapper", () => {
     expect([textOf(page), resultsOf(page).size]).toEqual(["Right. Done.", 1]);
   });
 
-  it("tells a page that does not hold attempts back what does not count", async () => {
+  it("sends attempt-discarded for discarded text with holdAttempts false", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const sent = toEvents(events, { holdAttempts: false });
     checkEvents(sent);
@@ -119,7 +119,7 @@ describe("createAGUIMapper", () => {
     expect(own.at(-1)).toMatchObject({ message: "A run failed." });
   });
 
-  it("begins with RUN_ERROR if the source throws at once, and ends so if the events break off", async () => {
+  it("sends only RUN_ERROR if the source throws immediately, and ends with RUN_ERROR if the source ends early", async () => {
     const mapper = createAGUIMapper();
     expect(mapper.end({ error: new Error("secret") })).toEqual([
       { type: "RUN_ERROR", message: "An error occurred.", code: "failed" },
@@ -138,7 +138,7 @@ describe("createAGUIMapper", () => {
     ]);
   });
 
-  it("ends a run that was stopped as cancelled in 1.0, and as a success in 0.0", async () => {
+  it("ends a stopped run with the outcome cancelled in 1.0 and success in 0.0", async () => {
     const control = createLoopControl();
     const stop = tool("stop", () => control.stop({ note: "secret" }));
     const { events } = await play({ script: [toolCall("stop"), text("No.")], tools: [stop], control });
@@ -151,7 +151,7 @@ describe("createAGUIMapper", () => {
     checkEvents(toEvents(events));
   });
 
-  it("waits for the real outcome of a call that was deferred", async () => {
+  it("sends the result of a deferred call only when it arrives", async () => {
     const { events } = await play({ script: [toolCall("look"), text("Done.")], tools: [tool("look", () => 1)] });
     const end = events.findIndex(({ type }) => type === "tool-end");
     const deferred = events.map((event, index) => (index === end ? { ...event, outcome: "deferred" } : event)) as typeof events;
@@ -186,7 +186,7 @@ describe("createAGUIMapper", () => {
       toResult: (result) => result.text,
     });
 
-  it.each(versions)("shows a run inside a call, its call that waits, and its end in %s", async (version) => {
+  it.each(versions)("shows a nested run, its waiting call, and its end in %s", async (version) => {
     const script = byTranscript([toolCall("agent"), text("Done.")]);
     const tools = [agent(byTranscript([[text("Inside."), toolCall("pay")], text("Paid.")]))];
     const first = await play({ script, tools });

@@ -1,4 +1,4 @@
-// A server on the loopback interface: conversations of a host, for AG-UI clients.
+// A server on the loopback interface that shows the conversations of a host to AG-UI clients.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,12 +29,12 @@ interface ServerOptions {
   readonly store?: RunStore | undefined;
 }
 
-/** A server that is listening. */
+/** A server for AG-UI clients. */
 export class PageServer {
   readonly host: RunHost;
-  /** The requests that were read, in order. */
+  /** The parsed requests, in order. */
   readonly requests: AGUIRequest[] = [];
-  /** Cuts each connection after so many events; undefined cuts none. */
+  /** Closes each connection after this number of events. Undefined closes no connection. */
   cutAfter: number | undefined;
   readonly #options: ServerOptions;
   readonly #server = createServer((req, res) => void this.#answer(req, res));
@@ -104,7 +104,7 @@ export class PageServer {
     res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(thread));
   }
 
-  /** Ends the connection in the middle, if the server is told to. */
+  /** Closes the connection after `cutAfter` events. */
   #cut(res: ServerResponse): ServerResponse {
     if (this.cutAfter === undefined) return res;
     let left = this.cutAfter;
@@ -113,7 +113,7 @@ export class PageServer {
       const events = text.split(/(?<=\n\n)/).slice(0, left);
       left -= events.length;
       if (left > 0) return write.call(res, text, "utf8");
-      // An ended connection, also in the middle of the events of one batch.
+      // One write may contain several events, so the connection may be closed in the middle of a write.
       if (events.length > 0) write.call(res, events.join(""), "utf8", () => res.destroy());
       return true;
     }) as typeof res.write;
@@ -128,13 +128,13 @@ export async function serve(options: ServerOptions): Promise<PageServer> {
   return server;
 }
 
-/** An event as it was sent. */
+/** An event that the server sent. */
 export interface SentEvent {
   readonly id: string | undefined;
   readonly event: { readonly type: string; readonly delta?: string; readonly [field: string]: unknown };
 }
 
-/** Reads Server-Sent Events. */
+/** Parses the Server-Sent Events of a response. */
 export async function readSent(response: Response): Promise<readonly SentEvent[]> {
   const blocks = (await response.text()).split("\n\n").filter((block) => block.includes("data: "));
   return blocks.map((block) => {

@@ -1,4 +1,4 @@
-// Pages of AG-UI 1.0 and 0.0 on a server: answers to interrupts, reloads, and a server that restarts.
+// Pages with AG-UI 1.0 and 0.0 and a server: answers to interrupts, reloads, and restarts of the server.
 
 import { afterEach, describe, expect, it } from "vitest";
 import type { AGUIVersion } from "turnwright/ag-ui";
@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** Asks for tea, so that a payment waits. */
+/** Sends a message, after which a payment waits for an approval. */
 async function buy(version: AGUIVersion): Promise<{ server: PageServer; page: PageAgent; ran: string[] }> {
   const { ran, run } = setUpPayment();
   const server = await serve({ run, version });
@@ -30,7 +30,7 @@ const answer = (page: PageAgent, payload: unknown, status: "resolved" | "cancell
   });
 
 describe.each(versions)("a page of AG-UI %s", (version) => {
-  it("approves a call, and gets the rest without a repeated word", async () => {
+  it("approves a call, and gets the rest of the run without repeated text", async () => {
     const { page, ran } = await buy(version);
     expect(page.pendingInterrupts).toMatchObject([{ reason: "approval_required" }]);
     expect(textOf(page.messages)).toBe("One moment.Paying.");
@@ -41,10 +41,10 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
   });
 
   it.each([
-    ["says no", { approved: false, reason: "Too much." }],
-    ["says nothing", undefined],
-    ["says true as a text", { approved: "true" }],
-  ])("denies a call if it %s", async (_, payload) => {
+    ["approved: false", { approved: false, reason: "Too much." }],
+    ["no payload", undefined],
+    ['approved: "true"', { approved: "true" }],
+  ])("denies a call with %s", async (_, payload) => {
     const { server, page, ran } = await buy(version);
     await answer(page, payload);
     expect([...resultsOf(page.messages).values()].at(-1)).toBe("The call was denied.");
@@ -52,7 +52,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect((await server.host.status(page.threadId))?.status).toBe("completed");
   });
 
-  it("denies a call by cancelling its interrupt, whatever the payload says", async () => {
+  it("denies a call by cancelling its interrupt, even if the payload approves the call", async () => {
     const { page, ran } = await buy(version);
     await answer(page, { approved: true }, "cancelled");
     expect(ran).toEqual(["look tea"]);
@@ -67,7 +67,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
     expect(other.ran).toEqual(["look tea"]);
   });
 
-  it("asks again in the same thread: the history comes from the server", async () => {
+  it("sends a second message in the same thread, and the server uses its stored history", async () => {
     const { server, page } = await buy(version);
     await answer(page, { approved: true });
     page.messages = page.messages.slice(-1);
@@ -112,7 +112,7 @@ describe.each(versions)("a page of AG-UI %s", (version) => {
   });
 });
 
-/** Fragments of one text as one event, without ids. */
+/** Joins the fragments of each text to one event, and removes the ids. */
 function joinDeltas(sent: readonly SentEvent[]): readonly unknown[] {
   const joined: SentEvent["event"][] = [];
   for (const { event } of sent) {

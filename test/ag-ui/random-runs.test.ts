@@ -1,4 +1,4 @@
-// Random runs: every event is valid, the clients of 1.0 and 0.0 accept their order, and show the run.
+// Random runs: every event is valid, and the clients of 1.0 and 0.0 accept the order of the events and show the run.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -28,7 +28,7 @@ async function listen(
 
 const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([plan, nested]) => ({ ...plan, nested }));
 
-// To look further: EVENTS=5000 SEED=7 npx vitest run test/ag-ui/random-runs.test.ts
+// More runs: EVENTS=5000 SEED=7 npx vitest run test/ag-ui/random-runs.test.ts
 const runs = Number(process.env["EVENTS"] ?? 100);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
@@ -51,7 +51,7 @@ it.each(versions)("random runs: the client of AG-UI %s accepts every event, and 
   );
 });
 
-it.each(versions)("random runs: a reload from the journal gives the client of AG-UI %s the whole text", async (version) => {
+it.each(versions)("random runs: after a reload from the journal, the client of AG-UI %s has the whole text", async (version) => {
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {
       const [result, before] = await listen(plan);

@@ -1,4 +1,4 @@
-// The client of TanStack AI: it connects, reconnects by the id of its last event, and loads a thread.
+// The client of TanStack AI: it connects, reconnects with the id of its last event, and loads a thread.
 
 import { ChatClient, fetchServerSentEvents } from "@tanstack/ai-client";
 import { afterEach, describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ async function start(run: Parameters<typeof serve>[0]["run"]): Promise<PageServe
   return server;
 }
 
-/** Opens a page on a thread. It asks the server for the thread if `loads` is set. */
+/** Opens a page for a thread. If `loads` is true, the page loads the thread from the server. */
 function open({ url }: PageServer, threadId: string, loads = false) {
   const errors: Error[] = [];
   let notify = (): void => {};
@@ -34,7 +34,7 @@ function open({ url }: PageServer, threadId: string, loads = false) {
   } as ConstructorParameters<typeof ChatClient>[0]);
   clients.push(client);
   client.attach();
-  /** Resolves when the page shows what a test waits for. */
+  /** Resolves when the page is in the expected state. */
   const until = (isReached: () => boolean): Promise<void> =>
     new Promise((resolve) => {
       notify = () => {
@@ -65,7 +65,7 @@ async function decide(client: ChatClient, id: string, approved: boolean): Promis
 }
 
 describe("TanStack AI", () => {
-  it("shows a run, and approves its call", async () => {
+  it("shows a run, and approves a call", async () => {
     const { ran, run } = setUpPayment();
     const { client, errors, until } = open(await start(run), "tan-1");
     await client.sendMessage("Buy tea.");
@@ -80,7 +80,7 @@ describe("TanStack AI", () => {
     expect([textOf(client), ran, errors]).toEqual(["One moment.Paying.It is paid.", ["look tea", "pay 5"], []]);
   });
 
-  it("comes back after each connection that breaks, and shows every word once", async () => {
+  it("reconnects after each broken connection, and shows all text once", async () => {
     const { run } = setUpPayment();
     for (const cutAfter of [1, 2, 3, 5, 8]) {
       const server = await start(run);
@@ -93,7 +93,7 @@ describe("TanStack AI", () => {
     }
   });
 
-  it("is told to load the thread again if its last event is one of another process", async () => {
+  it("gets the error restarted if its last event comes from another process", async () => {
     const { run } = setUpPayment();
     const server = await start(run);
     await open(server, "tan-4").client.sendMessage("Buy tea.");
@@ -104,7 +104,7 @@ describe("TanStack AI", () => {
     expect((await fetch(`${server.url}?runId=tan-9/1`)).status).toBe(204);
   });
 
-  it("loads a thread whose run waits, and answers it", async () => {
+  it("loads a thread whose run waits, and approves the call", async () => {
     const { ran, run } = setUpPayment();
     const server = await start(run);
     await open(server, "tan-2").client.sendMessage("Buy tea.");

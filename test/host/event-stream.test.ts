@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { type LoopEvent, streamToolLoop, toolResult } from "turnwright";
 import { lastEventId, pipeEventStream, toEventStream, toEventStreamResponse } from "turnwright/host";
-import { createMockProvider, createTestClock, stall, text, toolCall, wait } from "turnwright/testing";
+import { createMockProvider, createTestClock, fail, stall, text, toolCall, wait } from "turnwright/testing";
 import { createStage, playing, readAll, readStart, tool } from "./stage.ts";
 
 interface Sent {
@@ -12,7 +12,7 @@ interface Sent {
   readonly data: unknown;
 }
 
-/** Reads Server-Sent Events as a browser does. */
+/** Parses Server-Sent Events like a browser. */
 function parse(body: string): readonly Sent[] {
   return body.split("\n\n").flatMap((block) => {
     const field = (name: string): string | undefined =>
@@ -35,7 +35,7 @@ const bodyOf = (source: AsyncIterable<LoopEvent>, options = {}): Promise<string>
   new Response(toEventStream(source, options)).text();
 
 describe("toEventStreamResponse", () => {
-  it("sends the events of a host with their ids, and goes on after the last one that a page has", async () => {
+  it("sends the events of a hosted run with their ids, and continues after the last event that a page has", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("Line one.\nLine two.\r\n\n\u2028")], clock), message: "Go." }));
     const response = toEventStreamResponse(host.join(id));
@@ -52,7 +52,7 @@ describe("toEventStreamResponse", () => {
     expect(parse(rest)).toEqual(sent.slice(3));
   });
 
-  it("answers 204 if there is no run, or nothing left of it", async () => {
+  it("answers 204 if there is no run, or if the reader already has all events", async () => {
     const { host, clock, id } = createStage();
     expect(toEventStreamResponse(host.join(id)).status).toBe(204);
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -61,7 +61,7 @@ describe("toEventStreamResponse", () => {
     expect([response.status, response.body, response.headers.get("x-own")]).toEqual([204, null, "1"]);
   });
 
-  it("tells a page first that it starts again", async () => {
+  it("sends reset first if the reader restarts", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const sent = parse(await toEventStreamResponse(host.join(id, { from: "other-1" })).text());
@@ -70,7 +70,7 @@ describe("toEventStreamResponse", () => {
 });
 
 describe("toEventStream", () => {
-  it("describes data that has no JSON, and sends the rest of the event", async () => {
+  it("describes data that JSON cannot represent, and sends the rest of the event", async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
     const throwing = {
@@ -90,7 +90,29 @@ describe("toEventStream", () => {
     ]);
   });
 
-  it("sends metadata and events for logs only with includeMetadata", async () => {
+  it("sends the messages of errors only with includeMetadata", async () => {
+    const broken = createMockProvider([fail({ status: 400, message: "secret" })]);
+    const run = () => streamToolLoop({ provider: broken, messages: [{ role: "user", content: "Go." }] });
+    const sent = await bodyOf(run());
+    expect(sent).not.toContain("secret");
+    expect(parse(sent).at(-1)?.data).toMatchObject({
+      type: "run-end",
+      reason: { kind: "provider-error", error: { code: "bad-request" } },
+    });
+    const decided: LoopEvent = {
+      ...base,
+      type: "approval-decided",
+      callId: "a",
+      name: "pay",
+      index: 0,
+      decision: "failed",
+      error: { name: "Error", message: "secret" },
+    };
+    expect(await bodyOf(listOf(decided))).not.toContain("secret");
+    expect(await bodyOf(listOf(decided), { includeMetadata: true })).toContain("secret");
+  });
+
+  it("sends result metadata, hidden-notice and listener-error only with includeMetadata", async () => {
     const save = tool("save", () => toolResult({ data: "saved", metadata: { key: "secret" } }));
     const run = () =>
       streamToolLoop({
@@ -110,7 +132,7 @@ describe("toEventStream", () => {
     expect(parse(await bodyOf(listOf(internal), { includeMetadata: true }))).toHaveLength(1);
   });
 
-  it("ends with a neutral failure if the source throws", async () => {
+  it("ends with a failure event with a neutral text if the source throws", async () => {
     async function* failing(): AsyncGenerator<LoopEvent> {
       yield { ...base, type: "text-delta", text: "One." };
       throw new Error("secret");
@@ -120,7 +142,7 @@ describe("toEventStream", () => {
     expect(JSON.stringify(sent)).not.toContain("secret");
   });
 
-  it("sends a comment after each silence on the clock, and leaves no timer", async () => {
+  it("sends a comment after each keepAliveMs without an event, and leaves no timer", async () => {
     const clock = createTestClock();
     const { host, id } = createStage();
     await host.start(id, { ...playing([[text("One."), wait(40_000), text("Two.")]], clock), message: "Go." });
@@ -131,7 +153,7 @@ describe("toEventStream", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves the reader and nothing else when its body is cancelled", async () => {
+  it("leaves the run without stopping it when the stream is cancelled", async () => {
     const clock = createTestClock();
     const { host, id } = createStage({ stopWhenUnread: true });
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go.", stopWhenUnread: false });
@@ -167,7 +189,7 @@ describe("lastEventId", () => {
 });
 
 describe("pipeEventStream", () => {
-  /** Serves one conversation on the loopback interface, and reads one answer. */
+  /** Serves one conversation on the loopback interface, and returns one response. */
   async function serve(answer: (req: IncomingMessage, res: ServerResponse) => Promise<void>) {
     const ended: Promise<void>[] = [];
     const server = createServer((req, res) => void ended.push(answer(req, res)));
@@ -176,7 +198,7 @@ describe("pipeEventStream", () => {
     return { url: `http://127.0.0.1:${port}/`, ended, close: () => new Promise((done) => server.close(done)) };
   }
 
-  it("sends a run to node:http, and 204 for what is over", async () => {
+  it("sends a run on a node:http response, and answers 204 if the reader already has all events", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const server = await serve((req, res) => pipeEventStream(host.join(id, { from: lastEventId(req) }), res));
@@ -189,7 +211,7 @@ describe("pipeEventStream", () => {
     await server.close();
   });
 
-  it("leaves the reader when the page is gone: the run goes on", async () => {
+  it("leaves the run when the page disconnects, and the run continues", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
     const server = await serve((_, res) => pipeEventStream(host.join(id), res, { clock }));

@@ -3,7 +3,7 @@ import { stall, text } from "turnwright/testing";
 import { createStage, playing, readAll, readStart, textOf } from "./stage.ts";
 
 describe("ended runs", () => {
-  it("can be joined for keepMs, and leave no timer and no conversation behind", async () => {
+  it("can be joined for keepMs, and then no timer and no conversation is left", async () => {
     const { host, clock, id } = createStage({ keepMs: 1000 });
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     await clock.advance(500);
@@ -18,7 +18,7 @@ describe("ended runs", () => {
     expect(await host.status(id)).toMatchObject({ status: "completed" });
   });
 
-  it("are dropped oldest first beyond maxBytes; a reader that has joined keeps what it reads", async () => {
+  it("are dropped oldest first beyond maxBytes, but readers that joined before still get all events", async () => {
     const { host, clock, id } = createStage({ maxBytes: 100_000 });
     const say = async (name: string) =>
       readStart(host.start(name, { ...playing([text("x".repeat(20_000))], clock), message: "Go." }));
@@ -29,7 +29,7 @@ describe("ended runs", () => {
     expect(textOf(await readAll(reader))).toHaveLength(20_000);
   });
 
-  it("are not kept at all with keepMs 0 or maxBytes 0", async () => {
+  it("cannot be joined with keepMs 0 or maxBytes 0", async () => {
     for (const options of [{ keepMs: 0 }, { maxBytes: 0 }]) {
       const { host, clock, id } = createStage(options);
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -39,8 +39,8 @@ describe("ended runs", () => {
   });
 });
 
-describe("leaving readers", () => {
-  it("release their signals, and are gone from a silent run", async () => {
+describe("readers that leave", () => {
+  it("remove their signal listeners, and are removed from a run that emits no events", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
     let listeners = 0;

@@ -15,7 +15,7 @@ import {
 } from "turnwright/testing";
 import { createStage, eventsOf, playing, readAll, readStart, textOf, tool } from "./stage.ts";
 
-/** Joins fragments of one text, and drops what differs between two runs of one script. */
+/** Joins the fragments of each text, and removes fields that differ between two runs of the same script. */
 function normalize(events: readonly LoopEvent[]): readonly unknown[] {
   const merged: { -readonly [Name in keyof LoopEvent]?: unknown }[] = [];
   for (const event of events) {
@@ -40,7 +40,7 @@ const part: fc.Arbitrary<MockPart> = fc.oneof(
 );
 const script = fc.array(fc.array(part, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 3 });
 
-/** Plays a script, and an answer after it, so that every run is completed. */
+/** Returns options of a run that plays a script, and then an answer, so that every run completes. */
 function optionsOf(messages: readonly MockMessage[], clock: TestClock): Omit<LoopOptions, "messages"> {
   const provider = createMockProvider((_, index) => messages[index] ?? text("The end.", { chunks: 3 }));
   const echo = tool("echo", (args, { progress }) => {
@@ -60,8 +60,7 @@ function optionsOf(messages: readonly MockMessage[], clock: TestClock): Omit<Loo
 
 type Act =
   | { readonly kind: "advance" }
-  /** \`after\` is the reader whose last id it takes. Without such a reader it begins at the start. */
-  /** `after` is the reader whose last id it takes. Without such a reader it begins at the start. */
+  /** The new reader begins after the last event of reader number `after`. If that reader does not exist, it begins at the start. */
   | { readonly kind: "join"; readonly after: number }
   | { readonly kind: "read"; readonly reader: number; readonly count: number }
   | { readonly kind: "leave"; readonly reader: number };
@@ -104,7 +103,7 @@ async function readOne(reader: Reader): Promise<boolean> {
 }
 
 describe("readers of a run", () => {
-  it("each get every event once, whenever they join, leave and read", async () => {
+  it("get each event exactly once, whenever they join and read", async () => {
     const property = fc.asyncProperty(script, fc.array(act, { maxLength: 40 }), async (messages, acts) => {
       const direct: LoopEvent[] = [];
       const directClock = createTestClock();
@@ -139,7 +138,7 @@ describe("readers of a run", () => {
     await fc.assert(property, { numRuns: 150 });
   });
 
-  it("get fragments as they come if they are fast, and the rest in one piece if they are slow", async () => {
+  it("get each fragment separately if they are fast, and several fragments as one event if they are slow", async () => {
     const { host, clock, id } = createStage();
     const script = [[text("a"), wait(1), text("b"), wait(1), text("c"), wait(1), text("d")]];
     await host.start(id, { ...playing(script, clock), message: "Go." });
@@ -154,7 +153,7 @@ describe("readers of a run", () => {
     expect(deltas(await readAll(slow))).toEqual(["abcd"]);
   });
 
-  it("keep texts of different sources apart: two runs inside calls that speak in turns", async () => {
+  it("get separate texts from two nested runs whose fragments alternate", async () => {
     const { host, clock, id } = createStage();
     const messages = [[toolCall("agent", { n: 1 }), toolCall("agent", { n: 2 })]];
     await host.start(id, { ...optionsOf(messages, clock), message: "Go." });
@@ -169,7 +168,7 @@ describe("readers of a run", () => {
   });
 
   it.for(["", "x", "-1", "0-0", "aaaaaaaaaaaaaaaa-0", "aaaaaaaaaaaaaaaa-99999999999999999999", "__proto__-1-1"])(
-    "start again if from is %j, which this run never gave",
+    "restart if from is %j, which is not an id of this run",
     async (from) => {
       const { host, clock, id } = createStage();
       await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
@@ -183,7 +182,7 @@ describe("readers of a run", () => {
     expect(() => host.join(id, options as never)).toThrow(/option/i);
   });
 
-  it("start again for an id beyond the end of the log, and go on within a text", async () => {
+  it("restart if from is beyond the end of the log, and continue in the middle of a text", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const items = await readAll(host.join(id));
@@ -195,7 +194,7 @@ describe("readers of a run", () => {
     expect(textOf(await readAll(host.join(id, { from: `${epoch}-${entry}-99` })))).toBe("");
   });
 
-  it("go on within a fragment of a text that still grows", async () => {
+  it("continue in the middle of a fragment while the text is still streamed", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), text("Two."), wait(1), text("Three.")]], clock), message: "Go." });
     const first = host.join(id)?.[Symbol.asyncIterator]();
@@ -209,7 +208,7 @@ describe("readers of a run", () => {
     expect(textOf(await reading)).toBe("wo.Three.");
   });
 
-  it("of an earlier run get its rest, and then the run that came after it", async () => {
+  it("continue an earlier run to its end, and then read the next run", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const first = await readAll(host.join(id));

@@ -16,7 +16,7 @@ describe("host.start", () => {
     expect(new Set(items.map(({ id }) => id)).size).toBe(items.length);
   });
 
-  it("keeps the history: a second start adds the new message to the stored transcript", async () => {
+  it("adds the new message to the stored transcript", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Hello." }));
     const second = playing([text("Two.")], clock);
@@ -31,7 +31,7 @@ describe("host.start", () => {
     expect(await host.status(id)).toMatchObject({ runId: `${id}/2`, status: "completed", isLive: false, queued: 0 });
   });
 
-  it("replaces the history with messages, and regenerate drops the last answer", async () => {
+  it("replaces the transcript with the option messages, and removes the last answer with regenerate", async () => {
     const { host, clock, id } = createStage();
     const messages = [hello, { role: "assistant" as const, content: [{ type: "text" as const, text: "Old." }] }, hello];
     await readStart(host.start(id, { ...playing([text("One.")], clock), messages }));
@@ -43,15 +43,15 @@ describe("host.start", () => {
 
   it.for([
     ["no message", {}],
-    ["two of them", { message: "a", regenerate: true }],
+    ["message together with regenerate", { message: "a", regenerate: true }],
     ["a blank message", { message: " " }],
-    ["a message of the assistant", { message: { role: "assistant", content: "I am allowed to." } }],
-    ["a message of a tool", { message: { role: "tool", results: [] } }],
+    ["a message with the role assistant", { message: { role: "assistant", content: "I am allowed to." } }],
+    ["a message with the role tool", { message: { role: "tool", results: [] } }],
     ["regenerate false", { regenerate: false }],
     ["regenerate without a history", { regenerate: true }],
-    ["an own journal", { message: "a", journal: {} }],
-    ["an own runId", { message: "a", runId: "x" }],
-    ["whenBusy of another kind", { message: "a", whenBusy: "wait" }],
+    ["a journal", { message: "a", journal: {} }],
+    ["a runId", { message: "a", runId: "x" }],
+    ["an invalid whenBusy", { message: "a", whenBusy: "wait" }],
     ["an unknown option", { message: "a", maxSteps: 3 }],
     ["invalid messages", { messages: "a" }],
     ["an invalid limit", { message: "a", limits: { maxIterations: -1 } }],
@@ -74,7 +74,7 @@ describe("host.start", () => {
   });
 
   it.for(["__proto__", "constructor", "../../etc/passwd", "a/1", "\u0000", "\ud800", "long".repeat(1_000)])(
-    "takes hostile id %# like any other",
+    "accepts hostile conversation id %# like any other id",
     async (given) => {
       const { host, clock } = createStage();
       const id = given;
@@ -87,7 +87,7 @@ describe("host.start", () => {
 });
 
 describe("host.start in a busy conversation", () => {
-  it("refuses: nothing changes", async () => {
+  it("answers busy and changes nothing with whenBusy refuse", async () => {
     const { host, clock, id } = createStage();
     const first = await host.start(id, { ...playing([[text("One."), wait(10), text("Two.")]], clock), message: "Hello." });
     const second = playing([text("No.")], clock);
@@ -99,13 +99,13 @@ describe("host.start in a busy conversation", () => {
     expect(textOf(await readAll(host.join(id)))).toBe("One.Two.");
   });
 
-  it("lets only one of two starts at the same moment begin", async () => {
+  it("begins only one of two simultaneous starts", async () => {
     const { host, clock, id } = createStage();
     const starts = [1, 2, 3].map(async (n) => host.start(id, { ...playing([text(`${n}`)], clock), message: "Hello." }));
     expect((await Promise.all(starts)).map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
   });
 
-  it("steers: the live run gets the message", async () => {
+  it("sends the message to the live run with whenBusy steer", async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const live = playing([[text("One."), wait(10)], text("Two.")], clock);
     const first = await host.start(id, { ...live, message: "Hello." });
@@ -117,7 +117,7 @@ describe("host.start in a busy conversation", () => {
     expect(typesOf(await readAll(host.join(id)))).toContain("steered");
   });
 
-  it("keeps a steered message that the run did not send: the next run begins with it", async () => {
+  it("keeps a steered message that the run did not send to the model, and begins the next run with it", async () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const first = await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Hello." });
     await host.start(id, { ...playing([], clock), message: "Faster." });
@@ -131,7 +131,7 @@ describe("host.start in a busy conversation", () => {
     ]);
   });
 
-  it("queues: each start begins after the one before, up to maxQueued", async () => {
+  it("begins up to maxQueued waiting starts one after the other with whenBusy queue", async () => {
     const { host, clock, id } = createStage({ maxQueued: 2 });
     const say = (said: string) => ({ ...playing([[wait(10), text(said)]], clock), whenBusy: "queue" as const, message: said });
     const starts = ["1", "2", "3", "4"].map(async (said) => host.start(id, say(said)));
@@ -151,7 +151,7 @@ describe("host.start in a busy conversation", () => {
 });
 
 describe("host.stop", () => {
-  it("ends the run for all its readers, from anywhere", async () => {
+  it("stops the run, and all readers get its end", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Hello." });
     const readers = [readAll(host.join(id)), readAll(host.join(id))];
@@ -162,7 +162,7 @@ describe("host.stop", () => {
     expect(host.stop(id)).toBe("not-running");
   });
 
-  it("does not happen when a reader leaves, unless the start said so: then when the last one does", async () => {
+  it("is triggered by the last reader that leaves only with stopWhenUnread", async () => {
     const { host, clock, id: name } = createStage();
     for (const stopWhenUnread of [false, true]) {
       const id = `${name}-${stopWhenUnread}`;
@@ -183,7 +183,7 @@ describe("host.stop", () => {
 });
 
 describe("host.close", () => {
-  it("drains live runs, refuses new ones, and leaves no timer", async () => {
+  it("drains live runs, refuses new runs, and leaves no timer", async () => {
     const { host, clock, id } = createStage();
     const save = tool("save", () => "saved");
     const live = playing([[wait(10), toolCall("save")], text("Done.")], clock);
@@ -200,8 +200,8 @@ describe("host.close", () => {
   });
 });
 
-describe("a run that fails", () => {
-  it("is an ending like any other, and retry-last goes on with the same events", async () => {
+describe("a hosted run whose provider fails", () => {
+  it("ends with the status error, and continues in the same log with resume retry-last", async () => {
     const { host, clock, id } = createStage();
     let broken = true;
     const provider = createMockProvider(() => (broken ? fail({ status: 400, message: "No." }) : text("Yes.")));

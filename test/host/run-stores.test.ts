@@ -20,7 +20,7 @@ describe.for<[string, () => RunStore]>([
   ["memoryRunStore", () => memoryRunStore()],
   ["fileRunStore", () => fileRunStore(join(folder, "runs", "deep"))],
 ])("%s", ([, create]) => {
-  it("keeps conversations with any ids apart", async () => {
+  it("stores conversations separately, whatever their ids contain", async () => {
     const store = create();
     const record = (id: string) => ({
       runs: 1,
@@ -32,7 +32,7 @@ describe.for<[string, () => RunStore]>([
     for (const id of hostile) expect(await store.read(id)).toMatchObject(record(id));
   });
 
-  it("gives journals of the same run the same records, and of other runs others", async () => {
+  it("returns a journal with the same records for the same run, and separate journals for other runs", async () => {
     const store = create();
     for (const [id, number] of [["a", 1] as const, ["a", 2] as const, ["a/1", 1] as const]) {
       const first = store.journal(id, number);
@@ -45,7 +45,7 @@ describe.for<[string, () => RunStore]>([
     expect((await again.read?.())?.get("run")).toEqual({ said: "a 1" });
   });
 
-  it("serves a host", async () => {
+  it("can be used by a host", async () => {
     const { host, clock, id } = createStage({ store: create() });
     const policies = { approve: () => ({ kind: "ask" as const }) };
     const save = tool("save", () => "saved");
@@ -69,7 +69,7 @@ describe.for<[string, () => RunStore]>([
 });
 
 describe("memoryRunStore", () => {
-  it("forgets the conversation that was written longest ago beyond maxConversations", async () => {
+  it("removes the least recently written conversation beyond maxConversations", async () => {
     const store = memoryRunStore({ maxConversations: 2 });
     const record = { runs: 1, status: "completed" as const, messages: [] };
     for (const id of ["a", "b", "a", "c"]) await store.write(id, record);
@@ -79,7 +79,7 @@ describe("memoryRunStore", () => {
 });
 
 describe("fileRunStore", () => {
-  it("names files by a hash, for their owner only, and leaves no draft", async () => {
+  it("names files by a hash, makes them readable only by their owner, and leaves no temporary file", async () => {
     const { host, clock } = createStage({ store: fileRunStore(folder) });
     for (const id of hostile) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));
     await host.close();
@@ -104,7 +104,7 @@ describe("fileRunStore", () => {
     expect(() => fileRunStore(path as string)).toThrow("folder");
   });
 
-  it("is busy while another process has the run, and goes on after that was killed", async () => {
+  it("answers busy while another process has the run, and resumes the run after that process was killed", async () => {
     const child = spawn(process.execPath, ["--import", "tsx", "-e", childProgram(folder)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -132,7 +132,7 @@ describe("fileRunStore", () => {
     }
   }, 30_000);
 
-  it("ends an execution that cannot store its ending as one that can go on", async () => {
+  it("lets a run be resumed if its ending could not be stored", async () => {
     const store = fileRunStore(folder);
     const broken: RunStore = {
       ...store,
@@ -152,7 +152,7 @@ describe("fileRunStore", () => {
   });
 });
 
-/** A process that saves, and is then silent for ever. */
+/** The source of a process that calls "save", and whose model then never answers. */
 function childProgram(path: string): string {
   const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
   return `

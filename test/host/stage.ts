@@ -1,4 +1,4 @@
-// A host over a scripted model, and a store that outlives its hosts.
+// Helpers: a host on a test clock, options of scripted runs, and a store that outlives its hosts.
 
 import {
   defineTool,
@@ -22,13 +22,13 @@ import {
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, type TestClock } from "turnwright/testing";
 
 export interface Stage {
-  /** A conversation of its own, because run ids are unique in a process. */
+  /** A conversation id that no other test uses, because a `runId` must be unique in the process. */
   readonly id: string;
   readonly host: RunHost;
   readonly clock: TestClock;
 }
 
-/** Makes a host on a test clock. */
+/** Creates a host with a test clock. */
 export function createStage(options: RunHostOptions = {}): Stage {
   const clock = createTestClock();
   stages += 1;
@@ -44,17 +44,17 @@ export async function readStart(given: Promise<StartAnswer> | StartAnswer | unde
   throw new Error(`The start was ${answer?.kind}.`);
 }
 
-/** Options of a run that plays a script. */
+/** Returns the options of a run that plays a script. */
 export function playing(script: MockScript, clock: TestClock): { readonly provider: MockProvider; readonly clock: TestClock } {
   return { provider: createMockProvider(script), clock };
 }
 
-/** A tool that takes any object. */
+/** Returns a tool that accepts any object. */
 export function tool(name: string, execute: (args: unknown, context: ToolContext) => unknown, traits: Partial<Tool> = {}): Tool {
   return defineTool({ name, description: name, inputSchema: { type: "object" }, ...traits, execute });
 }
 
-/** Reads everything up to the end. */
+/** Reads all items of a stream. */
 export async function readAll(source: AsyncIterable<HostedEvent> | undefined): Promise<readonly HostedEvent[]> {
   const items: HostedEvent[] = [];
   for await (const item of source ?? []) items.push(item);
@@ -63,14 +63,14 @@ export async function readAll(source: AsyncIterable<HostedEvent> | undefined): P
 
 export const eventsOf = (items: readonly HostedEvent[]): readonly LoopEvent[] => items.map(({ event }) => event);
 
-/** The names of the events, without fragments of texts. */
+/** Returns the types of the events, without text fragments. */
 export const typesOf = (items: readonly HostedEvent[]): readonly string[] =>
   items.map(({ event }) => event.type).filter((type) => !type.endsWith("-delta"));
 
 export const textOf = (items: readonly HostedEvent[]): string =>
   items.map(({ event }) => (event.type === "text-delta" ? event.text : "")).join("");
 
-/** A store in memory whose records and journals are JSON, as after a crash: what a dead process held is gone. */
+/** A store in memory that saves records and journals as JSON. Like after a crash, nothing else survives. */
 export function sharedStore(): RunStore & { readonly records: Map<string, ConversationRecord> } {
   const records = new Map<string, ConversationRecord>();
   const journals = new Map<string, SavedJournal["steps"]>();
@@ -82,7 +82,7 @@ export function sharedStore(): RunStore & { readonly records: Map<string, Conver
   };
 }
 
-/** Saves each record when it is made. */
+/** A journal that saves each record immediately. */
 function savingJournal(journals: Map<string, SavedJournal["steps"]>, key: string): Journal {
   const inner = memoryJournal({ steps: structuredClone(journals.get(key) ?? {}) });
   const save = <T>(value: T): T => {
@@ -103,7 +103,7 @@ function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
   return typeof value === "object" && value !== null && "then" in value;
 }
 
-/** A store whose journals fail forever after some records, as if the process had died there. */
+/** A store whose journals fail after a number of records, as if the process had crashed. */
 export function crashing(store: RunStore, crashAt: number): RunStore {
   let left = crashAt;
   const count = (): void => {

@@ -6,7 +6,7 @@ import { createStage, crashing, readAll, readStart, sharedStore, tool } from "./
 
 const told = ["In Celsius.", "For Oslo."];
 
-/** A run whose model calls a tool twice and then answers. Each stream takes 10 ms. */
+/** Options of a run whose model calls a tool in two iterations and then answers. Each stream takes 10 ms. */
 function working(clock: TestClock) {
   const provider = createMockProvider(({ iteration }) =>
     iteration < 2 ? [wait(10), toolCall("look")] : [wait(10), text("Done.")],
@@ -17,7 +17,7 @@ function working(clock: TestClock) {
 const userTexts = (messages: readonly Message[]): readonly unknown[] =>
   messages.flatMap((message) => (message.role === "user" ? [message.content] : []));
 
-/** Starts a run over a store that fails after some records, and steers it twice while the first stream is under way. */
+/** Starts a run with a store that fails after some records. Steers the run twice during the first stream. */
 async function startAndSteer(store: RunStore, id: string): Promise<"completed" | "crashed" | "crashed-before"> {
   const clock = createTestClock();
   const host = createRunHost({ store, clock, whenBusy: "steer" });
@@ -32,7 +32,7 @@ async function startAndSteer(store: RunStore, id: string): Promise<"completed" |
 
 describe("whenBusy steer", () => {
   it.each(["resume", "start"] as const)(
-    "loses and repeats no accepted message, whichever record a crash comes after, if the next call is a %s",
+    "delivers each accepted message exactly once after a crash at any record, followed by a %s",
     async (next) => {
       let crashes = 0;
       for (let crashAt = 1; crashAt < 50; crashAt += 1) {
@@ -57,7 +57,19 @@ describe("whenBusy steer", () => {
     },
   );
 
-  it("stores a message before the run gets it: if the store fails, the start rejects and the run does not get the message", async () => {
+  it("rejects an invalid message before anything is stored", async () => {
+    const store = sharedStore();
+    const { host, clock, id } = createStage({ store, whenBusy: "steer" });
+    const options = working(clock);
+    const first = await host.start(id, { ...options, message: "Weather?" });
+    const message = { role: "user" as const, content: 5 as never };
+    await expect(host.start(id, { ...options, message })).rejects.toMatchObject({ code: "invalid-option" });
+    expect(store.records.get(id)?.steered).toBeUndefined();
+    await clock.advance(1000);
+    expect((await readStart(first)).status).toBe("completed");
+  });
+
+  it("stores a message before the run gets the message: if the store fails, the start rejects and the run gets no message", async () => {
     const store = sharedStore();
     let isFull = false;
     const full: RunStore = {
@@ -81,7 +93,7 @@ describe("whenBusy steer", () => {
 
 describe("storeMs", () => {
   it.each(["read", "write"] as const)(
-    "rejects a start if the store does not answer %s in time, and frees the conversation",
+    "rejects a start if %s of the store takes longer than storeMs, and frees the conversation",
     async (verb) => {
       let hangs = true;
       const store = sharedStore();

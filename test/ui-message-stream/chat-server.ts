@@ -1,4 +1,4 @@
-// A chat server in this process: one run a message, its journal, and its events for pages that come back.
+// A chat server in this process. Each message starts a run, and reloaded pages get the events of the last run.
 
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, streamToolLoop } from "turnwright";
 import {
@@ -21,12 +21,12 @@ interface ServerRun {
   wake: (() => void)[];
 }
 
-/** How the server answers. */
+/** The options of the server. */
 export interface ChatServerOptions {
-  /** The options of each run, beside its messages. */
+  /** The options of each run, without its messages. */
   readonly run: Omit<LoopOptions, "messages">;
   readonly stream: UIResponseOptions;
-  /** True if nothing but the journal is left when a page comes back, as in another process. Default false. */
+  /** True if a reloaded page gets its events from the journal, as in another process. Default false: from memory. */
   readonly forgets?: boolean;
 }
 
@@ -41,7 +41,7 @@ export class ChatServer {
     this.#options = options;
   }
 
-  /** Takes the place of `fetch` in the transport of the page. */
+  /** Replaces `fetch` in the transport of the page. */
   readonly fetch = async (_url: unknown, init: RequestInit = {}): Promise<Response> => {
     if (init.method === "GET") return this.#reload();
     const sent = new Request("http://chat.test/api/chat", {
@@ -78,7 +78,7 @@ export class ChatServer {
     return this.#show(await this.#execute(run, {}), "start");
   }
 
-  /** Runs, or resumes, and returns the place of the first event. */
+  /** Starts or resumes a run, and returns the index of its first event. */
   async #execute(run: ServerRun, decisions: Decisions): Promise<number> {
     const from = run.events.length;
     const saved = run.result === undefined ? undefined : (JSON.parse(JSON.stringify(run.result.journal)) as SavedJournal);
@@ -101,7 +101,7 @@ export class ChatServer {
         for (const wake of run.wake.splice(0)) wake();
       })
       .catch(() => undefined);
-    // A decision that is refused is refused before anything new is told.
+    // Wait for the end of the run, because an invalid decision must become an error response.
     if (Object.keys(decisions).length > 0) await ended;
     return from;
   }

@@ -1,4 +1,4 @@
-// Checks that hold for the chunks of every stream.
+// Checks for the chunks of any stream.
 
 import { expect } from "vitest";
 import type { LoopEvent } from "turnwright";
@@ -6,13 +6,13 @@ import { createUIMessageMapper, type UIMessageChunk } from "turnwright/ui-messag
 
 type Options = Parameters<typeof createUIMessageMapper>[0];
 
-/** Maps events to chunks, all at once. */
+/** Maps an array of events to chunks. */
 export function toChunks(events: readonly LoopEvent[], options: Options = {}): readonly UIMessageChunk[] {
   const mapper = createUIMessageMapper(options);
   return [...events.flatMap((event) => mapper.map(event)), ...mapper.end()];
 }
 
-/** Checks that starts and ends pair up, that the first chunk begins the message, and that the last one finishes it. */
+/** Checks that each start has an end, that the first chunk is `start`, and that the last chunk is `finish`. */
 export function checkPairs(chunks: readonly UIMessageChunk[]): void {
   expect(chunks[0]?.type).toBe("start");
   expect(chunks.at(-1)?.type).toBe("finish");

@@ -1,4 +1,4 @@
-// Rare orders of events, written by hand.
+// Rare sequences of events, written by hand.
 
 import { expect, it } from "vitest";
 import type { LoopEvent } from "turnwright";
@@ -16,7 +16,7 @@ const end = { ...base, usage, costUSD: undefined, iterations: 1, toolCallsExecut
 const answered: LoopEvent = { type: "run-end", ...end, status: "completed", reason: { kind: "answered" } };
 
 it.each(vendors)(
-  "attempt: a call that ends after its attempt was taken back is not shown again in ai $version",
+  "attempt: a call that ends after its attempt was discarded is not shown again in ai $version",
   async (vendor) => {
     const { version } = vendor;
     const events: readonly LoopEvent[] = [
@@ -38,7 +38,7 @@ it.each(vendors)(
   },
 );
 
-it("attempt: the next attempt has the ids of the one that was taken back", () => {
+it("attempt: the next attempt uses the ids of the discarded attempt again", () => {
   const delta = (text: string, attempt: number): LoopEvent => ({ type: "text-delta", ...base, text, attempt });
   const events = [
     start,
@@ -50,12 +50,12 @@ it("attempt: the next attempt has the ids of the one that was taken back", () =>
   ] as const;
   for (const version of versions) {
     const starts = toChunks(events, { version }).flatMap((chunk) => (chunk.type === "text-start" ? [chunk.id] : []));
-    // A reload from the journal knows the last attempt only.
+    // The journal has only the last attempt, so a reload must use the same ids.
     expect(new Set(starts)).toEqual(new Set(["text-0-0"]));
   }
 });
 
-it.each(vendors)("call: one that its stream cut off in an earlier step stays one part in ai $version", async (vendor) => {
+it.each(vendors)("call: a call that was cut off in an earlier step remains one part in ai $version", async (vendor) => {
   const { version } = vendor;
   const events: readonly LoopEvent[] = [
     start,
@@ -73,7 +73,7 @@ it.each(vendors)("call: one that its stream cut off in an earlier step stays one
   expect(shown).toEqual(["output-error"]);
 });
 
-it("call: arguments that are not JSON are never called available", () => {
+it("call: arguments that are not JSON are never sent as tool-input-available", () => {
   const events: readonly LoopEvent[] = [
     start,
     step(0),
@@ -87,7 +87,7 @@ it("call: arguments that are not JSON are never called available", () => {
   expect(types).not.toContain("tool-input-available");
 });
 
-it("approval: a call that is asked about again has the id of its last question", () => {
+it("approval: the request and the response for a second question have the id of that question", () => {
   const pending = { id: "c#2", callId: "c", name: "look", args: {}, waitsFor: "approval" as const };
   const events: readonly LoopEvent[] = [
     start,
@@ -104,7 +104,7 @@ it("approval: a call that is asked about again has the id of its last question",
   ]);
 });
 
-it("run: events of a nested run before those of its run are left out", () => {
+it("run: events of a nested run before the first event of the outer run are ignored", () => {
   const nested: LoopEvent = { type: "text-delta", ...base, runId: "r/inner", path: ["c"], text: "in" };
   expect(toChunks([nested, start, step(0), { type: "text-delta", ...base, text: "out" }, answered])[0]).toEqual({
     type: "start",
@@ -112,7 +112,7 @@ it("run: events of a nested run before those of its run are left out", () => {
   });
 });
 
-it.each(vendors)("run: a page of ai $version that joins after some events gets the rest", async (vendor) => {
+it.each(vendors)("run: a page of ai $version that joins late gets the remaining events", async (vendor) => {
   const { version } = vendor;
   const chunks = toChunks(
     [

@@ -1,4 +1,4 @@
-// The chunks of the events of calls.
+// The mapping from events of calls to chunks.
 
 import { describe, expect, it } from "vitest";
 import { text, toolCall } from "turnwright/testing";
@@ -21,7 +21,7 @@ describe("mapping of calls", () => {
     ],
   ] as const;
 
-  it.each(outcomes)("call: %s is shown as an error, without the text of the error", async (...[, part, state, errorText]) => {
+  it.each(outcomes)("call: %s is shown as an error, without the error message", async (...[, part, state, errorText]) => {
     const broken = tool("broken", () => {
       throw new Error("postgres://user:secret@db");
     });
@@ -35,7 +35,7 @@ describe("mapping of calls", () => {
     }
   });
 
-  it("call: onError gives the text, and may fail", async () => {
+  it("call: onError returns the text, and the neutral text is used if onError throws", async () => {
     const broken = tool("broken", () => {
       throw new Error("No stock.");
     });
@@ -53,7 +53,7 @@ describe("mapping of calls", () => {
     });
   });
 
-  it("call: progress is preliminary output", async () => {
+  it("call: progress is sent as preliminary output", async () => {
     const cyclic: { self?: object } = {};
     cyclic.self = cyclic;
     const slow = tool("slow", (_, { progress }) => {

@@ -1,4 +1,4 @@
-// The chunks of events of runs inside calls.
+// The mapping from events of nested runs to chunks.
 
 import { describe, expect, it } from "vitest";
 import { defineAgentTool } from "turnwright";
@@ -20,13 +20,13 @@ describe("mapping of nested runs", () => {
       prepare: () => ({ messages: [{ role: "user", content: "Well?" }], provider: createMockProvider(script), tools: [pay] }),
       toResult: (result) => result.text,
     });
-  /** By the transcript, because a resumed run asks another process. */
+  /** The script depends on the transcript, because a resumed run may call the provider of another process. */
   const byTranscript =
     (turns: readonly ReturnType<typeof text>[]): MockScript =>
     ({ messages }) =>
       turns[messages.filter(({ role }) => role === "assistant").length];
 
-  it("nested run: its progress is the preliminary output of its call", async () => {
+  it("nested run: its progress is sent as preliminary output of the outer call", async () => {
     const agent = inner([text("a".repeat(3_000), { chunks: 300 })]);
     const { events } = await play({ script: [toolCall("agent"), text("Done.")], tools: [agent] });
     const chunks = toChunks(events);
@@ -42,11 +42,11 @@ describe("mapping of nested runs", () => {
       preliminary: true,
       output: { runs: [{ path: ["call_i0_0"], status: "completed", calls: [] }] },
     });
-    // Each output repeats the text, but their sum grows with the text only.
+    // Each output repeats the text, but the total size of all outputs stays proportional to the text.
     expect(JSON.stringify(outputs).length).toBeLessThan(20 * 3_000);
   });
 
-  it.each(vendors)("nested run: a call inside a call waits, and is approved on its own, in ai $version", async (vendor) => {
+  it.each(vendors)("nested run: a nested call waits and is approved separately in ai $version", async (vendor) => {
     const { version } = vendor;
     const ran: string[] = [];
     const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });
@@ -61,7 +61,7 @@ describe("mapping of nested runs", () => {
     const waits = version === 5 ? "input-available" : "approval-requested";
     const parts = message?.parts.filter(({ toolCallId }) => toolCallId !== undefined) ?? [];
     expect(parts).toMatchObject([{ state: "output-available" }, { toolCallId: id, state: waits, input: { n: 1 } }]);
-    // A page that sends its answers by itself would wait for it.
+    // A page with `sendAutomaticallyWhen` does not send the decision while an output is preliminary.
     expect(parts[0]).not.toHaveProperty("preliminary");
     const second = await play({
       ...options,
@@ -77,7 +77,7 @@ describe("mapping of nested runs", () => {
     ]);
     expect(textOf(continued)).toBe("Done.");
     expect(ran).toEqual(["pay"]);
-    // A page that comes back to both executions at once, and one that has only the second.
+    // One page reads both executions in one stream, and another page reads only the second execution.
     const reloaded = await readMessage(vendor, toChunks([...first.events, ...second.events], { version }));
     expect(textOf(reloaded)).toBe("Done.");
     expect(reloaded?.parts.map(({ type, state }) => [type, state])).toEqual(

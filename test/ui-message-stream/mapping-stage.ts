@@ -1,4 +1,4 @@
-// Shared helpers of the tests of the mapping.
+// Shared helpers for tests of the mapping to chunks.
 
 import { expect } from "vitest";
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, streamToolLoop } from "turnwright";
@@ -13,7 +13,7 @@ export interface Played {
   readonly result: LoopResult;
 }
 
-/** Plays a run to its end. */
+/** Runs a script to its end. */
 export async function play(options: Partial<LoopOptions> & { readonly script?: MockScript }): Promise<Played> {
   const { script = [text("Hi.")], ...more } = options;
   const stream = streamToolLoop({
@@ -27,21 +27,21 @@ export async function play(options: Partial<LoopOptions> & { readonly script?: M
   return { events, result: await stream.result };
 }
 
-/** The journal of a run after saving and loading it. */
+/** Returns the journal of a run after saving and loading it. */
 export const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> =>
   memoryJournal(JSON.parse(JSON.stringify(journal)) as SavedJournal);
 
-/** A chunk in short, for snapshots. */
+/** Formats a chunk as a short line for snapshots. */
 function toLine({ type, ...fields }: UIMessageChunk): string {
   const values = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return [type, ...values].join(" ");
 }
 
-/** Chunks in short, without the cost. */
+/** Formats chunks as short lines, without the cost. */
 export const lines = (chunks: readonly UIMessageChunk[]): string[] =>
   chunks.filter(({ type }) => type !== "data-cost").map((chunk) => toLine(chunk));
 
-/** Checks chunks with the vendor of a version. `message` is what the page has before. */
+/** Checks chunks with the client of a version of `ai`. `message` is the message that the page already has. */
 export async function check(chunks: readonly UIMessageChunk[], version: UIVersion, message?: PageMessage): Promise<void> {
   const vendor = vendors.find((one) => one.version === version);
   if (vendor === undefined) throw new Error("There is no such vendor.");
@@ -50,5 +50,5 @@ export async function check(chunks: readonly UIMessageChunk[], version: UIVersio
   await readMessage(vendor, chunks, message);
 }
 
-/** All versions. */
+/** All supported major versions of `ai`. */
 export const versions: readonly UIVersion[] = [5, 6, 7];

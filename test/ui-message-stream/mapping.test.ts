@@ -1,4 +1,4 @@
-// The chunks of the events of a run.
+// The mapping from events of a run to chunks.
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, maskResults } from "turnwright";
@@ -8,7 +8,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 
 describe("mapping of a run", () => {
-  it("run: text, reasoning and a call become parts, steps and a finish", async () => {
+  it("run: text, reasoning and a call are mapped to parts in steps, and the end to finish", async () => {
     const look = tool("look", () => ({ price: 5 }));
     const script = [[reasoning("Hm."), text("So."), toolCall("look", { name: "tea" }, { fragments: 2 })], text("It is 5.")];
     const { events } = await play({ script, tools: [look] });
@@ -62,14 +62,14 @@ describe("mapping of a run", () => {
     `);
   });
 
-  it("run: metadata of the caller is in the start and in the finish", async () => {
+  it("run: the option metadata is sent with start and finish", async () => {
     const { events } = await play({});
     const chunks = toChunks(events, { metadata: { model: "m" }, messageId: "mine" });
     expect(chunks[0]).toEqual({ type: "start", messageId: "mine", messageMetadata: { model: "m" } });
     expect(chunks.at(-1)).toMatchObject({ messageMetadata: { model: "m", status: "completed", reason: { kind: "answered" } } });
   });
 
-  it("run: reasoning is left out if it is not to be sent", async () => {
+  it("run: reasoning is omitted with sendReasoning false", async () => {
     const { events } = await play({ script: [[reasoning("Hm."), text("So.")]] });
     expect(toChunks(events, { sendReasoning: false }).filter(({ type }) => type.startsWith("reasoning"))).toEqual([]);
   });
@@ -115,7 +115,7 @@ describe("mapping of a run", () => {
 });
 
 describe("mapping of endings", () => {
-  it("ending: an error is masked, and the metadata comes before it", async () => {
+  it("ending: an error has a neutral text, and the metadata is sent before the error", async () => {
     const { events } = await play({ script: [fail({ status: 401, message: "key sk-secret is wrong" })] });
     const chunks = toChunks(events);
     await check(chunks, 6);
@@ -160,7 +160,7 @@ describe("mapping of endings", () => {
     }
   });
 
-  it("ending: a stream that breaks off at any event closes what is open", async () => {
+  it("ending: all open parts are closed if the source ends after any event", async () => {
     const look = tool("look", () => 1);
     const { events } = await play({
       script: [[reasoning("Hm."), text("So."), toolCall("look", {}, { fragments: 1 })], text("Hi.")],

@@ -1,4 +1,4 @@
-// Calls that wait for a result from the page.
+// Calls that wait for results from the page.
 
 import { expect, it } from "vitest";
 import type { LoopEvent } from "turnwright";
@@ -14,7 +14,7 @@ const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 const end = { ...base, usage, costUSD: undefined, iterations: 1, toolCallsExecuted: 1, durationMs: 1 };
 const calls = [{ id: "c", callId: "c", name: "locate", args: { exact: true }, waitsFor: "result" }];
 
-/** A run whose call is put off, and the same run after the result has come. */
+/** The events of a run that defers a call, and of the resumed run after the result has arrived. */
 const first = [
   { type: "run-start", ...base, provider: "mock", model: "m" },
   { type: "iteration-start", ...base, continuation: 0 },
@@ -36,7 +36,7 @@ const second = [
   { type: "run-end", ...end, status: "completed", reason: { kind: "answered" } },
 ] as unknown as readonly LoopEvent[];
 
-it.each(vendors)("result from outside: the page of ai $version adds it, and goes on in its message", async (vendor) => {
+it.each(vendors)("result from outside: a page of ai $version adds the result, and continues its message", async (vendor) => {
   const { version } = vendor;
   const chunks = toChunks(first, { version });
   await check(chunks, version);
@@ -65,7 +65,7 @@ it.each(vendors)("result from outside: the page of ai $version adds it, and goes
     { type: "text", text: "Bern." },
   ]);
 
-  // A confirmed result is no longer a result of the page, so it is not sent twice.
+  // After the server has confirmed the result, the page does not send it again.
   await page.sendMessage().catch(() => undefined);
   expect(sent).toHaveLength(1);
   expect(page.error?.message).toContain("neither decisions nor results");

@@ -1,4 +1,4 @@
-// A page without React: the `Chat` class of each major, with the least state that it works with.
+// A page without React: the chat class of each major version of `ai`, with a minimal state.
 
 import * as ai6 from "ai";
 import * as ai5 from "ai-v5";
@@ -36,7 +36,7 @@ interface PageOptions {
   readonly messages?: readonly PageMessage[];
 }
 
-/** Opens a page on a chat. */
+/** Creates a page that shows a chat. */
 export function openPage({ version, fetch, messages = [] }: PageOptions): PageChat {
   const sdk = sdks[version] as typeof ai6;
   class Chat extends sdk.AbstractChat<ai6.UIMessage> {}
@@ -56,7 +56,7 @@ export function openPage({ version, fetch, messages = [] }: PageOptions): PageCh
     snapshot: structuredClone,
   };
   const transport = new sdk.DefaultChatTransport({ fetch });
-  // Version 5 has no approvals to answer.
+  // Version 5 does not have approvals.
   const sendAutomaticallyWhen = version === 5 ? undefined : sdk.lastAssistantMessageIsCompleteWithApprovalResponses;
   return new Chat({
     id: "chat",
@@ -66,7 +66,7 @@ export function openPage({ version, fetch, messages = [] }: PageOptions): PageCh
   }) as unknown as PageChat;
 }
 
-/** Waits until the page does nothing more. */
+/** Waits until the page is idle. */
 export async function settle(chat: PageChat): Promise<void> {
   for (let idle = 0; idle < 20; idle += 1) {
     await setImmediate();
@@ -74,14 +74,14 @@ export async function settle(chat: PageChat): Promise<void> {
   }
 }
 
-/** The last message of the page, as plain data. */
+/** Returns the last message of the page as plain data. */
 export const lastOf = ({ messages }: PageChat): PageMessage => JSON.parse(JSON.stringify(messages.at(-1))) as PageMessage;
 
-/** The parts of calls of the last message. */
+/** Returns the call parts of the last message. */
 export const callsOf = (chat: PageChat): readonly PagePart[] =>
   lastOf(chat).parts.filter(({ toolCallId }) => toolCallId !== undefined);
 
-/** A `fetch` whose responses break off after some lines, counted over all of them. */
+/** Returns a `fetch` whose connection breaks after a number of events in all responses together. `count` returns all events so far. */
 export function breakOff(fetch: Fetch, lines: number): { readonly fetch: Fetch; readonly count: () => number } {
   let left = lines;
   let count = 0;

@@ -1,4 +1,4 @@
-// Pages of three majors talk to a server: they approve, deny, edit and reload.
+// Pages with three major versions of `ai` and a server: they approve, deny, edit and reload.
 
 import { describe, expect, it } from "vitest";
 import type { UIVersion } from "turnwright/ui-message-stream";
@@ -18,7 +18,7 @@ function open(
   return { server, chat: openPage({ version, fetch: server.fetch }), ran };
 }
 
-/** The id of the approval that the page shows. */
+/** Returns the id of the approval that the page shows. */
 function waitingOf(chat: PageChat): string {
   const parts = lastOf(chat).parts;
   const asked = parts.find(({ state }) => state === "approval-requested")?.approval?.id;
@@ -37,14 +37,14 @@ async function decide(chat: PageChat, kind: Kind): Promise<void> {
   await settle(chat);
 }
 
-/** Without who decided what: the page that decided knows it, and a journal does not tell it again. */
+/** Removes the decisions from a message, because only the page that made the decisions shows them. */
 const withoutApproval = (message: PageMessage): object => ({
   ...message,
   parts: message.parts.filter(({ type }) => type !== "data-approval").map(({ approval: _, ...part }: PagePart) => part),
 });
 
 describe.each(versions)("pages of ai %i", (version) => {
-  it("page: approves, and continues its own message without a repeated word", async () => {
+  it("page: approves a call, and continues its message without repeated text", async () => {
     const { chat, ran, server } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     expect(lastOf(chat)).toMatchObject({
@@ -66,7 +66,7 @@ describe.each(versions)("pages of ai %i", (version) => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("page: denies, and the tool does not run", async () => {
+  it("page: denies a call, and the tool does not run", async () => {
     const { chat, ran } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     await decide(chat, "deny");
@@ -92,7 +92,7 @@ describe.each(versions)("pages of ai %i", (version) => {
   });
 
   it.each([false, true])(
-    "reload: after each of all chunks the message is the same (from the journal alone: %s)",
+    "reload: the message is the same after a reload at any chunk (from the journal only: %s)",
     async (forgets) => {
       const whole = open(version);
       await whole.chat.sendMessage({ text: "Buy tea." });
@@ -111,7 +111,7 @@ describe.each(versions)("pages of ai %i", (version) => {
         await broken.sendMessage({ text: "Buy tea." });
         if (broken.status === "ready") await decide(broken, "approve");
         expect(broken.status).toBe("error");
-        // The page is loaded anew, with the user's message alone.
+        // The reloaded page has only the message of the user.
         const reloaded = openPage({ version, fetch: server.fetch, messages: broken.messages.slice(0, 1) });
         await reloaded.resumeStream();
         if (server.last.result?.status === "suspended") await decide(reloaded, "approve");

@@ -1,10 +1,10 @@
-// A run that looks something up, pays after a person has decided, and answers.
+// A run that calls "look", then "pay", which needs an approval, and then answers.
 
 import { z } from "zod";
 import { defineTool, type LoopOptions } from "turnwright";
 import { createMockProvider, reasoning, text, toolCall } from "turnwright/testing";
 
-/** The options of the run, and what its tools did. */
+/** The options of the run, and a list of the calls that ran. */
 export function setUpPayment(): { readonly ran: string[]; readonly run: Omit<LoopOptions, "messages"> } {
   const ran: string[] = [];
   const pay = defineTool({
@@ -32,7 +32,7 @@ export function setUpPayment(): { readonly ran: string[]; readonly run: Omit<Loo
     [text("Paying.", { chunks: 2 }), toolCall("pay", { amount: 5 }, { fragments: 2 })],
     text("It is paid.", { chunks: 3 }),
   ];
-  // By the transcript, because a resumed run asks another process.
+  // The script depends on the transcript, because a resumed run may call the provider of another process.
   const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
   return { ran, run: { provider, tools: [pay, look] } };
 }

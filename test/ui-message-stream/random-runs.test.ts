@@ -1,4 +1,4 @@
-// Random runs: every chunk passes the validators of three majors, and each client makes the same message of them.
+// Random runs: the validators of all three major versions accept every chunk, and each client makes the same message from the chunks.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -28,7 +28,7 @@ async function listen(
 
 const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([plan, nested]) => ({ ...plan, nested }));
 
-/** The calls of the transcript that the page must show, with how they ended. */
+/** Returns the outcomes of the calls in the transcript, which the page must show. */
 function outcomesOf({ messages }: LoopResult): ReadonlyMap<string, string> {
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   return new Map(results.map(({ callId, outcome }) => [`random:${callId}`, outcome]));
@@ -42,15 +42,15 @@ function checkCalls(message: PageMessage | undefined, result: LoopResult): void 
     const { state, preliminary } = shown.get(id) ?? {};
     if (outcome === "completed" || outcome === "restarted")
       expect({ id, state, preliminary }).toEqual({ id, state: "output-available" });
-    // Until a suspended run goes on, what comes after a call that waits can still run.
+    // In a suspended run, calls after a waiting call may still run later.
     else if (result.status === "suspended") expect(state).toMatch(/^(output|input|approval)-/);
     else expect(["output-error", "output-denied"]).toContain(state);
   }
-  // Nothing spins for ever.
+  // After the end of a run, the page shows no call as still running.
   if (result.status !== "suspended") for (const { state } of parts) expect(state).toMatch(/^output-/);
 }
 
-// To look further: CHUNKS=5000 SEED=7 npx vitest run test/ui-message-stream/random-runs.test.ts
+// More runs: CHUNKS=5000 SEED=7 npx vitest run test/ui-message-stream/random-runs.test.ts
 const runs = Number(process.env["CHUNKS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
@@ -66,7 +66,7 @@ it.each(vendors)("random runs: every chunk is valid for ai $version, and its cli
       expect(message?.id).toBe("random");
       const mayDouble = chunks.some(({ type }) => type === "data-attempt-discarded");
       if (!mayDouble) expect(textOf(message)).toBe(result.streamResults.map(({ text }) => text).join(""));
-      // Only tools that start early let an attempt be seen that is taken back later.
+      // Text of a discarded attempt is visible only if tools start early.
       expect(mayDouble && !(plan.eager && version !== 7)).toBe(false);
       checkCalls(message, result);
       expect(message?.metadata).toMatchObject({ status: result.status, reason: { kind: result.reason.kind } });
@@ -75,7 +75,7 @@ it.each(vendors)("random runs: every chunk is valid for ai $version, and its cli
   );
 });
 
-it.each(vendors)("random runs: a reload from the journal makes the same text and calls in ai $version", async (vendor) => {
+it.each(vendors)("random runs: a reload from the journal shows the same text and calls in ai $version", async (vendor) => {
   const { version } = vendor;
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {

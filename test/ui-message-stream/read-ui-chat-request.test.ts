@@ -9,7 +9,7 @@ const user = (...parts: readonly object[]): object => ({ id: "u", role: "user", 
 const body = (last: object, more: object = {}): object => ({ id: "chat", trigger: "submit-message", messages: [last], ...more });
 const png = { type: "file", mediaType: "image/png", url: "data:image/png;base64,iVBORw0KGgo=", filename: "a.png" };
 
-it("readUIChatRequest: takes the text of the last user message", async () => {
+it("readUIChatRequest: returns the text of the last user message", async () => {
   expect(await readUIChatRequest(body(user(text("Hello"))))).toEqual({
     id: "chat",
     trigger: "submit",
@@ -19,7 +19,7 @@ it("readUIChatRequest: takes the text of the last user message", async () => {
   });
 });
 
-it("readUIChatRequest: takes files as content of the message", async () => {
+it("readUIChatRequest: returns files as content of the message", async () => {
   const web = { type: "file", mediaType: "application/pdf", url: "https://example.com/a.pdf" };
   const { message } = await readUIChatRequest(body(user(png, text("What is it?"), web)), { allowWebUrls: true });
   expect(message?.content).toEqual([
@@ -29,14 +29,14 @@ it("readUIChatRequest: takes files as content of the message", async () => {
   ]);
 });
 
-it("readUIChatRequest: names the message that was edited or is to be generated again", async () => {
+it("readUIChatRequest: returns the id of the message that was edited or should be generated again", async () => {
   const edited = await readUIChatRequest(body(user(text("Hi")), { messageId: "u" }));
   expect(edited).toMatchObject({ trigger: "submit", messageId: "u", message: { content: "Hi" } });
   const again = await readUIChatRequest(body(user(text("Hi")), { trigger: "regenerate-message", messageId: "chat/1" }));
   expect(again).toEqual({ id: "chat", trigger: "regenerate", messageId: "chat/1", decisions: {}, results: {} });
 });
 
-it("readUIChatRequest: reads approvals, results and edits of the last assistant message", async () => {
+it("readUIChatRequest: reads approvals, results and edits for the last assistant message", async () => {
   const part = { type: "tool-pay", input: {} };
   const parts = [
     { ...part, toolCallId: "r:a", state: "approval-responded", approval: { id: "r:a", approved: true } },
@@ -67,13 +67,13 @@ it("readUIChatRequest: reads approvals, results and edits of the last assistant 
   });
 });
 
-it("readUIChatRequest: takes decisions beside a new message", async () => {
+it("readUIChatRequest: reads decisions in a request with a new message", async () => {
   const messages = [{ id: "r", role: "assistant", parts: [] }, user(text("Go on."))];
   const read = await readUIChatRequest(body(user(), { messages, decisions: { "r:a": { kind: "approve" } } }));
   expect(read).toMatchObject({ continues: "r", decisions: { a: { kind: "approve" } }, message: { content: "Go on." } });
 });
 
-it("readUIChatRequest: reads a web request, a request of node:http and a text, and stops at the limit", async () => {
+it("readUIChatRequest: reads a web request, a node:http request and a string, and rejects bodies over the limit", async () => {
   const sent = JSON.stringify(body(user(text("Grüße"))));
   const headers = { "content-type": "application/json; charset=utf-8" };
   const web = new Request("http://localhost", { method: "POST", body: sent, headers });
@@ -98,7 +98,7 @@ it("readUIChatRequest: reads a web request, a request of node:http and a text, a
       controller.close();
     },
   });
-  // Without a content-length, so that the bytes are counted.
+  // The request has no content-length, so its bytes must be counted.
   const refused = await fetch(url, { method: "POST", body: large, headers, duplex: "half" } as RequestInit);
   expect({ status: refused.status, text: await refused.text() }).toEqual({
     status: 413,
@@ -109,7 +109,7 @@ it("readUIChatRequest: reads a web request, a request of node:http and a text, a
   await new Promise((resolve) => server.close(resolve));
 });
 
-it("readUIChatRequest: reads no further than the limit", async () => {
+it("readUIChatRequest: stops reading the body at the limit", async () => {
   let pieces = 0;
   const endless = new ReadableStream<Uint8Array>({
     pull: (controller) => {
@@ -123,7 +123,7 @@ it("readUIChatRequest: reads no further than the limit", async () => {
   expect(pieces).toBeLessThan(10);
 });
 
-it("readUIChatRequest: an error of the body names the problem and never the content", async () => {
+it("readUIChatRequest: error messages name the problem and never quote the body", async () => {
   const error: unknown = await readUIChatRequest('{"id":"secret",').catch((error: unknown) => error);
   expect(error).toBeInstanceOf(RequestError);
   expect(error).toMatchObject({ status: 400, message: "The body is not valid JSON." });
@@ -132,7 +132,7 @@ it("readUIChatRequest: an error of the body names the problem and never the cont
   expect(await readUIChatRequest(cyclic).catch((error: unknown) => error)).toMatchObject({ status: 400 });
 });
 
-it("readUIChatRequest: refuses wrong options", async () => {
+it("readUIChatRequest: rejects invalid options", async () => {
   const error: unknown = await readUIChatRequest("{}", { maxByte: 1 } as object).catch((error: unknown) => error);
   expect(isLoopError(error, "unknown-option") && error.details.nearest).toBe("maxBytes");
   await expect(readUIChatRequest("{}", { maxBytes: 0 })).rejects.toMatchObject({ code: "invalid-option" });

@@ -1,4 +1,4 @@
-// The stream, the response and the pipe: how they end, and what they release.
+// Tests that streams and responses end and release their resources.
 
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -18,7 +18,7 @@ const runStart: LoopEvent = { type: "run-start", ...base, provider: "mock", mode
 const stepStart: LoopEvent = { type: "iteration-start", ...base, continuation: 0 };
 const delta = (text: string): LoopEvent => ({ type: "text-delta", ...base, text });
 
-/** A source that is written by hand, and counts its readers. */
+/** Creates a source with the given events. `read` and `left` return how often the source was read and left. */
 function createSource(
   events: readonly LoopEvent[],
   end: "done" | "never" | Error = "done",
@@ -52,7 +52,7 @@ async function readAll(stream: ReadableStream<UIMessageChunk>): Promise<string[]
 const whole = ["start", "start-step", "text-start", "text-delta", "text-end", "finish-step", "finish"];
 
 describe("toUIMessageStream", () => {
-  it("toUIMessageStream: reads events of streamToolLoop and of a host", async () => {
+  it("toUIMessageStream: accepts events of streamToolLoop and items of a host", async () => {
     const run = streamToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Go." }] });
     expect(await readAll(toUIMessageStream(run))).toEqual([...whole.slice(0, 5), "data-cost", ...whole.slice(5)]);
     const hosted = (async function* () {
@@ -62,7 +62,7 @@ describe("toUIMessageStream", () => {
     expect(await readAll(toUIMessageStream(hosted))).toEqual(whole);
   });
 
-  it("toUIMessageStream: reads nothing before it is read, and no further than its reader", async () => {
+  it("toUIMessageStream: reads the source only as fast as the stream is read", async () => {
     const { events, read } = createSource([runStart, stepStart, delta("a"), delta("b")]);
     const reader = toUIMessageStream(events).getReader();
     await setImmediate();
@@ -72,7 +72,7 @@ describe("toUIMessageStream", () => {
     expect(read()).toBe(1);
   });
 
-  it("toUIMessageStream: cancelling returns the source once, also while it waits", async () => {
+  it("toUIMessageStream: cancelling the stream ends the iteration of the source once, even while a read waits", async () => {
     const { events, left } = createSource([runStart], "never");
     const reader = toUIMessageStream(events).getReader();
     await reader.read();
@@ -82,7 +82,7 @@ describe("toUIMessageStream", () => {
     expect(left()).toBe(1);
   });
 
-  it("toUIMessageStream: a source that throws ends with a masked error", async () => {
+  it("toUIMessageStream: ends with an error with a neutral text if the source throws", async () => {
     const { events } = createSource([runStart, stepStart, delta("a")], new Error("disk /secret"));
     const chunks: UIMessageChunk[] = [];
     const reader = toUIMessageStream(events).getReader();
@@ -92,7 +92,7 @@ describe("toUIMessageStream", () => {
     expect(await readAll(toUIMessageStream(createSource([], new Error("x")).events))).toEqual(["error", "finish"]);
   });
 
-  it("toUIMessageStream: wrong options are refused before the source is touched", () => {
+  it("toUIMessageStream: rejects invalid options before it reads the source", () => {
     const touched: AsyncIterable<LoopEvent> = {
       [Symbol.asyncIterator]: () => {
         throw new Error("touched");
@@ -114,7 +114,7 @@ describe("toUIMessageStream", () => {
 });
 
 describe("toUIMessageStreamResponse", () => {
-  it("toUIMessageStreamResponse: sends Server-Sent Events with the header of the protocol", async () => {
+  it("toUIMessageStreamResponse: sends Server-Sent Events with the headers of the protocol", async () => {
     const { events } = createSource([runStart]);
     const response = toUIMessageStreamResponse(events, { headers: { "X-Extra": "1" }, keepAliveMs: Infinity });
     expect(Object.fromEntries(response.headers)).toEqual({
@@ -129,7 +129,7 @@ describe("toUIMessageStreamResponse", () => {
     );
   });
 
-  it("toUIMessageStreamResponse: sends a comment after a silence, and releases its timers", async () => {
+  it("toUIMessageStreamResponse: sends a comment after keepAliveMs without a chunk, and leaves no timer", async () => {
     const clock = createTestClock();
     const { events, left } = createSource([runStart], "never");
     const body = toUIMessageStreamResponse(events, { clock, keepAliveMs: 1_000 }).body;
@@ -162,7 +162,7 @@ describe("pipeUIMessageStream", () => {
 
   interface Serving {
     readonly port: number;
-    /** Listeners of each response after it was written. */
+    /** The number of listeners of each response after it was written. */
     readonly listeners: number[];
     readonly ended: Promise<void>;
   }
@@ -187,7 +187,7 @@ describe("pipeUIMessageStream", () => {
     return { port: (server.address() as AddressInfo).port, listeners, ended };
   }
 
-  it("pipeUIMessageStream: answers a request of node:http and leaves no listener", async () => {
+  it("pipeUIMessageStream: writes to a node:http response and leaves no listener", async () => {
     const { port, listeners, ended } = await serve(createSource([runStart, stepStart, delta("Hi.")]).events);
     const response = await fetch(`http://127.0.0.1:${port}`);
     expect(response.headers.get("x-vercel-ai-ui-message-stream")).toBe("v1");
@@ -200,14 +200,14 @@ describe("pipeUIMessageStream", () => {
     expect(listeners).toEqual([0]);
   });
 
-  it("pipeUIMessageStream: a connection that does not read slows the reading, and its end returns the source", async () => {
+  it("pipeUIMessageStream: waits for a slow connection, and ends the iteration of the source when it closes", async () => {
     const many = [runStart, stepStart, ...Array.from({ length: 5_000 }, () => delta("a".repeat(10_000)))];
     const { events, read, left } = createSource(many);
     const { port, listeners, ended } = await serve(events);
     const socket = connect(port, "127.0.0.1");
     socket.pause();
     socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    // Until the buffers are full.
+    // Wait until the write buffers are full.
     for (let before = -1; before !== read() || read() === 0;) {
       before = read();
       for (let turn = 0; turn < 50; turn += 1) await setImmediate();
@@ -219,7 +219,7 @@ describe("pipeUIMessageStream", () => {
     expect(listeners).toEqual([0]);
   });
 
-  it("pipeUIMessageStream: a page that leaves while the run is silent returns the source, and stops its run", async () => {
+  it("pipeUIMessageStream: stops the run when the page disconnects while the run emits no events", async () => {
     const provider = createMockProvider([[text("Hi."), stall()]]);
     const run = streamToolLoop({ provider, messages: [{ role: "user", content: "Go." }], clock: createTestClock() });
     const { port, ended } = await serve(run);

@@ -1,4 +1,4 @@
-// React's `useChat` in a document, with the server of this process.
+// React's `useChat` in a simulated document, with a server in this process.
 
 import { setImmediate } from "node:timers/promises";
 import { useChat } from "@ai-sdk/react";
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 type Chat = ReturnType<typeof useChat>;
 
-/** Shows the parts of all messages as lines. */
+/** Renders the parts of all messages as lines. */
 function toLines({ role, parts }: UIMessage): string[] {
   return parts.flatMap((part) => {
     if (part.type === "text" || part.type === "reasoning") return [`${role} ${part.type}: ${part.text}`];
@@ -38,7 +38,7 @@ function toLines({ role, parts }: UIMessage): string[] {
   });
 }
 
-/** The text of the page, the last state of the hook, and every text that was ever shown. */
+/** The text of the page, the last state of the hook, and all texts that the page has shown. */
 interface Seen {
   chat: Chat | undefined;
   readonly texts: Set<string>;
@@ -65,14 +65,14 @@ function makePage(server: ChatServer, seen: Seen): FunctionComponent {
   };
 }
 
-/** The id of the approval that the page shows. */
+/** Returns the id of the approval that the page shows. */
 function approvalOf({ chat }: Seen): string {
   for (const part of chat?.messages.at(-1)?.parts ?? [])
     if ("approval" in part && part.approval !== undefined) return part.approval.id;
   throw new Error("Nothing waits.");
 }
 
-it("useChat: shows a run, asks for the approval, and goes on in the same message", async () => {
+it("useChat: shows a run, requests the approval, and continues in the same message", async () => {
   const { createRoot } = await import("react-dom/client");
   const { run, ran } = setUpPayment();
   const server = new ChatServer({ run, stream: { version: 7 } });
@@ -96,9 +96,9 @@ it("useChat: shows a run, asks for the approval, and goes on in the same message
   await until(seen, isReady(last.length));
   expect(shown()).toEqual(last);
   expect(ran).toEqual(["look tea", "pay 5"]);
-  // Nothing that was ever shown had a word twice.
+  // The page never showed repeated text.
   for (const text of seen.texts) expect(text).not.toMatch(/(One moment\.|Paying\.|It is paid\.)[^]*\1/);
   root.unmount();
-  // React finishes its work in turns of its own.
+  // React needs several turns of the event loop to finish its work.
   for (let turn = 0; turn < 20; turn += 1) await setImmediate();
 });

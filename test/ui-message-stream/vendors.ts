@@ -1,11 +1,11 @@
-// The clients of the AI SDK 5, 6 and 7: their validators, and what they make of a stream.
+// The clients of AI SDK 5, 6 and 7. They validate chunks and make messages from streams.
 
 import * as ai6 from "ai";
 import * as ai5 from "ai-v5";
 import * as ai7 from "ai-v7";
 import type { UIMessageChunk, UIVersion } from "turnwright/ui-message-stream";
 
-/** A message as a page has it. */
+/** A message of a page. */
 export interface PageMessage {
   readonly id: string;
   readonly role: string;
@@ -13,7 +13,7 @@ export interface PageMessage {
   readonly metadata?: unknown;
 }
 
-/** Any part of it. */
+/** A part of a message. */
 export interface PagePart {
   readonly type: string;
   readonly text?: string;
@@ -38,7 +38,7 @@ interface Reading {
   readonly onError: (error: unknown) => void;
 }
 
-/** One major of the package. */
+/** One major version of `ai`. */
 export interface Vendor {
   readonly version: UIVersion;
   readonly validator: Validator;
@@ -54,18 +54,18 @@ const toVendor = (
   read: readUIMessageStream as unknown as Vendor["read"],
 });
 
-/** All three. */
+/** All three major versions. */
 export const vendors: readonly Vendor[] = [toVendor(5, ai5), toVendor(6, ai6), toVendor(7, ai7)];
 
-/** Returns the problems that the validator of a major has with the chunks. */
+/** Returns the problems that the validator of a major version finds in the chunks. */
 export async function findProblems({ validator }: Vendor, chunks: readonly UIMessageChunk[]): Promise<readonly string[]> {
-  // As the page gets them.
+  // Copy the chunks as JSON, because a page gets them as JSON.
   const sent = chunks.map((chunk) => JSON.parse(JSON.stringify(chunk)) as UIMessageChunk);
   const checked = await Promise.all(sent.map((chunk) => validator.validate(chunk)));
   return checked.flatMap(({ success }, index) => (success ? [] : [JSON.stringify(sent[index])]));
 }
 
-/** Reads chunks as a page does. `message` is what it has before. Errors of the client are thrown, those of the stream are left out. */
+/** Makes a message from chunks, like a page. `message` is the message that the page has. Throws errors of the client, ignores `error` chunks. */
 export async function readMessage(
   vendor: Vendor,
   chunks: readonly UIMessageChunk[],
@@ -86,6 +86,6 @@ export async function readMessage(
   return last === undefined ? undefined : (JSON.parse(JSON.stringify(last)) as PageMessage);
 }
 
-/** The text of a message, in order. */
+/** Returns the text of a message, in order. */
 export const textOf = (message: PageMessage | undefined): string =>
   (message?.parts ?? []).flatMap((part) => (part.type === "text" ? [part.text ?? ""] : [])).join("");

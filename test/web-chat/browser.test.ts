@@ -1,4 +1,4 @@
-// The page of examples/web-chat in a headless Chromium. Every wait is for something that the page shows.
+// The page of examples/web-chat in headless Chromium. Tests wait only for content of the page, never for a fixed time.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ let stage: Stage;
 let problems: string[];
 
 beforeAll(async () => {
-  // Chromium refuses to run as root inside its sandbox, as in a container.
+  // Chromium does not start its sandbox as root, which is the user in most containers.
   browser = await chromium.launch({ executablePath: findChromium() ?? "", args: ["--no-sandbox"] });
 });
 
@@ -55,7 +55,7 @@ const card = (page: Page, name: string): Locator => page.getByRole("region", { n
 const shows = (locator: Locator, text: string): Promise<void> => locator.getByText(text).first().waitFor();
 const isOver = (page: Page): Promise<void> => page.getByRole("button", { name: "Send" }).waitFor();
 
-/** The texts of the answer, as one. */
+/** Returns the text of the answer. */
 const textOf = async (page: Page): Promise<string> =>
   (await answer(page).locator("> p:not(.ending)").allTextContents()).join("|");
 
@@ -69,7 +69,7 @@ async function askForOrder(): Promise<Page> {
 const beforeOrder = "Let me look at the price first.|It is in stock. May I order two bags?";
 
 describe("the page of web-chat", () => {
-  it("streams text, shows the cost, and logs no problem", async () => {
+  it("streams text, shows the cost, and logs no errors or warnings", async () => {
     const page = await openPage();
     stage.gate.holdAfter(3);
     await page.getByRole("button", { name: "Tell me a story" }).click();
@@ -109,7 +109,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("denies a call: nothing is ordered", async () => {
+  it("denies a call, and nothing is ordered", async () => {
     const page = await askForOrder();
     await page.getByRole("button", { name: "Deny" }).click();
     await shows(answer(page), "All right, I have ordered nothing.");
@@ -118,7 +118,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("has the same message after a reload in mid-stream, while a call waits, and at the end", async () => {
+  it("shows the same message after a reload during the stream, while a call waits, and at the end", async () => {
     const page = await openPage();
     stage.gate.holdAfter(4);
     await send(page, "Order some tea.");
@@ -141,7 +141,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("follows in a second tab, whose stop button ends the run of the first", async () => {
+  it("shows the run in a second tab, whose stop button stops the run of the first tab", async () => {
     const first = await openPage();
     const second = await openPage();
     stage.gate.holdAfter(5);
@@ -170,7 +170,7 @@ describe("the page of web-chat", () => {
     expect(problems).toEqual([]);
   });
 
-  it("finishes its message from another process after the server was killed, without a repeated or lost word", async () => {
+  it("finishes its message from another process after the server was killed, without repeated or lost text", async () => {
     const folder = mkdtempSync(join(tmpdir(), "web-chat-"));
     const killed = await startChild(folder, 12);
     const page = await openPage(`${killed.url}/?chat=c2`);

@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 /** A server that can be killed. */
 export interface ChildServer {
   readonly url: string;
-  /** Ends the process at once, as `kill -9` does. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<void>;
 }
 
-/** Starts a server of the chat in another process. Its model hangs after a number of words. */
+/** Starts the chat server in another process. Its model hangs after a number of words. */
 export async function startChild(folder: string, words: number): Promise<ChildServer> {
   const script = fileURLToPath(new URL("serve-child.ts", import.meta.url));
   const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", script, folder, String(words)], {

@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 /** The test file that needs a browser. */
 export const browserTests = "test/web-chat/browser.test.ts";
 
-/** Says why the tests of the page are left out. */
-export const noChromium: string = `${browserTests} is left out: there is no Chromium. Install it (apt-get install chromium), or set CHROMIUM to its path.`;
+/** The message if the browser tests are skipped. */
+export const noChromium: string = `${browserTests} is skipped, because Chromium was not found. Install Chromium (apt-get install chromium), or set CHROMIUM to its path.`;
 
-/** Returns the path of a Chromium or Chrome: the one in CHROMIUM, else a usual place. Undefined if there is none. */
+/** Returns the path of Chromium or Chrome: the variable CHROMIUM if it is set, otherwise a common path. Undefined if it does not exist. */
 export function findChromium(): string | undefined {
   const own = process.env["CHROMIUM"];
   const usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];

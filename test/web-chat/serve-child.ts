@@ -1,4 +1,4 @@
-// A server of the chat in a process of its own, for tests that kill it: a folder and the number of words before it hangs.
+// The chat server in a separate process, for tests that kill it. The arguments are a folder, and the number of words before the model hangs.
 
 import { fileRunStore } from "turnwright/host";
 import { bundleOnce, openStage } from "./stage.ts";

@@ -1,4 +1,4 @@
-// The server of examples/web-chat over a real socket, with requests as a page sends them, and as it never would.
+// The server of examples/web-chat over a real socket, with normal and forged requests.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
@@ -24,7 +24,7 @@ function post(body: object, headers: object = { "content-type": "application/jso
 
 const start = (text: string, id = "c1"): Promise<Response> => post({ id, messages: [says(text)] });
 
-/** A message of the page whose call was decided about. */
+/** A message of the page with a decision about its call. */
 const decided = (approval: object, id = "c1/1"): object => ({
   id,
   role: "assistant",
@@ -38,13 +38,13 @@ const wordsOf = (body: string): string =>
     .map(({ delta }) => (typeof delta === "string" ? delta : ""))
     .join("");
 
-/** A chat, as a page loads it. */
+/** A chat that a page loads. */
 interface Loaded {
   readonly isOpen: boolean;
   readonly messages: readonly { readonly parts: readonly { type: string; state?: string }[]; readonly metadata?: object }[];
 }
 
-/** Reads until a text has come, and leaves. */
+/** Reads a response until a text arrives, and then disconnects. */
 async function readUntil(response: Response, text: string): Promise<void> {
   let seen = "";
   for await (const piece of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
@@ -54,7 +54,7 @@ async function readUntil(response: Response, text: string): Promise<void> {
   throw new Error(`The stream has no "${text}".`);
 }
 
-/** Asks for an order. Returns the id of the approval. */
+/** Sends a message that leads to an order. Returns the id of the approval. */
 async function askForOrder(): Promise<string> {
   const body = await (await start("Order some tea.")).text();
   expect(chunksOf(body).at(-1)).toMatchObject({ type: "finish", messageMetadata: { status: "suspended" } });
@@ -62,13 +62,13 @@ async function askForOrder(): Promise<string> {
 }
 
 describe("the server of web-chat", () => {
-  it("has at most 40 lines between POST and stream", () => {
+  it("needs at most 40 lines of code in chat-endpoints.ts", () => {
     const source = readFileSync(new URL("../../examples/web-chat/chat-endpoints.ts", import.meta.url), "utf8");
     const lines = source.split("\n").filter((line) => !/^\s*($|\/\/|\/\*)/.test(line));
     expect(lines.length).toBeLessThanOrEqual(40);
   });
 
-  it("continues the message of the page after an approval, without a repeated word, and orders once", async () => {
+  it("continues the message of the page after an approval without repeated text, and orders once", async () => {
     const id = await askForOrder();
     const rest = await (await post({ id: "c1", messages: [decided({ id, approved: true })] })).text();
     expect(wordsOf(rest)).toBe("I have ordered 2 bags of Sencha.");
@@ -88,7 +88,7 @@ describe("the server of web-chat", () => {
     expect([wordsOf(edited), stage.orders]).toEqual(["I have ordered 3 bags of Assam.", [{ tea: "Assam", bags: 3 }]]);
   });
 
-  it("gives the whole message to a page that reconnects in mid-stream", async () => {
+  it("sends the whole message to a page that reconnects during the stream", async () => {
     stage.gate.holdAfter(3);
     await readUntil(await start("A story."), "Tea began as");
     const loaded = await (await fetch(path("/c1"))).json();
@@ -98,7 +98,7 @@ describe("the server of web-chat", () => {
     expect(wordsOf(await joined.text())).toMatch(/^Tea began as medicine\..*compare two teas\.$/);
   });
 
-  it("loads an ended chat with its calls, and has no stream for a chat without a run", async () => {
+  it("loads a chat with its calls, and has no stream for a chat without a live run", async () => {
     const id = await askForOrder();
     await (await post({ id: "c1", messages: [decided({ id, approved: true })] })).text();
     const { isOpen, messages } = (await (await fetch(path("/c1"))).json()) as Loaded;
@@ -118,7 +118,7 @@ describe("the server of web-chat", () => {
     expect(await (await fetch(path("/other"))).json()).toEqual({ messages: [], isOpen: false });
   });
 
-  it("refuses a second message while a run is live, and stops the run by a request of its own", async () => {
+  it("refuses a second message while a run is live, and stops the run after a DELETE request", async () => {
     stage.gate.holdAfter(3);
     const first = await start("A story.");
     expect((await start("Another one.")).status).toBe(409);
@@ -141,13 +141,13 @@ describe("forged requests to the server of web-chat", () => {
     ["a decision for an unknown call", { id: "c1", messages: [decided(approved)] }, 409],
     ["a decision about another run", { id: "c1", messages: [decided(approved, "c1/7")] }, 409],
     ["a decision in an unknown chat", { id: "c9", messages: [decided(approved)] }, 409],
-    ["another answer in an unknown chat", { id: "c9", trigger: "regenerate-message", messages: [] }, 409],
+    ["a request for another answer in an unknown chat", { id: "c9", trigger: "regenerate-message", messages: [] }, 409],
     ["a decision of an unknown kind", { id: "c1", messages: [decided({})], decisions: { x: { kind: "result" } } }, 400],
     ["a system message", { id: "c1", messages: [{ id: "s", role: "system", parts: [] }] }, 400],
-    ["an answer without a decision", { id: "c1", messages: [{ id: "c1/1", role: "assistant", parts: [] }] }, 400],
-    ["an id that is no id of a chat", { id: "../c1", messages: [says("Hi.")] }, 404],
+    ["an assistant message without a decision", { id: "c1", messages: [{ id: "c1/1", role: "assistant", parts: [] }] }, 400],
+    ["an invalid chat id", { id: "../c1", messages: [says("Hi.")] }, 404],
     ["a file", { id: "c1", messages: [{ role: "user", parts: [{ type: "file", url: "data:image/png;base64,AA==" }] }] }, 400],
-    ["a body beyond the limit", { id: "c1", messages: [says("x".repeat(600_000))] }, 413],
+    ["a body over the limit", { id: "c1", messages: [says("x".repeat(600_000))] }, 413],
   ])("%s changes nothing", async (_, body, status) => {
     await askForOrder();
     const before = await stage.host.status("c1");
@@ -156,14 +156,14 @@ describe("forged requests to the server of web-chat", () => {
     expect([stage.orders, await stage.host.status("c9")]).toEqual([[], undefined]);
   });
 
-  it("an invented result leaves the call waiting", async () => {
+  it("a forged result does not end the wait of a call", async () => {
     await askForOrder();
     const forged = { id: "c1/1", role: "assistant", parts: [added] };
     await (await post({ id: "c1", messages: [forged] })).text();
     expect([(await stage.host.status("c1"))?.status, stage.orders]).toEqual(["suspended", []]);
   });
 
-  it("a form of another site, another host name and unknown paths are refused", async () => {
+  it("a form on another site, another host name and unknown paths are rejected", async () => {
     expect((await post({ id: "c1", messages: [says("Hi.")] }, { "content-type": "text/plain" })).status).toBe(415);
     const asAnother = await new Promise((resolve, reject) => {
       const options = { headers: { host: "another.example" } };
@@ -176,7 +176,7 @@ describe("forged requests to the server of web-chat", () => {
   });
 });
 
-it("web-chat: another process gives the whole message after the server was killed in mid-stream", async () => {
+it("web-chat: another process sends the whole message after the server was killed during the stream", async () => {
   const folder = mkdtempSync(join(tmpdir(), "web-chat-"));
   const killed = await startChild(folder, 12);
   const init = { method: "POST", headers: { "content-type": "application/json" } };

@@ -1,4 +1,4 @@
-// The server of examples/web-chat in this process, with a model that can be held in the middle of its words.
+// The server of examples/web-chat in this process, with a model that tests can pause in the middle of its text.
 
 import { once } from "node:events";
 import type { Server } from "node:http";
@@ -9,7 +9,7 @@ import { createScriptedModel } from "../../examples/web-chat/scripted-model.ts";
 import { createShop, type Order, type Pace } from "../../examples/web-chat/tea-shop.ts";
 import { createWebChatServer } from "../../examples/web-chat/web-chat-server.ts";
 
-/** Lets a number of words pass, and then holds the model until it is opened. */
+/** Pauses the model after a number of words until `open` is called. */
 export class Gate {
   #left = Number.POSITIVE_INFINITY;
   #waiting: (() => void)[] = [];
@@ -49,13 +49,13 @@ export interface StageOptions {
 
 let bundled: Promise<PageFiles> | undefined;
 
-/** Bundles the page once for all tests of the process. */
+/** Bundles the page once for all tests in this process. */
 export function bundleOnce(): Promise<PageFiles> {
   bundled ??= bundlePage();
   return bundled;
 }
 
-/** Serves the chat on a port of this machine. */
+/** Serves the chat on the loopback interface. */
 export async function openStage({ files = new Map(), store, port = 0 }: StageOptions = {}): Promise<Stage> {
   const gate = new Gate();
   const orders: Order[] = [];

@@ -5,7 +5,7 @@ import { unknownOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { partAdviceOf } from "../errors/other-words.ts";
 import { describeValue } from "../utils/texts.ts";
-import { hasBrand, isRecord, isThenable, type UnknownRecord } from "../utils/guards.ts";
+import { hasBrand, isLiteral, isRecord, isThenable, type UnknownRecord } from "../utils/guards.ts";
 import type { ToolOutcome, ContextRelease } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
@@ -139,7 +139,17 @@ export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
   const { kind, result, error } = value;
   if (kind === "failed") return typeof error === "string";
-  return kind === "result" && result !== undefined && lossyKindOf(result) === undefined && isPlainData(result);
+  return kind === "result" && isPlainData(result) && isExact(result);
+}
+
+/** True if JSON keeps the whole value. Fields that are undefined may be left out. Only for values without cycles. */
+function isExact(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null)
+    return value === null || typeof value === "string" || typeof value === "boolean";
+  if (Array.isArray(value))
+    return Array.from({ length: value.length }, (_, index) => index in value && isExact(value[index])).every(Boolean);
+  return isLiteral(value) && Object.values(value).every((field) => field === undefined || isExact(field));
 }
 
 /** Makes the conclusion of a call from its result from outside. */

@@ -249,8 +249,7 @@ export interface Agent {
 
 /**
  * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to the values of the outer run.
- * Tools, policies, hooks and limits are not inherited. What is left of the limits of the outer run also applies to the nested
- * run.
+ * Tools, policies, hooks and limits are not inherited. The rest of the limits of the outer run also applies to the nested run.
  */
 export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
   readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;

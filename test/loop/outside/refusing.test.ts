@@ -99,6 +99,10 @@ describe("decisions: a call that waits for its result", () => {
   it.for<[what: string, decision: unknown]>([
     ["a result without a value", { kind: "result" }],
     ["a result that is no plain data", { kind: "result", result: new Map() }],
+    ["a result with a Promise", { kind: "result", result: { inner: Promise.resolve(1) } }],
+    ["a result with NaN", { kind: "result", result: [Number.NaN] }],
+    ["a result with a hole", { kind: "result", result: new Array(2) }],
+    ["a result with a function", { kind: "result", result: { run: () => 1 } }],
     ["a result with a BigInt", { kind: "result", result: [1n] }],
     ["a failure whose error is no text", { kind: "failed", error: new Error("no") }],
   ])("rejects %s as invalid-option", async ([, decision]) => {
