@@ -10,7 +10,7 @@ const mock = { provider: "mock", model: "mock-model" };
 const tools = [tool("t", () => 1)];
 
 describe("a run ended by limits.maxCostUSD", () => {
-  const wrong = (gave: string): RegExp => new RegExp(`but gave ${gave}\\.$`);
+  const wrong = (gave: string): RegExp => new RegExp(`but returned ${gave}\\.$`);
   it.for<[what: string, why: string, words: string, told: RegExp | undefined, more: Partial<LoopOptions>]>([
     ["no usage", "no-usage", "because the provider reported no usage", undefined, {}],
     ["pricing returns undefined", "no-price", 'because "pricing" returned undefined', undefined, { pricing: () => undefined }],
