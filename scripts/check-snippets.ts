@@ -61,11 +61,8 @@ function checkPage(path: string, page: readonly string[]): Checked {
     const line = page[index] ?? "";
     lines.push(line);
     if (source.test(line.trim()) && !opening.test(page[index + 1] ?? "")) {
-      const wanted = wantedBy(line);
-      problems.push(`${path}:${index + 1}: ${"problem" in wanted ? wanted.problem : "has no block; run `npm run docs:sync`"}`);
-      if ("problem" in wanted) continue;
-      lines.push("```ts", ...wanted.lines, "```");
-      snippets.push({ code: wanted.lines.join("\n"), example: wanted.example });
+      problems.push(`${path}:${index + 1}: has no block; run \`npm run docs:sync\``);
+      lines.push("```ts", "```");
     }
     if (!opening.test(line)) continue;
     const length = page.slice(index + 1).findIndex((later) => later.trim() === "```");
@@ -104,8 +101,10 @@ function checkImports(path: string, { lines, snippets, problems }: Checked): Che
 function check(path: string): readonly string[] {
   if (!existsSync(path)) return [`${path} is missing`];
   const text = readFileSync(path, "utf8");
-  const { lines, problems } = checkPage(path, text.split("\n"));
+  const { lines: filled, problems } = checkPage(path, text.split("\n"));
   if (!process.argv.includes("--write")) return problems;
+  // The first pass adds missing blocks, and the second one fills them.
+  const { lines } = checkPage(path, filled);
   writeFileSync(path, lines.join("\n"));
   return checkPage(path, lines).problems;
 }

@@ -198,15 +198,12 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
   const own = overrides.inputSchema === undefined ? foreign.schema?.jsonSchema : undefined;
   const parse: ParseArgs = (args) =>
     whenReady(validateArgs(inputSchema, args), (checked) => ("issues" in checked ? undefined : checked));
-  const said = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
+  const { timeoutMs, outputSchema, replay } = foreign;
   const made: object = {
     description: typeof foreign.description === "string" ? foreign.description : "",
-    ...(own === undefined ? {} : { jsonSchema: own }),
-    ...(foreign.timeoutMs === undefined ? {} : { timeoutMs: foreign.timeoutMs }),
-    ...(foreign.outputSchema === undefined ? {} : { outputSchema: foreign.outputSchema }),
-    ...(foreign.replay === undefined ? {} : { replay: foreign.replay }),
+    ...definedOf({ jsonSchema: own, timeoutMs, outputSchema, replay }),
     ...approvalOf(foreign, parse),
-    ...said,
+    ...definedOf(overrides),
     inputSchema: foreign.parses && isStandardSchema(inputSchema) ? keepArgs(inputSchema) : inputSchema,
     execute: foreign.execute,
   };
@@ -214,6 +211,11 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
   // Throws now, and not when the first run starts, if the schema cannot be converted.
   toJsonSchema(made.jsonSchema ?? made.inputSchema, name);
   return { ...made, execute: foreign.execute };
+}
+
+/** Returns the fields that are not undefined. */
+function definedOf(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function approvalOf({ needsApproval }: ForeignTool, parse: ParseArgs): Pick<ToolTraits, "needsApproval"> {

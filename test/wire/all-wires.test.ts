@@ -35,10 +35,7 @@ function createTools(): { readonly tools: readonly Tool[]; readonly asked: reado
       name,
       description: `Tool ${name}`,
       inputSchema,
-      execute: (args) => {
-        asked.push(args);
-        return behave(args);
-      },
+      execute: (args) => (asked.push(args), behave(args)),
     }),
   );
   return { tools, asked };
@@ -55,8 +52,7 @@ async function play(wire: Wire, script: readonly Scripted[], options: Partial<Lo
   onTestFinished(() => server.close());
   const { provider, bodies } = wire.connect(server.url);
   const { tools, asked } = createTools();
-  const messages = [{ role: "user" as const, content: "Oslo or Rome?" }];
-  const result = await runToolLoop({ provider, tools, messages, ...options });
+  const result = await runToolLoop({ provider, tools, messages: [{ role: "user", content: "Oslo or Rome?" }], ...options });
   expect(bodies.map((body) => wire.check(body))).toEqual(bodies.map(() => []));
   return { result, bodies, asked };
 }
