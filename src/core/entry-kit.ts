@@ -81,6 +81,7 @@ export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./provi
 export { iterateChunks } from "./providers/guard-stream.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
+export { renderOutcome } from "./tools/outcome-texts.ts";
 export { createToolRegistry, toRegistry } from "./tools/registry.ts";
 export { deferred, toFailure, type Conclusion, toolResult, type ToolResultFields, toOutcome } from "./tools/to-outcome.ts";
 export type {

@@ -12,6 +12,8 @@ import {
   type Message,
   oneOf,
   is,
+  renderOutcome,
+  type ToolResultPart,
   type UserMessage,
 } from "../core/entry-kit.ts";
 import type { JoinOptions } from "./hosted-event.ts";
@@ -94,10 +96,23 @@ export interface History {
   readonly undelivered?: readonly UserMessage[] | undefined;
 }
 
+/** Ends the calls that still wait in a message. The next run takes the place of their run, so they never get an approval or a result. */
+function settleWaiting(message: Message): Message {
+  if (message.role !== "tool") return message;
+  return { ...message, results: message.results.map(settlePart) };
+}
+
+function settlePart(part: ToolResultPart): ToolResultPart {
+  const { callId, name, outcome } = part;
+  if (outcome !== "awaiting-approval" && outcome !== "awaiting-result") return part;
+  const kind = outcome === "awaiting-approval" ? "not-run" : "interrupted";
+  return { callId, name, outcome: kind, result: renderOutcome({ kind, call: { callId, name, args: {} }, durationMs: 0 }) };
+}
+
 /** Returns the messages that a run begins with. Throws LoopError "invalid-option" if `regenerate` finds no user message. */
 export function toMessages({ messages, undelivered = [] }: History, { message, messages: own }: ReadStart): readonly Message[] {
   if (own !== undefined) return own;
-  const all: readonly Message[] = [...messages, ...undelivered];
+  const all: readonly Message[] = [...messages.map(settleWaiting), ...undelivered];
   if (message !== undefined) return [...all, message];
   const last = all.findLastIndex(({ role }) => role === "user");
   if (last >= 0) return all.slice(0, last + 1);
