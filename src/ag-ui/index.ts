@@ -11,7 +11,7 @@ export {
   type RequestLimits,
   type SSEOptions,
   type UIFailure,
-  type UIResult,
+  type OutsideResult,
 } from "../core/web-kit.ts";
 export type {
   AGUIAttribution,

@@ -19,7 +19,7 @@ import {
   requestChecks,
   RequestError,
   type RequestLimits,
-  type UIResult,
+  type OutsideResult,
 } from "../core/web-kit.ts";
 import { fromPageId, toResultId } from "./page-ids.ts";
 
@@ -39,13 +39,13 @@ export interface AGUIRequest {
   /** Decisions by the `id` of the waiting call. Pass `{ ...decisions, ...results }` as the option `decisions` of the run. */
   readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
   /** Results by the `id` of the waiting call. */
-  readonly results: { readonly [callId: string]: UIResult };
+  readonly results: { readonly [callId: string]: OutsideResult };
 }
 
 type Decision = AGUIRequest["decisions"][string];
 
 /** One answer from the page: an id of the page, and a decision or a result. */
-type Answer = readonly [id: string, answer: Decision | UIResult];
+type Answer = readonly [id: string, answer: Decision | OutsideResult];
 
 /**
  * Reads a `RunAgentInput` from an AG-UI client: a web `Request`, a node:http request, a JSON string, or a parsed body.
@@ -93,7 +93,7 @@ function readNeeded(value: unknown, field: string): string {
 /** Separates decisions from results, and removes the `runId` from their ids. */
 function readAnswers(answers: readonly Answer[]): Pick<AGUIRequest, "continues" | "decisions" | "results"> {
   const decisions: [string, Decision][] = [];
-  const results: [string, UIResult][] = [];
+  const results: [string, OutsideResult][] = [];
   const runIds = new Set<string | undefined>();
   for (const [pageId, answer] of answers) {
     const { runId, id } = fromPageId(pageId);
@@ -117,7 +117,7 @@ function readResume(resume: unknown): readonly Answer[] {
   });
 }
 
-function readPayload({ status, payload }: UnknownRecord): Decision | UIResult {
+function readPayload({ status, payload }: UnknownRecord): Decision | OutsideResult {
   const fields = recordOf(payload);
   const { approved, args, reason, result, error } = fields;
   if (status === "resolved") {

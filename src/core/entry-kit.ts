@@ -154,7 +154,7 @@ export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termin
 export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome, WaitingCall } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";
-export { longestTimerMs, systemClock } from "./cancellation/deadline.ts";
+export { Deadline, longestTimerMs, systemClock } from "./cancellation/deadline.ts";
 export { addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
 export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";

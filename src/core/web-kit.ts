@@ -4,7 +4,8 @@ export { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from ".
 export { failedStatuses, type OnError, toFailureText, type UIFailure } from "./web/failure-text.ts";
 export { type NodeRequest, readRequestBody } from "./web/read-request-body.ts";
 export { readId, readUserMessage, requestChecks, type RequestLimits } from "./web/read-user-message.ts";
-export { isRequestError, RequestError, type UIResult } from "./web/request-error.ts";
+export type { OutsideResult } from "./types/policies.ts";
+export { isRequestError, RequestError } from "./web/request-error.ts";
 export { type NodeResponse, pipeLines, toByteStream, toLineResponse } from "./web/send-lines.ts";
 export { toPlain } from "./web/to-plain.ts";
 export { sseChecks, SSELines, type SSEOptions } from "./web/sse-lines.ts";

@@ -1,4 +1,4 @@
-import { type Clock, LoopError, promiseOrValue } from "../core/entry-kit.ts";
+import { CancelScope, type Clock, Deadline, LoopError, promiseOrValue } from "../core/entry-kit.ts";
 import type { RunStore } from "./run-store.ts";
 
 /** The time limit for calls of a store. */
@@ -21,15 +21,11 @@ export function boundStore(store: RunStore, limits: StoreLimits): RunStore {
 }
 
 async function race<T>(verb: "read" | "write", call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
+  // Nothing cancels a call of the store; only its time is limited.
+  const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());
-  if (storeMs === Number.POSITIVE_INFINITY || !(answer instanceof Promise)) return answer;
-  let timer: unknown;
-  const expired = new Promise<never>((_, reject) => {
-    timer = clock.setTimeout(() => reject(new LoopError("store-unresponsive", { verb, ms: storeMs })), storeMs);
-  });
-  try {
-    return await Promise.race([answer, expired]);
-  } finally {
-    clock.clearTimeout(timer);
-  }
+  if (!(answer instanceof Promise)) return answer;
+  const raced = await deadline.race(answer);
+  if (raced.kind === "value") return raced.value;
+  throw raced.kind === "thrown" ? raced.error : new LoopError("store-unresponsive", { verb, ms: storeMs });
 }

@@ -11,7 +11,7 @@ export {
   type RequestLimits,
   type SSEOptions,
   type UIFailure,
-  type UIResult,
+  type OutsideResult,
 } from "../core/web-kit.ts";
 export { createUIMessageMapper, type UIMessageMapper } from "./create-ui-message-mapper.ts";
 export { readUIChatRequest, type UIChatRequest } from "./read-ui-chat-request.ts";

@@ -19,7 +19,7 @@ import {
   requestChecks,
   RequestError,
   type RequestLimits,
-  type UIResult,
+  type OutsideResult,
 } from "../core/web-kit.ts";
 
 /** The content of a request from `useChat`. */
@@ -39,7 +39,7 @@ export interface UIChatRequest {
   /** Decisions by the `id` of the waiting call. Pass `{ ...decisions, ...results }` as the option `decisions` of the run. */
   readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
   /** Results by the `id` of the waiting call. */
-  readonly results: { readonly [callId: string]: UIResult };
+  readonly results: { readonly [callId: string]: OutsideResult };
 }
 
 /**
@@ -132,7 +132,7 @@ function readApproval({ state, approval }: UnknownRecord): [[string, Decision]] 
 }
 
 /** Returns the call id and the result of a part whose result the page added. Returns undefined for other parts. */
-function readResult(part: UnknownRecord): [[string, UIResult]] | undefined {
+function readResult(part: UnknownRecord): [[string, OutsideResult]] | undefined {
   const { state, toolCallId, output, errorText } = part;
   if (!isAdded(part) || (state !== "output-available" && state !== "output-error")) return undefined;
   const id = readId(toolCallId, "toolCallId");

@@ -1,4 +1,3 @@
-import type { Json } from "../types/json.ts";
 import { hasBrand } from "../utils/guards.ts";
 
 /** A symbol that all copies of the package share, so that `isRequestError` works across ESM and CommonJS. */
@@ -28,6 +27,3 @@ export class RequestError extends Error {
 export function isRequestError(value: unknown): value is RequestError {
   return hasBrand(value, brand);
 }
-
-/** A result from the page for a call that waits for one: a value, or an error if the call failed. Fits the option `decisions` of a run. */
-export type UIResult = { readonly kind: "result"; readonly result: Json } | { readonly kind: "failed"; readonly error: string };
