@@ -95,16 +95,17 @@ export type AGUIOutcome =
   | { readonly type: "success" | "cancelled" }
   | { readonly type: "interrupt"; readonly interrupts: AGUIInterrupt[] };
 
-/** A call that waits for the page. */
+/** A call that waits, usually for the page. */
 export interface AGUIInterrupt extends AGUIAttribution {
   /** The `runId`, a colon, and the `id` of the waiting call in `result.pendingCalls`. `readAGUIRequest` separates them again. */
   readonly id: string;
-  readonly reason: "approval_required" | "client_tool_input";
+  /** "external_result": the result of the call comes from elsewhere, for example from a webhook. A page cannot send it. */
+  readonly reason: "approval_required" | "client_tool_input" | "external_result";
   /** A question that the page can show, such as `May "pay" run?`. */
   readonly message: string;
   readonly toolCallId: string;
-  /** The JSON Schema for the `payload` of the page's answer. */
-  readonly responseSchema: { [keyword: string]: unknown };
+  /** The JSON Schema for the `payload` of the page's answer. Absent for "external_result". */
+  readonly responseSchema?: { [keyword: string]: unknown };
   readonly metadata: { readonly kind: string; readonly toolName: string; readonly input: Json };
 }
 

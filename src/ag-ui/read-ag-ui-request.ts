@@ -38,7 +38,7 @@ export interface AGUIRequest {
   readonly continues?: string | undefined;
   /** Decisions by the `id` of the waiting call. Pass `{ ...decisions, ...results }` as the option `decisions` of the run. */
   readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
-  /** Results by the `id` of the waiting call. */
+  /** Results by the `id` of the waiting call, each with `fromPage: true`. */
   readonly results: { readonly [callId: string]: OutsideResult };
 }
 
@@ -98,7 +98,7 @@ function readAnswers(answers: readonly Answer[]): Pick<AGUIRequest, "continues" 
   for (const [pageId, answer] of answers) {
     const { runId, id } = fromPageId(pageId);
     runIds.add(runId);
-    if (answer.kind === "result" || answer.kind === "failed") results.push([id, answer]);
+    if (answer.kind === "result" || answer.kind === "failed") results.push([id, { ...answer, fromPage: true }]);
     else decisions.push([id, answer]);
   }
   if (runIds.size > 1)

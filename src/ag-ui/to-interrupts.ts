@@ -21,6 +21,8 @@ export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
     return { ...facts, reason: "approval_required", message: `May "${call.name}" run?`, responseSchema: decisionSchema };
   const message = `"${call.name}" waits for a result.`;
   const metadata = { ...facts.metadata, kind: "result" };
+  // No schema, because the page cannot answer: the result comes from somewhere else.
+  if (call.fromPage !== true) return { ...facts, metadata, reason: "external_result", message };
   return { ...facts, metadata, reason: "client_tool_input", message, responseSchema: resultSchema };
 }
 

@@ -83,7 +83,15 @@ export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } f
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderOutcome } from "./tools/outcome-texts.ts";
 export { createToolRegistry, toRegistry } from "./tools/registry.ts";
-export { deferred, toFailure, type Conclusion, toolResult, type ToolResultFields, toOutcome } from "./tools/to-outcome.ts";
+export {
+  deferred,
+  deferredToPage,
+  toFailure,
+  type Conclusion,
+  toolResult,
+  type ToolResultFields,
+  toOutcome,
+} from "./tools/to-outcome.ts";
 export type {
   Clock,
   ContentPart,

@@ -38,7 +38,7 @@ export interface UIChatRequest {
   readonly continues?: string | undefined;
   /** Decisions by the `id` of the waiting call. Pass `{ ...decisions, ...results }` as the option `decisions` of the run. */
   readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
-  /** Results by the `id` of the waiting call. */
+  /** Results by the `id` of the waiting call, each with `fromPage: true`. */
   readonly results: { readonly [callId: string]: OutsideResult };
 }
 
@@ -137,8 +137,8 @@ function readResult(part: UnknownRecord): [[string, OutsideResult]] | undefined 
   if (!isAdded(part) || (state !== "output-available" && state !== "output-error")) return undefined;
   const id = readId(toolCallId, "toolCallId");
   if (id === undefined) throw new RequestError(400, "A part with a result has no toolCallId.");
-  if (state === "output-available") return [[id, { kind: "result", result: (output ?? null) as Json }]];
-  return [[id, { kind: "failed", error: isText(errorText) ? errorText : "The page gave no reason." }]];
+  if (state === "output-available") return [[id, { kind: "result", result: (output ?? null) as Json, fromPage: true }]];
+  return [[id, { kind: "failed", error: isText(errorText) ? errorText : "The page gave no reason.", fromPage: true }]];
 }
 
 function isAdded({ type, providerExecuted, preliminary }: UnknownRecord): boolean {

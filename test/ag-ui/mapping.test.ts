@@ -160,10 +160,16 @@ describe("createAGUIMapper", () => {
     const results = sent.filter(({ type }) => type === "TOOL_CALL_RESULT");
     expect(results).toMatchObject([{ content: "From outside.", metadata: { outcome: "completed" } }]);
     const [run] = events;
-    const calls = [{ id: "c", callId: "c", name: "ask", args: {}, waitsFor: "result" }];
+    const calls = [
+      { id: "c", callId: "c", name: "ask", args: {}, waitsFor: "result", fromPage: true },
+      { id: "d", callId: "d", name: "render", args: {}, waitsFor: "result" },
+    ];
     const reason = { kind: "result-required", calls } as unknown as { kind: "drained" };
     const waiting = { ...events.at(-1), status: "suspended", reason } as (typeof events)[number];
-    const interrupts = [{ id: "r:c", reason: "client_tool_input", toolCallId: "r:c", message: '"ask" waits for a result.' }];
+    const interrupts = [
+      { id: "r:c", reason: "client_tool_input", message: '"ask" waits for a result.', responseSchema: { type: "object" } },
+      { id: "r:d", reason: "external_result", message: '"render" waits for a result.' },
+    ];
     expect(toEvents(run === undefined ? [] : [run, waiting]).at(-1)).toMatchObject({
       outcome: { type: "interrupt", interrupts },
     });

@@ -53,7 +53,10 @@ describe("readAGUIRequest", () => {
         c: { kind: "deny", reason: "No." },
         d: { kind: "deny" },
       },
-      results: { "e:0": { kind: "result", result: { n: 2 } }, "f/g#2": { kind: "failed", error: "Closed." } },
+      results: {
+        "e:0": { kind: "result", result: { n: 2 }, fromPage: true },
+        "f/g#2": { kind: "failed", error: "Closed.", fromPage: true },
+      },
     });
   });
 
@@ -72,9 +75,9 @@ describe("readAGUIRequest", () => {
       continues: "t/1",
       decisions: {},
       results: {
-        json: { kind: "result", result: { n: 1 } },
-        text: { kind: "result", result: "Fine." },
-        broken: { kind: "failed", error: "Closed." },
+        json: { kind: "result", result: { n: 1 }, fromPage: true },
+        text: { kind: "result", result: "Fine.", fromPage: true },
+        broken: { kind: "failed", error: "Closed.", fromPage: true },
       },
     });
     const resume = [{ interruptId: "t/1:x", status: "cancelled" }];

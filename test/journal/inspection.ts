@@ -11,8 +11,8 @@ const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 function toQuestion(call: PendingCall): unknown {
   const { id, callId, name, args, state } = call;
   const waitsFor = state === "awaiting-result" ? "result" : "approval";
-  const { toolChanges } = { toolChanges: undefined, ...call };
-  return { id, callId, name, args, waitsFor, ...(toolChanges === undefined ? {} : { toolChanges }) };
+  const { toolChanges, fromPage } = { toolChanges: undefined, fromPage: undefined, ...call };
+  return { id, callId, name, args, waitsFor, fromPage, toolChanges };
 }
 
 /** Returns the fields that an inspection shares with a result. Keeps only pending calls that wait for a decision or a result. */

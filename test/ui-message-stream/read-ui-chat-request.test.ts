@@ -63,7 +63,10 @@ it("readUIChatRequest: reads approvals, results and edits for the last assistant
       c: { kind: "deny", reason: "later" },
       d: { kind: "approve" },
     },
-    results: { e: { kind: "result", result: { ok: 1 } }, f: { kind: "failed", error: "no camera" } },
+    results: {
+      e: { kind: "result", result: { ok: 1 }, fromPage: true },
+      f: { kind: "failed", error: "no camera", fromPage: true },
+    },
   });
 });
 

@@ -47,7 +47,7 @@ export interface LoopErrorDetails {
   };
   /**
    * A decision does not fit its call, and the call is still waiting. Either the decision is an approval for a call that is waiting
-   * for its result, or the reverse, or the result does not fit the `outputSchema` of the tool. In the message, `problem` comes
+   * for its result, or the reverse, or the result does not fit the `outputSchema` of the tool, or a page sent the result and may not. In the message, `problem` comes
    * directly after the call.
    */
   readonly "invalid-decision": {

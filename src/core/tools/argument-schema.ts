@@ -220,7 +220,8 @@ export function validateArgs(schema: ToolSchema, args: unknown): Validation | Pr
 }
 
 function toValidation(result: StandardResult<unknown>): Validation {
-  if (result.issues === undefined) return { value: result.value };
+  if (result.issues === undefined)
+    return "value" in result ? { value: result.value } : toBrokenSchema(new TypeError("the schema returned no value"));
   if (result.issues.length === 0) return { issues: [{ message: misfit }] };
   return { issues: result.issues.slice(0, mostIssues).map(toIssue) };
 }

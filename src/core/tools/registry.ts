@@ -10,7 +10,7 @@ import { invalidOption } from "../errors/check-fields.ts";
 import { findSchemaProblem, toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { Validation } from "../types/common.ts";
 import { assertTool, refuseTool, traitChecks } from "./define-tool.ts";
-import { deferred, toolResult } from "./to-outcome.ts";
+import { deferredToPage, toolResult } from "./to-outcome.ts";
 
 /** Returns the current tool with this name. Returns undefined if there is none, or if the registry throws. */
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
@@ -82,7 +82,7 @@ interface Entry {
  * Makes a registry of tools, in the order of the array. `executeTool` returns what the tool returns: a value or a promise.
  * `validate` checks arguments if the tool has a Standard Schema. A plain JSON Schema is shown to the model, but not checked.
  * `executeTool` returns a failed result for an unknown tool.
- * For a tool without `execute`, `executeTool` returns the same value as `context.defer()`.
+ * For a tool without `execute`, `executeTool` returns the same value as `context.defer({ fromPage: true })`.
  *
  * Throws LoopError "invalid-option" if `tools` is not an array. Also throws the errors of `register`.
  *
@@ -122,7 +122,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
       if (entry === undefined) return toolResult({ success: false, error: `The tool ${quote(name)} is not available.` });
       const { tool } = entry;
       // The arguments were validated with the schema of this tool, so they have the type that `execute` expects.
-      return tool.execute === undefined ? deferred : tool.execute(args as never, context);
+      return tool.execute === undefined ? deferredToPage : tool.execute(args as never, context);
     },
     validate(name: string, args: unknown): Validation | Promise<Validation> {
       const entry = entries.get(name);

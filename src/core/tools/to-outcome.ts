@@ -55,8 +55,16 @@ export function isToolResult(value: unknown): value is ToolResult {
 /** A global symbol, so that the value of `context.defer()` is recognized from every loaded copy of the package. */
 const deferral: unique symbol = Symbol.for("turnwright.Deferred");
 
+/** JSON calls this function if a deferral is part of a result. */
+function toJSON(): never {
+  throw new TypeError("it contains the value of context.defer(), which the tool must return by itself");
+}
+
 /** The value that `context.defer()` returns. */
-export const deferred: Deferred = /* @__PURE__ */ Object.freeze({ [deferral]: true, kind: "deferred" });
+export const deferred: Deferred = /* @__PURE__ */ Object.freeze({ [deferral]: true, kind: "deferred", toJSON });
+
+/** The value that `context.defer({ fromPage: true })` returns. */
+export const deferredToPage: Deferred = /* @__PURE__ */ Object.freeze({ ...deferred, fromPage: true });
 
 /** True if a value is a content part that can be recorded and sent. */
 export function isContentPart(part: unknown): part is ContentPart {
@@ -128,7 +136,8 @@ export function toOutcome(output: unknown): {
   readonly outcome: Conclusion<"completed" | "failed" | "deferred">;
   readonly metadata?: unknown;
 } {
-  if (hasBrand(output, deferral)) return { outcome: { kind: "deferred" } };
+  if (hasBrand(output, deferral))
+    return { outcome: "fromPage" in output ? { kind: "deferred", fromPage: true } : { kind: "deferred" } };
   if (!isToolResult(output)) return { outcome: output instanceof Error ? toFailure(output) : complete(output) };
   const outcome = output.success ? completeWith(output) : failWith(output);
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
@@ -150,6 +159,11 @@ function isExact(value: unknown): boolean {
   if (Array.isArray(value))
     return Array.from({ length: value.length }, (_, index) => index in value && isExact(value[index])).every(Boolean);
   return isLiteral(value) && Object.values(value).every((field) => field === undefined || isExact(field));
+}
+
+/** Copies a result from outside for the journal, without `fromPage`: the same result may be passed again without that field. */
+export function toRecordedResult(given: OutsideResult): OutsideResult {
+  return given.kind === "result" ? { kind: "result", result: toJson(given.result) } : { kind: "failed", error: given.error };
 }
 
 /** Makes the conclusion of a call from its result from outside. */

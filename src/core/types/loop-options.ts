@@ -290,9 +290,9 @@ export interface ToolContext {
   /**
    * Return the value of this method from `execute` if the result comes later, for example from a webhook or a person. The call
    * waits, and the run is suspended when nothing else can continue. The call fails if the tool has `eager`, or if another tool
-   * started the run with `context.runToolLoop`.
+   * started the run with `context.runToolLoop`. A page may send the result only with `fromPage: true`, default false.
    */
-  defer(): Deferred;
+  defer(options?: { readonly fromPage?: boolean | undefined }): Deferred;
   /**
    * Starts a nested run in this call. The nested run ends with the call, at the latest. It shares what is left of the token and
    * call limits of the outer run. Its usage is added to the usage of the outer run. Listeners of the outer run also get the

@@ -54,7 +54,7 @@ export interface LoopResult<Output = unknown> {
   /**
    * The calls of this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.
    */
-  readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "waitsFor">>)[];
+  readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "waitsFor" | "fromPage">>)[];
   /**
    * Messages to `control` that were not sent to the model, in the order in which they arrived. Includes messages to the controls of
    * nested runs that were suspended or that ended together with this run.

@@ -247,9 +247,13 @@ export type ApprovalDecision =
   | { readonly kind: "ask" };
 
 /** The result of a waiting call: a value, or an error if the call failed. The model reads the value or the error. */
-export type OutsideResult =
+export type OutsideResult = (
   | { readonly kind: "result"; readonly result: Json }
-  | { readonly kind: "failed"; readonly error: string };
+  | { readonly kind: "failed"; readonly error: string }
+) & {
+  /** Set to true for a result that a page sent. Such a result is refused unless the call has `fromPage`. Default false. */
+  readonly fromPage?: boolean | undefined;
+};
 
 /**
  * An entry of the option `decisions`. The entry must fit `waitsFor` of its call. "ask" fits every call, and lets the call continue

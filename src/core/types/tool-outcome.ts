@@ -67,6 +67,8 @@ export interface WaitingCall {
   readonly args: Json;
   /** "approval": the tool runs when the call is approved. "result": the tool has run, and its result comes from outside. */
   readonly waitsFor: "approval" | "result";
+  /** True if a page may send the result: the tool has no `execute`, or called `context.defer({ fromPage: true })`. */
+  readonly fromPage?: true | undefined;
   /** The changes of the tool since the last request for a decision. An earlier decision is not used for the changed tool. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
 }
@@ -127,7 +129,7 @@ export type ToolOutcome = {
    */
   | { readonly kind: "truncated" | "interrupted" | "not-run" | "limit" }
   /** The tool has run, and its result comes later, from outside. Another outcome follows. */
-  | { readonly kind: "deferred" }
+  | { readonly kind: "deferred"; readonly fromPage?: true | undefined }
 );
 
 /** The ids of calls whose results the model no longer needs, or "all" for the calls of all earlier iterations. */

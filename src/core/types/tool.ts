@@ -95,6 +95,8 @@ export interface ToolBudget {
 /** The value that a tool returns if its result comes later, from outside. Made by `context.defer`. */
 export interface Deferred {
   readonly kind: "deferred";
+  /** True if a page may send the result. */
+  readonly fromPage?: true | undefined;
 }
 
 /** A tool result with more than a value. Made by `toolResult`. */

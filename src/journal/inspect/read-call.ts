@@ -158,7 +158,12 @@ function readResult({ records, state }: CallReading, place: CallPlace, deferred:
   const record = findLast<RecordedResult>(records, callKey(state, "result", place), "wait");
   if (record !== undefined && record.kind !== "wait") return toOver(answeredBy(record, deferred));
   const id = questionId(call.callId, record === undefined ? countQuestions({ records, state }, place) : record.earlier);
-  const pending: PendingCall = { ...describe(call, place), id, state: "awaiting-result" };
+  const pending: PendingCall = {
+    ...describe(call, place),
+    id,
+    state: "awaiting-result",
+    ...(deferred.fromPage && { fromPage: true }),
+  };
   return { stage: "waits", settled: { outcome: deferred, awaiting: id }, pending: [pending] };
 }
 

@@ -37,6 +37,8 @@ export type PendingCall = {
        * result under `id` in `decisions`.
        */
       readonly state: "awaiting-result";
+      /** True if a page may send the result. */
+      readonly fromPage?: true | undefined;
     }
   | {
       /**

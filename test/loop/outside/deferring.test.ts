@@ -15,7 +15,14 @@ describe("a call with a result from outside", () => {
     const result = await playing.result;
     const calls = [
       { id: "call_i0_0", callId: "call_i0_0", name: "job", args: { size: 1 }, waitsFor: "result" },
-      { id: "call_i0_2", callId: "call_i0_2", name: "ask_user", args: { question: "Which?" }, waitsFor: "result" },
+      {
+        id: "call_i0_2",
+        callId: "call_i0_2",
+        name: "ask_user",
+        args: { question: "Which?" },
+        waitsFor: "result",
+        fromPage: true,
+      },
     ];
     expect([result.status, result.reason]).toEqual(["suspended", { kind: "result-required", calls }]);
     expect(result.pendingCalls.map(({ callId, waitsFor }) => [callId, waitsFor])).toEqual([

@@ -8,6 +8,7 @@ import {
   isLoopError,
   type LoopOptions,
   mergeRegistries,
+  toolResult,
   withFilter,
   withPrefix,
 } from "turnwright";
@@ -15,7 +16,7 @@ import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import type { ToolTraits } from "turnwright/parts";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type DurableStore } from "../durable-store.ts";
-import { outcomesOf, play, type Playing, tool } from "../play.ts";
+import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { both, savedOf, setUp } from "./outside-stage.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
@@ -52,6 +53,18 @@ describe("decisions: a call that waits for its result", () => {
       { call_i0_2: { kind: "result", result: { answer: 7 } } },
       "invalid-decision",
       `The decision about call "call_i0_2", which is waiting for its result, does not fit the "outputSchema" of its tool: answer: Invalid input: expected string, received number. ${resultAdvice}`,
+    ],
+    [
+      "a result from a page for a call that waits for a webhook",
+      { call_i0_0: { kind: "result", result: { made: 3 }, fromPage: true }, call_i0_2: both["call_i0_2"] as never },
+      "invalid-decision",
+      `The decision about call "call_i0_0", which is waiting for its result, comes from a page. A page may only send the results of tools without "execute", and of calls that returned context.defer({ fromPage: true }). ${resultAdvice}`,
+    ],
+    [
+      "a failure from a page for a call that waits for a webhook",
+      { call_i0_0: { kind: "failed", error: "forged", fromPage: true } },
+      "invalid-decision",
+      'The decision about call "call_i0_0", which is waiting for its result, comes from a page.',
     ],
     [
       "a result for a call that has one",
@@ -163,6 +176,23 @@ describe("outputSchema", () => {
     }
   });
 
+  it.each<{ name: string; returned: unknown }>([
+    { name: "undefined", returned: undefined },
+    { name: "an empty object", returned: {} },
+    { name: "text", returned: "valid" },
+    { name: "a promise of null", returned: Promise.resolve(null) },
+  ])("rejects every result if its validator returns $name", async ({ returned }) => {
+    const broken = {
+      "~standard": { version: 1, vendor: "own", validate: () => returned },
+    } as unknown as typeof strings.outputSchema;
+    const tools = [defineTool({ ...own, outputSchema: broken })];
+    const journal = await savedOf(play([toolCall("ask")], { runId: "r", tools }));
+    const decisions: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
+    expect((await refusalOf(play([text("Done.")], { runId: "r", tools, journal, decisions })))[1]).toContain(
+      "could not be checked",
+    );
+  });
+
   it("does not validate the values that execute returns, nor failures", async () => {
     const tools = [defineTool({ ...own, name: "direct", outputSchema: z.string(), execute: () => 7 }), strings];
     const first = play([[toolCall("direct"), toolCall("ask")]], { runId: "r", tools });
@@ -174,6 +204,29 @@ describe("outputSchema", () => {
 
 describe("context.defer", () => {
   const failing = (traits: Partial<ToolTraits>): ReturnType<typeof tool> => tool("job", (_, { defer }) => defer(), traits);
+
+  it.each<{ name: string; returns: (deferral: unknown) => unknown }>([
+    { name: "inside an object", returns: (deferral) => ({ status: "started", result: deferral }) },
+    { name: "inside an array", returns: (deferral) => [deferral] },
+    { name: "as the data of toolResult", returns: (data) => toolResult({ data }) },
+  ])("fails the call if the tool returns it $name", async ({ returns }) => {
+    const nested = tool("job", (_, { defer }) => returns(defer()));
+    const { result } = play([toolCall("job"), text("Done.")], { tools: [nested] });
+    expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
+      status: "tool_execution_failed",
+      reason:
+        "The tool's result cannot be written as JSON: it contains the value of context.defer(), which the tool must return by itself.",
+    });
+  });
+
+  it("with fromPage lets a page send the result", async () => {
+    const tools = [tool("job", (_, { defer }) => defer({ fromPage: true }))];
+    const first = play([toolCall("job")], { runId: "r", tools });
+    const decisions: Decisions = { call_i0_0: { kind: "result", result: 7, fromPage: true } };
+    const last = await play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), decisions }).result;
+    expect(answersOf(last)).toMatchObject([{ outcome: "completed", result: 7 }]);
+    expect((await first.result).reason).toMatchObject({ calls: [{ waitsFor: "result", fromPage: true }] });
+  });
 
   it("fails the call if the tool is eager", async () => {
     const { result } = play([toolCall("job"), text("Done.")], { tools: [failing({ eager: true })] });

@@ -60,7 +60,7 @@ function pendingCallsOf({ lastBatch, current }: LoopState, { status, reason }: E
   if (reason.kind === "stop-condition") return current.calls.filter(isNamed);
   if (status !== "suspended") return [];
   return lastBatch.flatMap(({ awaiting, outcome }) =>
-    awaiting !== undefined ? [{ ...outcome.call, waitsFor: neededBy(outcome) }] : [],
+    awaiting !== undefined ? [{ ...outcome.call, ...neededBy(outcome) }] : [],
   );
 }
 

@@ -5,12 +5,21 @@ import type { CallDecision, ApprovalDecision, OutsideResult } from "../../types/
 import type { WaitingCall } from "../../types/tool-outcome.ts";
 import type { Issue } from "../../types/common.ts";
 import { renderIssues } from "../../tools/outcome-texts.ts";
+import { toRecordedResult } from "../../tools/to-outcome.ts";
+import { toDecision } from "../../policies/approval.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { quote } from "../../utils/texts.ts";
 import { stableJson } from "../../utils/json.ts";
 
 /** The maximum number of waiting calls that an error lists. */
 const mostListed = 10;
+
+/** Copies a decision, so that later changes by the caller have no effect. */
+function copy(given: CallDecision): CallDecision {
+  if (given.kind !== "result" && given.kind !== "failed") return toDecision(given);
+  const result = toRecordedResult(given);
+  return given.fromPage === true ? { ...result, fromPage: true } : result;
+}
 
 /** Decisions by call. For a call of a nested run, the key is the path of call ids, such as "call_1/call_2". */
 export class Decisions {
@@ -23,7 +32,8 @@ export class Decisions {
   readonly #prefix: string;
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
-    this.#left = outer === undefined ? new Map(Object.entries(given ?? {})) : outer.decisions.#left;
+    this.#left =
+      outer === undefined ? new Map(Object.entries(given ?? {}).map(([id, one]) => [id, copy(one)])) : outer.decisions.#left;
     this.#waiting = outer === undefined ? new Set() : outer.decisions.#waiting;
     this.#said = outer === undefined ? new Set() : outer.decisions.#said;
     this.#prefix = outer === undefined ? "" : `${outer.decisions.#prefix}${outer.callId}/`;
@@ -53,7 +63,8 @@ export class Decisions {
   /** Removes and returns the decision about a call. Throws LoopError "invalid-decision" if the decision is a result. */
   takeApproval(id: string): ApprovalDecision | undefined {
     const decision = this.#find(id);
-    if (decision?.kind === "result" || decision?.kind === "failed") throw this.refuse(id, "approval", quote(decision.kind));
+    if (decision?.kind === "result" || decision?.kind === "failed")
+      throw this.refuse(id, "approval", `is ${quote(decision.kind)}`);
     this.#left.delete(this.#prefix + id);
     return decision;
   }
@@ -63,7 +74,7 @@ export class Decisions {
     const decision = this.#find(id);
     if (decision === undefined || decision.kind === "result" || decision.kind === "failed") return decision;
     // A call with the decision "ask" continues to wait.
-    if (decision.kind !== "ask") throw this.refuse(id, "result", quote(decision.kind));
+    if (decision.kind !== "ask") throw this.refuse(id, "result", `is ${quote(decision.kind)}`);
     this.drop(id);
     return undefined;
   }
@@ -79,10 +90,10 @@ export class Decisions {
     return this.#left.get(name);
   }
 
-  /** Makes the error for a decision that does not fit its call. `why` is the kind of the decision, or the issues of the result. */
+  /** Makes the error for a decision that does not fit its call. `why` is the problem, or the issues of the result. */
   refuse(id: string, waitsFor: WaitingCall["waitsFor"], why: string | readonly Issue[]): LoopError<"invalid-decision"> {
     const call = this.#prefix + id;
-    if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: `is ${why}` });
+    if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: why });
     const problem = `does not fit the "outputSchema" of its tool: ${renderIssues(why)}`;
     return new LoopError("invalid-decision", { call, waitsFor, problem, issues: why });
   }
@@ -101,7 +112,7 @@ export class Decisions {
   settle(id: string, decided: unknown): void {
     const name = this.#prefix + id;
     const given = this.#left.get(name);
-    if (given !== undefined && stableJson(given) === stableJson(decided)) this.#said.add(name);
+    if (given !== undefined && stableJson({ ...given, fromPage: undefined }) === stableJson(decided)) this.#said.add(name);
   }
 
   /**

@@ -342,9 +342,10 @@ export function toContextMessage(items: readonly Json[]): UserMessage | undefine
   return { role: "user", content: ["Context:", ...lines].join("\n") };
 }
 
-/** Returns what a waiting call needs. */
-export function neededBy({ kind }: Pick<ToolOutcome, "kind">): WaitingCall["waitsFor"] {
-  return kind === "deferred" ? "result" : "approval";
+/** Returns what a waiting call needs, and whether a page may send it. */
+export function neededBy(outcome: ToolOutcome): Pick<WaitingCall, "waitsFor" | "fromPage"> {
+  if (outcome.kind !== "deferred") return { waitsFor: "approval" };
+  return outcome.fromPage === true ? { waitsFor: "result", fromPage: true } : { waitsFor: "result" };
 }
 
 /** Returns the suspension of the run if calls of the last batch wait, or if their nested runs are suspended. */
@@ -358,9 +359,8 @@ export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
 
 function pendingIn({ outcome, awaiting, toolChanges, suspended }: SettledCall): readonly WaitingCall[] {
   const { callId, name, args } = outcome.call;
-  const waitsFor = neededBy(outcome);
   if (awaiting !== undefined)
-    return [{ id: awaiting, callId, name, args, waitsFor, ...(toolChanges === undefined ? {} : { toolChanges }) }];
+    return [{ id: awaiting, callId, name, args, ...neededBy(outcome), ...(toolChanges === undefined ? {} : { toolChanges }) }];
   if (suspended === undefined || !("calls" in suspended.reason)) return [];
   return suspended.reason.calls.map((inner) => ({ ...inner, id: `${callId}/${inner.id}` }));
 }

@@ -164,7 +164,7 @@ function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {
 function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall): ToolResultPart {
   const { callId, name } = outcome.call;
   if (awaiting !== undefined) {
-    const waitsFor = neededBy(outcome);
+    const { waitsFor } = neededBy(outcome);
     return { callId, name, outcome: `awaiting-${waitsFor}`, result: { status: `awaiting_${waitsFor}` } };
   }
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };

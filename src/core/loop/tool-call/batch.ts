@@ -225,7 +225,9 @@ export function batchKey({ state }: Run, step: CallStep, { call, index, round }:
 
 /** Returns the outcome of a waiting call whose run is ended. */
 export function cutOff({ call, deferred }: BatchCall): ToolOutcome {
-  return deferred === undefined ? { call, durationMs: 0, kind: "not-run" } : { ...deferred, kind: "interrupted" };
+  if (deferred === undefined) return { call, durationMs: 0, kind: "not-run" };
+  const { fromPage: _, ...facts } = deferred;
+  return { ...facts, kind: "interrupted" };
 }
 
 /** Sets a preliminary outcome for a call that has not begun or that waits for its result. Emits no events. */

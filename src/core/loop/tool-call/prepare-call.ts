@@ -150,17 +150,16 @@ function judgeInput(ready: ReadyCall, validation: unknown): Prepared {
 }
 
 function readValidation(ready: ReadyCall, validation: unknown): Prepared {
-  if (!isRecord(validation)) return refuseInput(ready, [{ message: "The validation returned no result." }]);
-  const { issues } = validation;
-  if (Array.isArray(issues)) return refuseInput(ready, issues.map(toIssue));
-  return "value" in validation
-    ? { ...ready, args: validation.value }
-    : refuseInput(ready, [{ message: "The validation returned neither issues nor a value." }]);
+  const issues = readIssues(validation);
+  return issues === undefined ? { ...ready, args: (validation as UnknownRecord)["value"] } : refuseInput(ready, issues);
 }
 
+/** Returns undefined for a success, which must have a value. */
 function readIssues(validation: unknown): readonly Issue[] | undefined {
-  const { issues }: UnknownRecord = isRecord(validation) ? validation : {};
-  return Array.isArray(issues) ? issues.map(toIssue) : undefined;
+  if (!isRecord(validation)) return [{ message: "The validation returned no result." }];
+  const { issues } = validation;
+  if (Array.isArray(issues)) return issues.map(toIssue);
+  return "value" in validation ? undefined : [{ message: "The validation returned neither issues nor a value." }];
 }
 
 function toIssue(issue: unknown): Issue {

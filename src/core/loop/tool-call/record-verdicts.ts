@@ -98,7 +98,7 @@ export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome 
 
 /** Returns the final outcome of a call whose result was deferred. The duration and the spending are copied from `deferred`. */
 export function answeredBy(record: Exclude<RecordedResult, OpenResult>, deferred: DeferredOutcome): ToolOutcome {
-  const { kind: _, ...facts } = deferred;
+  const { kind: _, fromPage: __, ...facts } = deferred;
   return { ...facts, ...(record.kind === "given" ? concludeOutside(record.decision) : { kind: "interrupted" }) };
 }
 

@@ -2,13 +2,14 @@
 // run.
 
 import type { Json } from "../../types/json.ts";
+import type { Issue } from "../../types/common.ts";
 import type { Step } from "../../types/journal.ts";
 import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool } from "../../types/tool-outcome.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
-import { isOutsideResult } from "../../tools/to-outcome.ts";
+import { isOutsideResult, toRecordedResult } from "../../tools/to-outcome.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { toJson } from "../../utils/json.ts";
 import { toDecision } from "../../policies/approval.ts";
@@ -286,17 +287,28 @@ async function takeResult(run: Run, one: BatchCall, { question, id, waited }: Ta
   if (run.scope.cause !== undefined) return open;
   const given: unknown = waited === undefined ? run.decisions.findResult(id) : waited.value;
   if (given === undefined) return open;
-  const refused = isOutsideResult(given) ? await findMisfit(one.call, given, run) : describeValue(given);
+  const refused = await findResultProblem(run, one, given);
   // The question also stays open if the run was ended during the validation.
   if (run.scope.cause !== undefined) return open;
   if (refused === undefined) {
     run.decisions.drop(id);
-    return { kind: "given", decision: toJson(given) as OutsideResult };
+    return { kind: "given", decision: toRecordedResult(given as OutsideResult) };
   }
   const error = run.decisions.refuse(id, "result", refused);
   if (waited === undefined) throw error;
   run.events.send({ type: "listener-error", ...eventBase(run), event: "journal.wait", error: toPlainError(error) });
   return open;
+}
+
+/** Returns why a value cannot be the result of a call, or undefined if it can. */
+function findResultProblem(
+  run: Run,
+  { call, deferred }: BatchCall,
+  given: unknown,
+): Promise<string | readonly Issue[] | undefined> | string {
+  if (!isOutsideResult(given)) return `is ${describeValue(given)}`;
+  if (given.fromPage !== true || deferred?.fromPage === true) return findMisfit(call, given, run);
+  return 'comes from a page. A page may only send the results of tools without "execute", and of calls that returned context.defer({ fromPage: true })';
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Json } from "../../types/json.ts";
 import type { Session } from "../../types/common.ts";
 import type { Message } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
-import type { Deferred, ToolBudget } from "../../types/tool.ts";
+import type { ToolBudget } from "../../types/tool.ts";
 import type { NestedLoopOptions, ToolContext, LoopOptions } from "../../types/loop-options.ts";
 import type { ToolCall, NestedSpending } from "../../types/tool-outcome.ts";
 import { frozenView } from "../state/transcript.ts";
@@ -15,7 +15,7 @@ import { callKey } from "../state/step-key.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
-import { deferred } from "../../tools/to-outcome.ts";
+import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
 import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
 
 export class CallContext implements ToolContext {
@@ -117,8 +117,8 @@ export class CallContext implements ToolContext {
     return (data) => this.#tell(data);
   }
 
-  get defer(): () => Deferred {
-    return () => deferred;
+  get defer(): ToolContext["defer"] {
+    return (options) => (options?.fromPage === true ? deferredToPage : deferred);
   }
 
   get runToolLoop(): (options: NestedLoopOptions) => Promise<LoopResult> {
