@@ -24,9 +24,12 @@ export {
 export type {
   UIApproval,
   UICost,
+  UIApprovalChunk,
+  UICommonChunk,
   UIDataChunk,
   UIExecuted,
   UIFinishReason,
+  UILatestChunk,
   UIMasked,
   UIMessageChunk,
   UIMessageMetadata,

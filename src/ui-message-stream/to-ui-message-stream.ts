@@ -11,7 +11,7 @@ import {
   toLineResponse,
 } from "../core/web-kit.ts";
 import { createUIMessageMapper } from "./create-ui-message-mapper.ts";
-import type { UIMessageChunk } from "./ui-message-chunk.ts";
+import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
 /** The options for sending a run to a page. */
@@ -28,12 +28,12 @@ export interface UIResponseOptions extends UIMessageOptions, SSEOptions {}
  * @example
  * const stream = toUIMessageStream(streamToolLoop({ provider, tools, messages }), { version: 7 });
  */
-export function toUIMessageStream(
+export function toUIMessageStream<Version extends UIVersion = 6>(
   events: AsyncIterable<EventItem>,
-  options: UIMessageOptions = {},
-): ReadableStream<UIMessageChunk> {
+  options: UIMessageOptions & { readonly version?: Version | undefined } = {},
+): ReadableStream<UIMessageChunk<Version>> {
   const mapper = createUIMessageMapper(options);
-  return toChunkStream(new ChunkBatches(events, mapper));
+  return toChunkStream(new ChunkBatches(events, mapper)) as ReadableStream<UIMessageChunk<Version>>;
 }
 
 /**

@@ -6,15 +6,23 @@ import type { CallSummary, Json, LoopStatus, Usage } from "../core/entry-kit.ts"
 /** The major version of the `ai` package in the page. */
 export type UIVersion = 5 | 6 | 7;
 
-/** One chunk of the stream. */
-export type UIMessageChunk =
+/**
+ * One chunk of the stream. `Version` is the major version of `ai` in the page, and the type can be assigned to the `UIMessageChunk` of that
+ * version. Default: all three versions.
+ */
+export type UIMessageChunk<Version extends UIVersion = UIVersion> =
+  | UICommonChunk
+  | { readonly type: "finish"; readonly finishReason: UIFinishReason<Version>; readonly messageMetadata?: UIMessageMetadata }
+  | (Version extends 6 | 7 ? UIApprovalChunk : never)
+  | (Version extends 7 ? UILatestChunk : never);
+
+/** The chunks of all versions, except `finish`. */
+export type UICommonChunk =
   | { readonly type: "start"; readonly messageId: string; readonly messageMetadata?: unknown }
-  | { readonly type: "finish"; readonly finishReason: UIFinishReason; readonly messageMetadata?: UIMessageMetadata }
   | { readonly type: "message-metadata"; readonly messageMetadata: UIMessageMetadata }
   | { readonly type: "abort"; readonly reason?: string }
   | { readonly type: "error"; readonly errorText: string }
-  /** `reset-step` removes the parts of the current step, and exists only in version 7. */
-  | { readonly type: "start-step" | "finish-step" | "reset-step" }
+  | { readonly type: "start-step" | "finish-step" }
   | { readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; readonly id: string }
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "tool-input-start"; readonly toolCallId: string; readonly toolName: string }
@@ -35,20 +43,25 @@ export type UIMessageChunk =
     } & UIExecuted)
   | ({ readonly type: "tool-output-available"; readonly output: Json; readonly preliminary?: true } & UIExecuted)
   | ({ readonly type: "tool-output-error"; readonly errorText: string } & UIExecuted)
-  /** Only in versions 6 and 7. */
+  | UIDataChunk;
+
+/** The chunks that only versions 6 and 7 have. */
+export type UIApprovalChunk =
   | { readonly type: "tool-output-denied"; readonly toolCallId: string }
-  /** Only in versions 6 and 7. `isAutomatic` is set if no person made the decision. */
+  /** `isAutomatic` is set if no person made the decision. */
   | {
       readonly type: "tool-approval-request";
       readonly approvalId: string;
       readonly toolCallId: string;
       readonly isAutomatic?: true;
-    }
-  /** Only in version 7. */
+    };
+
+/** The chunks that only version 7 has. */
+export type UILatestChunk =
+  /** Removes the parts of the current step. */
+  | { readonly type: "reset-step" }
   | { readonly type: "tool-approval-response"; readonly approvalId: string; readonly approved: boolean; readonly reason?: string }
-  /** Only in version 7. */
-  | { readonly type: "steering-message"; readonly id: string; readonly parts: UISteeringPart[] }
-  | UIDataChunk;
+  | { readonly type: "steering-message"; readonly id: string; readonly parts: UISteeringPart[] };
 
 /** Marks an outcome that the server sent, so that the server does not read it as a result from the page in the next request. */
 export interface UIExecuted {
@@ -99,7 +112,14 @@ export interface UIApproval {
 export type UISteeringPart = { type: "text"; text: string } | { type: "file"; mediaType: string; url: string };
 
 /** The finish reason of the AI SDK. "interrupted" exists only in version 7. */
-export type UIFinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "interrupted" | "other";
+export type UIFinishReason<Version extends UIVersion = UIVersion> =
+  | "stop"
+  | "length"
+  | "content-filter"
+  | "tool-calls"
+  | "error"
+  | "other"
+  | (Version extends 7 ? "interrupted" : never);
 
 /** The metadata of a finished message. */
 export interface UIMessageMetadata {
