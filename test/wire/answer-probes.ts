@@ -94,7 +94,7 @@ const echo = (title: string, said: string): Probe => ({
 
 const reasoning: ProbeGroup = {
   title: "Reasoning",
-  about: "The field of the request in which the reasoning of earlier messages is sent back.",
+  about: "Each cell names the field of the request that sends the reasoning of earlier messages back.",
   probes: [
     {
       title: "Streamed",
@@ -158,7 +158,7 @@ function failure(title: string, scripted: Scripted): Probe {
 
 const errors: ProbeGroup = {
   title: "Errors",
-  about: "The `code` of the error in each case.",
+  about: "Each cell is the `code` of the error.",
   probes: [
     failure("Status 400", { status: 400, message: "No." }),
     failure("Status 400, the prompt is too long", { status: 400, message: "prompt is too long: 9 tokens > 8 maximum" }),

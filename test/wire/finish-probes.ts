@@ -77,7 +77,7 @@ function probeOf(reason: string, what: string): Probe {
 export const finishProbes: readonly ProbeGroup[] = [
   {
     title: "Finish reasons",
-    about: `The stop reasons of the service that lead to each finish reason. One stop reason may lead to several finish reasons, because the content of the
+    about: `Each cell lists the stop reasons of the service that lead to one finish reason. One stop reason may lead to several finish reasons, because the content of the
 message also decides: a refusal or a call. If an entry of \`aiSdkModel\` has two words, the first one is from the AI SDK and the second one from the service.`,
     probes: Object.entries(reasons).map(([reason, what]) => probeOf(reason, what)),
   },

@@ -66,5 +66,5 @@ The probes use PNG images, WAV audio, MP4 videos and plain text files. [Other ty
 
 export const mediaProbes: readonly ProbeGroup[] = [
   { title: "Media from the user", about, probes: probesOf(fromUser) },
-  { title: "Media from tools", about: "The same table for the `content` of tool results.", probes: probesOf(fromTool) },
+  { title: "Media from tools", about: "This is the same table for the `content` of tool results.", probes: probesOf(fromTool) },
 ];

@@ -53,7 +53,7 @@ function setting(name: string, settings: ModelSettings, value: unknown): Probe {
 
 const settings: ProbeGroup = {
   title: "Settings",
-  about: "The field of the request for each field of `modelSettings`.",
+  about: "Each cell names the field of the request for one field of `modelSettings`.",
   probes: [
     setting("maxOutputTokens", { maxOutputTokens: 4_321 }, 4_321),
     setting("temperature", { temperature: 0.375 }, 0.375),
@@ -92,7 +92,7 @@ function choice(title: string, toolChoice: ToolChoice): Probe {
 
 const choices: ProbeGroup = {
   title: "Choice of tools",
-  about: "The fields that `toolChoice` adds to the request.",
+  about: "Each cell lists the fields that `toolChoice` adds to the request.",
   probes: [
     choice('`"auto"`', "auto"),
     choice('`"required"`', "required"),
@@ -122,7 +122,7 @@ function option(title: string, toOptions: (given: Given) => readonly object[], w
 
 const options: ProbeGroup = {
   title: "Options",
-  about: "The option of the adapter. If the adapter has no option, set the field of the service in `extra`.",
+  about: "Each cell names the option of the adapter. If the adapter has no option, set the field of the service in `extra`.",
   probes: [
     option(
       "Tools that the service runs",
