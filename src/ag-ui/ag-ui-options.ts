@@ -45,7 +45,6 @@ export interface AGUIResponseOptions extends AGUIOptions, SSEOptions {
   readonly after?: string | undefined;
 }
 
-/** The checks of `AGUIOptions`, for `checkFields`. */
 export const optionChecks: Checks<AGUIOptions> = {
   version: oneOf("1.0", "0.0"),
   threadId: is.name,

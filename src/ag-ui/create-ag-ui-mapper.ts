@@ -35,7 +35,6 @@ export function audienceOf({ from }: AGUIOptions): (entry: Entry) => boolean {
   return from === "live" ? ({ audience }) => audience !== "recalled" : ({ audience }) => audience !== "again";
 }
 
-/** The state of the outermost run. */
 interface Mapped {
   readonly ids: AGUIRunIds;
   /** The `runId` of the run, which is part of the ids of its calls. */

@@ -17,7 +17,6 @@ interface NestedRun {
   isAnnounced: boolean;
 }
 
-/** The facts about an outer run that its nested runs need. */
 export interface OuterRun {
   readonly prefix: string;
   readonly options: AGUIOptions;
@@ -25,7 +24,6 @@ export interface OuterRun {
   readonly events: RunEvents;
 }
 
-/** Keeps the nested runs of a run. */
 export class NestedRuns {
   readonly #outer: OuterRun;
   readonly #runs = new Map<string, NestedRun>();
@@ -124,7 +122,6 @@ export class NestedRuns {
     this.#outer.out.push({ event: { type: "CUSTOM", name: "subagent", value }, audience });
   }
 
-  /** Returns the name of the tool whose call started the nested run. */
   #nameOf(path: readonly string[]): string {
     const callId = path.at(-1) ?? "";
     const around = path.length === 1 ? this.#outer.events : this.#eventsAt(path.slice(0, -1).join("/"));

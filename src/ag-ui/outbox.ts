@@ -36,7 +36,6 @@ export class Outbox {
     this.#holds += 1;
   }
 
-  /** Sends the held-back events. */
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
@@ -44,7 +43,6 @@ export class Outbox {
     for (const entry of held) this.#out.push(entry);
   }
 
-  /** Drops the held-back events. */
   drop(): void {
     this.#held = undefined;
   }

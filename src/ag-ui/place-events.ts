@@ -6,7 +6,6 @@ import type { AGUIOptions, AGUIResponseOptions } from "./ag-ui-options.ts";
 import { audienceOf, EntryMapper } from "./create-ag-ui-mapper.ts";
 import type { Entry } from "./outbox.ts";
 
-/** An event with its id. `id` is undefined if the items of the source have no ids. */
 export interface PlacedEvent {
   readonly id: string | undefined;
   readonly event: AGUIEvent;

@@ -14,7 +14,6 @@ export interface RunPlace {
   readonly prefix: string;
   readonly tag: AGUIAttribution;
   readonly options: AGUIOptions;
-  /** The array that all runs share. */
   readonly out: Entry[];
 }
 
@@ -24,10 +23,8 @@ interface OpenPart {
   readonly audience: Entry["audience"];
 }
 
-/** The text parts of an iteration. */
 interface TextState {
   readonly open: OpenPart | undefined;
-  /** The number of parts so far. */
   readonly parts: number;
   /** The id of the message that the calls of the iteration belong to. */
   readonly parent: string | undefined;
@@ -42,7 +39,6 @@ interface Call {
   readonly audience: Entry["audience"];
   /** The number of the hold in which the start of the call was held back; undefined if the start was sent immediately. */
   readonly holding: number | undefined;
-  /** True once the arguments of the call are complete. */
   isComplete: boolean;
   hasEnded: boolean;
 }
@@ -99,12 +95,10 @@ export class RunEvents {
     this.#outbox = new Outbox(place.out);
   }
 
-  /** Returns the id of a call on the page. */
   toId(callId: string): string {
     return this.#place.prefix + callId;
   }
 
-  /** Returns the name of the called tool, or undefined if the call is unknown. */
   nameOf(callId: string): string | undefined {
     return this.#calls.get(callId)?.name;
   }

@@ -9,7 +9,6 @@ export function waitingCallsOf(reason: EndReason | undefined): readonly WaitingC
   return reason !== undefined && "calls" in reason ? reason.calls : [];
 }
 
-/** Converts one waiting call to an interrupt. */
 export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
   const prefix = toPrefix(runId);
   const facts = {

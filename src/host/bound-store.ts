@@ -1,9 +1,7 @@
 import { CancelScope, type Clock, Deadline, LoopError, promiseOrValue } from "../core/entry-kit.ts";
 import type { RunStore } from "./run-store.ts";
 
-/** The time limit for calls of a store. */
 interface StoreLimits {
-  /** The time limit in milliseconds. `Infinity` means no limit. */
   readonly storeMs: number;
   readonly clock: Clock;
 }

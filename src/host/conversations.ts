@@ -7,7 +7,6 @@ import { LogReader } from "./log-reader.ts";
 import type { RunLog } from "./run-log.ts";
 import { RunTurn } from "./run-turn.ts";
 
-/** A run that ended in this process and can still be read. */
 interface EndedRun {
   readonly runId: string;
   readonly number: number;
@@ -16,13 +15,10 @@ interface EndedRun {
 
 interface Conversation {
   current: RunTurn | undefined;
-  /** The ended runs, oldest first. */
   ended: readonly EndedRun[];
-  /** The number of starts that wait for `current` to end. */
   waiting: number;
 }
 
-/** The limits of a host. */
 export interface ConversationLimits {
   readonly maxQueued: number;
   readonly keepMs: number;
@@ -30,14 +26,12 @@ export interface ConversationLimits {
   readonly clock: Clock;
 }
 
-/** The result of `enter`. */
 export type Entered =
   /** The caller holds the conversation until it calls `leave`. */
   | { readonly kind: "entered"; readonly turn: RunTurn }
   | { readonly kind: "busy"; readonly turn: RunTurn }
   | { readonly kind: "closed" };
 
-/** Holds the conversations of one host. */
 export class Conversations {
   readonly #limits: ConversationLimits;
   readonly #endedLogs: EndedLogs;
@@ -98,12 +92,10 @@ export class Conversations {
     return found.log;
   }
 
-  /** Returns the execution that holds a conversation, or undefined if the conversation is free. */
   currentOf(id: string): RunTurn | undefined {
     return this.#all.get(id)?.current;
   }
 
-  /** Returns the number of starts that wait for the live run. */
   waitingOf(id: string): number {
     return this.#all.get(id)?.waiting ?? 0;
   }

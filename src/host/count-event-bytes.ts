@@ -21,7 +21,6 @@ export function countEventBytes(event: LoopEvent): number {
   return bytes;
 }
 
-/** Adds the values of an object to `todo`. Returns the estimated size of the object itself, in bytes. */
 function addFields(value: object, todo: unknown[]): number {
   try {
     const fields: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);

@@ -1,7 +1,6 @@
 import { type Clock, isRecord } from "../core/entry-kit.ts";
 import type { RunLog } from "./run-log.ts";
 
-/** The limits for keeping ended runs: `keepMs` for each run, and `maxBytes` for all runs together. */
 interface KeepLimits {
   readonly keepMs: number;
   readonly maxBytes: number;
@@ -11,14 +10,11 @@ interface KeepLimits {
 interface EndedLog {
   readonly log: RunLog;
   readonly endedAt: number;
-  /** Called when the log is dropped. */
   readonly drop: () => void;
 }
 
-/** Keeps the logs of ended runs for a limited time, for readers that join late. */
 export class EndedLogs {
   readonly #limits: KeepLimits;
-  /** The kept logs, oldest first. */
   readonly #logs = new Map<RunLog, EndedLog>();
   #bytes = 0;
   #timer: unknown;
@@ -46,7 +42,6 @@ export class EndedLogs {
     if (this.#logs.size === 0) this.#disarm();
   }
 
-  /** Drops all logs. */
   clear(): void {
     for (const ended of this.#logs.values()) this.#drop(ended);
     this.#disarm();

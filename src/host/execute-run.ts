@@ -5,7 +5,6 @@ import { createEmitter, skipRecalled } from "./execution-events.ts";
 import type { HostedLoopOptions } from "./run-host.ts";
 import type { RunTurn } from "./run-turn.ts";
 
-/** Everything that an execution needs besides its `RunTurn`. */
 export interface ExecutionPlan {
   readonly loop: HostedLoopOptions;
   readonly messages: LoopOptions["messages"];
@@ -19,13 +18,11 @@ export interface ExecutionPlan {
   claim(): Promise<void>;
 }
 
-/** How an execution ended. */
 export type ExecutionEnd =
   | { readonly kind: "ended"; readonly result: LoopResult }
   /** The run rejected with `error`. `isRefused` is true if the run did nothing new before that. */
   | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean };
 
-/** Runs an execution to its end. Never rejects. */
 export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<ExecutionEnd> {
   const { log, control, runId } = turn;
   let hasWorked = false;

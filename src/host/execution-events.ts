@@ -33,7 +33,6 @@ const eventTypes: { readonly [Type in LoopEventType]: true } = {
   "listener-error": true,
 };
 
-/** Creates an emitter that passes every event to `take`. */
 export function createEmitter(take: (event: LoopEvent) => void): LoopEmitter {
   const events = createLoopEvents();
   // The cast is safe, because each payload of the loop includes its `type`.

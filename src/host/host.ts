@@ -20,7 +20,6 @@ import type { ConversationRecord, RunStore } from "./run-store.ts";
 import type { RunTurn } from "./run-turn.ts";
 import { checkId, joinChecks, readResume, readStart, type ReadStart } from "./start-options.ts";
 
-/** The options of a host after defaults are applied. */
 export interface HostSettings extends ConversationLimits {
   readonly store: RunStore;
   readonly whenBusy: WhenBusy;
@@ -30,7 +29,6 @@ export interface HostSettings extends ConversationLimits {
 
 type Refused = Extract<ResumeAnswer, { readonly kind: "not-resumable" }>;
 
-/** The implementation of `RunHost`, created by `createRunHost`. */
 export class Host implements RunHost {
   readonly #settings: HostSettings;
   readonly #conversations: Conversations;

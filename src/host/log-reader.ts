@@ -3,7 +3,6 @@ import type { RunLog, LogCursor } from "./run-log.ts";
 
 type Result = IteratorResult<HostedEvent, undefined>;
 
-/** The options of a `LogReader`. */
 interface Reading extends Pick<JoinOptions, "from" | "signal"> {
   readonly runId: string;
   readonly log: RunLog;

@@ -10,7 +10,6 @@ export interface MemoryRunStoreOptions {
 
 interface Kept {
   record: ConversationRecord | undefined;
-  /** The journals by the number of their run. */
   readonly journals: Map<number, Journal>;
 }
 

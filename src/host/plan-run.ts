@@ -19,7 +19,6 @@ import type { ConversationRecord, RunStore } from "./run-store.ts";
 import type { RunTurn } from "./run-turn.ts";
 import { type History, type ReadStart, toMessages } from "./start-options.ts";
 
-/** Thrown if another process has the conversation. */
 export class BusyError extends Error {}
 
 /** The plan of an execution, with the record that the execution replaces in the store. */
@@ -32,14 +31,12 @@ export interface RunPlan extends Omit<ExecutionPlan, "wrapOptions"> {
 
 const noRelease = (): Promise<void> => Promise.resolve();
 
-/** A start that holds its conversation. */
 interface Starting {
   readonly id: string;
   readonly turn: RunTurn;
   readonly given: ReadStart;
 }
 
-/** Plans the next run of a conversation. Rejects with LoopError "journal-locked" if the last run is live in another process. */
 export async function planStart(store: RunStore, { id, turn, given }: Starting): Promise<RunPlan> {
   const record = await store.read(id);
   const number = (record?.runs ?? 0) + 1;
@@ -65,9 +62,7 @@ export async function planStart(store: RunStore, { id, turn, given }: Starting):
 
 interface ReadHistory {
   readonly history: History;
-  /** True if the last run was cut off, for example by a crash of its process. */
   readonly isCut: boolean;
-  /** Unlocks the journal of the last run. */
   release(): Promise<void>;
 }
 
@@ -97,7 +92,6 @@ async function openCutOff(store: RunStore, id: string, record: ConversationRecor
   }
 }
 
-/** A resume that holds its conversation. */
 interface Resuming {
   readonly id: string;
   readonly turn: RunTurn;
@@ -106,7 +100,6 @@ interface Resuming {
   takeLog(number: number, epoch: string | undefined): RunLog | undefined;
 }
 
-/** Plans to resume the last run of a conversation. */
 export async function planResume(
   store: RunStore,
   { id, turn, loop, takeLog }: Resuming,

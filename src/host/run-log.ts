@@ -10,7 +10,6 @@ export interface LogCursor {
   offset: number;
 }
 
-/** Something that waits for the next event of a log. */
 interface Waiter {
   /** Called when an event arrived. Returns true if the waiter still waits. */
   wake(): boolean;
@@ -49,7 +48,6 @@ class TextEntry {
     this.#chunks = [];
   }
 
-  /** True once the text is complete. */
   get isClosed(): boolean {
     return this.#whole !== undefined;
   }
@@ -118,7 +116,6 @@ export class RunLog {
   #made: MadeItem | undefined;
   #bytes = 0;
 
-  /** The estimated memory of all events, in bytes. */
   get bytes(): number {
     return this.#bytes;
   }

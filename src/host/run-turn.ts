@@ -5,7 +5,6 @@ import type { HostedStream, JoinOptions } from "./hosted-event.ts";
 import { LogReader } from "./log-reader.ts";
 import { RunLog } from "./run-log.ts";
 
-/** A promise with a function that resolves it. */
 interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;
@@ -24,7 +23,6 @@ export class RunTurn {
   readonly control: LoopControl = createLoopControl();
   log: RunLog = new RunLog();
   runId = "";
-  /** The number of the run in its conversation. */
   number = 0;
   stopWhenUnread = false;
   /** True once the ending of the run is decided. The conversation is free soon after that. */
@@ -35,7 +33,6 @@ export class RunTurn {
   readonly opened: Deferred<boolean> = defer();
   /** Resolves once the run does something new. Until then, the run may still be refused. */
   readonly begun: Deferred<undefined> = defer();
-  /** Resolves once the conversation is free. */
   readonly settled: Deferred<undefined> = defer();
   result: Promise<LoopResult> | undefined;
   /** The stored record of the run. Undefined until the record is stored. */

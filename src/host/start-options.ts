@@ -21,13 +21,11 @@ import type { HostedLoopOptions, ResumeOptions, StartOptions, WhenBusy } from ".
 
 export const whenBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "steer", "queue");
 
-/** The checks for the options of `join`. */
 export const joinChecks: Checks<JoinOptions> = {
   from: is.text,
   signal: ["an AbortSignal", (value) => isRecord(value) && isFunction(value["addEventListener"])],
 };
 
-/** The options of a start, separated into those of the host and those of the loop. */
 export interface ReadStart {
   readonly loop: HostedLoopOptions;
   readonly message: UserMessage | undefined;
@@ -59,7 +57,6 @@ export function readStart(options: StartOptions): ReadStart {
   return { loop, message: read, messages, whenBusy, stopWhenUnread };
 }
 
-/** Reads the options of a resume. */
 export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread"> {
   checkOptions(options);
   if ("messages" in options)

@@ -7,14 +7,12 @@ import type { UIVersion } from "./ui-message-chunk.ts";
 
 type Decided = LoopEvents["approval-decided"];
 
-/** The objects that `ApprovalParts` uses. */
 export interface ApprovalTargets {
   readonly writer: MessageWriter;
   readonly tools: ToolParts;
   readonly version: UIVersion;
 }
 
-/** Writes the chunks for calls that wait, and for decisions about calls. */
 export class ApprovalParts {
   readonly #writer: MessageWriter;
   readonly #tools: ToolParts;

@@ -28,9 +28,7 @@ export class MessageWriter {
   #inStep = false;
   /** The current iteration. Part ids are made from it and `#parts`, so that a reloaded page gets the same ids. */
   #iteration = -1;
-  /** The number of text and reasoning parts in the iteration. */
   #parts = 0;
-  /** The number of parts when the current attempt began. */
   #partsBefore = 0;
 
   constructor(version: UIVersion) {
@@ -42,7 +40,6 @@ export class MessageWriter {
     return this.#hold;
   }
 
-  /** Returns the chunks since the last call. */
   take(): UIMessageChunk[] {
     const out = this.#out;
     this.#out = [];
@@ -95,7 +92,6 @@ export class MessageWriter {
     this.#hold ??= { chunks: [], isSent: false, open: this.#open, parts: this.#parts };
   }
 
-  /** Sends the held-back chunks. */
   release(): void {
     if (this.#hold === undefined) return;
     this.#hold.isSent = true;

@@ -21,16 +21,13 @@ const share = 8;
 /** The minimum number of new characters for another output. */
 const leastNew = 200;
 
-/** The progress of the nested runs of one call. */
 export class NestedProgress {
   readonly #runs = new Map<string, Run>();
   #progress: Json | undefined;
-  /** The number of text characters of all runs. */
   #length = 0;
   /** The value of `#length` when the last output was made. */
   #sent = 0;
 
-  /** True if at least one nested run has begun. */
   get hasRuns(): boolean {
     return this.#runs.size > 0;
   }

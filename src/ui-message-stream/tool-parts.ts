@@ -23,7 +23,6 @@ export interface ToolPart {
   hold: Hold | undefined;
 }
 
-/** The fields that all events of a call share. */
 export interface CallFacts {
   readonly name: string;
   readonly args?: Json | undefined;
@@ -33,7 +32,6 @@ export interface CallFacts {
 
 /** Keeps the calls of a message. The key of a call is its id. For a nested call, it is the ids on its path, joined by "/". */
 export class ToolParts {
-  /** The number of the current step. */
   step = 0;
   readonly #writer: MessageWriter;
   readonly #options: Pick<UIMessageOptions, "onError" | "version">;
@@ -48,7 +46,6 @@ export class ToolParts {
     this.#options = options;
   }
 
-  /** Sets the message id that all call ids on the page begin with. */
   setMessage(messageId: string): void {
     this.#prefix = `${messageId}:`;
   }
@@ -85,7 +82,6 @@ export class ToolParts {
     return part;
   }
 
-  /** Shows the arguments that a decision has edited. */
   edit(part: ToolPart, args: Json): void {
     part.args = args;
     // In a later step, `tool-input-available` would create a second part on the page.
@@ -133,7 +129,6 @@ export class ToolParts {
     return state === "streaming" && step === this.step;
   }
 
-  /** Shows the output of a running call. */
   showProgress(part: ToolPart, output: unknown, isPreliminary = true): void {
     if (part.state === "ended") return;
     this.show(part);
@@ -146,7 +141,6 @@ export class ToolParts {
     this.#writer.writeBeside(isPreliminary ? { ...chunk, preliminary: true } : chunk);
   }
 
-  /** Shows the outcome of a call. */
   end(part: ToolPart, { name, outcome, result }: Pick<LoopEvents["tool-end"], "name" | "outcome" | "result">): void {
     if (isDeferred({ outcome }) || part.state === "ended") return;
     // A call that was started early may have run, although its arguments were cut off later.

@@ -31,7 +31,6 @@ export interface UIMessageOptions {
   readonly holdAttempts?: boolean | undefined;
 }
 
-/** The checks of `UIMessageOptions`, for `checkFields`. */
 export const messageChecks: Checks<UIMessageOptions> = {
   version: ["5, 6 or 7", (value) => value === 5 || value === 6 || value === 7],
   from: oneOf("start", "live"),

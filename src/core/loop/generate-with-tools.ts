@@ -48,7 +48,6 @@ export interface GenerateOptions {
 }
 
 const defaultIterations = 10;
-/** Accepts any value. The loop checks these options later. */
 const isAnything = (): boolean => true;
 
 const requestChecks: Checks<GenerateRequest> = {

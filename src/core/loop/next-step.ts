@@ -64,7 +64,6 @@ const askOn: Judge<NextStep> = ({ toolLimitReached, finalAnswerTo }) =>
     ? { kind: "model", withoutTools: toolLimitReached }
     : { kind: "model", withoutTools: true, finalAnswerTo };
 
-/** The next step after each phase, if the run continues. */
 const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   start: readInbox,
   inbox: (state, bounds) => (hasSteered(state) ? { kind: "steer" } : askModel(state, bounds)),
@@ -78,7 +77,6 @@ const following: { readonly [Done in Phase]: Judge<NextStep> } = {
 
 const noEnding: Judge<undefined> = () => undefined;
 
-/** Finds the ending after each phase, if there is one. */
 const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   start: noEnding,
   inbox: findInboxEnding,
@@ -90,13 +88,11 @@ const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   hook: (state, bounds) => findHookEnding(state) ?? findEndOfTurn(state, bounds),
 };
 
-/** Returns the ending before an iteration, if there is one. An earlier check takes precedence over a later check. */
 function findInboxEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox } = state;
   return findOutsideEnding(lastInbox) ?? findInterrupt(state) ?? findDrain(lastInbox) ?? findLimitEnding(state, bounds);
 }
 
-/** Returns the ending if the run was killed, aborted or stopped. */
 function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
   return inbox?.ended?.status === "stopped-by-user" ? inbox.ended : undefined;
 }
@@ -116,7 +112,6 @@ function hasSteered({ unsent }: LoopState): boolean {
   return unsent.some(({ verb }) => verb === "steer");
 }
 
-/** Returns the ending if a limit ends the run. An earlier check takes precedence over a later check. */
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, wallClockMs } = bounds;
   if (state.lastInbox?.ended?.status === "timeout") return state.lastInbox.ended;
@@ -165,7 +160,6 @@ function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefin
   return reason === undefined ? undefined : { status, reason };
 }
 
-/** Returns the ending if a limit forbids another continuation of the paused iteration. */
 function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxPauses: limit } = bounds;
   const isOften = state.pauses >= limit;
@@ -175,7 +169,6 @@ function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return ending === undefined ? undefined : (state.finalAnswerTo ?? ending);
 }
 
-/** Returns the ending if none of the requested calls may run. */
 function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefined {
   const loop = loopRule?.action === "stop" ? findLoop(state, loopRule) : undefined;
   if (loop !== undefined) {
@@ -246,7 +239,6 @@ function findEndOfTurn({ lastBatch, current, streamResults }: LoopState, { preTo
   return saidAll ? { status: "completed", reason: { kind: "pre-tool-text" } } : undefined;
 }
 
-/** True if the last stream has to be continued. */
 function isPaused(state: LoopState): boolean {
   const last = state.streamResults.at(-1);
   return last !== undefined && isUnfinished(last);

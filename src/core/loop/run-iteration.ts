@@ -29,15 +29,12 @@ import { runStep } from "./run/run-step.ts";
 import { suspensionOf } from "./state/loop-state.ts";
 import { streamKey } from "./state/step-key.ts";
 
-/** The options of one model step. */
 interface ModelStep {
-  /** True if tools may no longer run. */
   readonly withoutTools: boolean;
   /** Set if this stream is a final answer: the ending of the run after the answer. */
   readonly finalAnswerTo?: Ending | undefined;
 }
 
-/** Streams the model once, or replays the recorded stream. */
 export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { continuation } = state;
@@ -119,7 +116,6 @@ function toPlan(answer: unknown): IterationPlan {
   return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
 }
 
-/** Builds the model request, and runs `streamOnce` (stage 1). */
 function streamIteration(run: Run, next: ModelStep, plan: IterationPlan): Promise<StreamResult> {
   const { options, state, clock, timeouts, scope, alarm, events } = run;
   const { current } = state;
@@ -183,7 +179,6 @@ function systemOf({ options, features: { output } }: Run, planned?: string): str
   return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
 }
 
-/** Updates the masked view. The view exists if `policies.masking` is set, and after a tool has released results. */
 function maskOld(run: Run): Masked | undefined {
   if (run.view === undefined && run.state.releases.length > 0) run.view = findMasking(run)?.createView();
   return run.view?.update(run.state);
@@ -206,7 +201,6 @@ function failed(run: Run, hook: string, error: PlainError): StreamResult {
   return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook, error } });
 }
 
-/** Returns the stream result for an iteration that ended before its stream began. */
 function unstreamed(run: Run, judgement: Judgement): StreamResult {
   const { id, model, family } = run.options.provider;
   const nothing = {

@@ -45,14 +45,12 @@ export async function runToolLoop<Output = unknown>(options: LoopOptions<Output>
   return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>>>;
 }
 
-/** Starts a nested run, inside a tool call of another run. */
 export function nest(options: LoopOptions, nesting: Nesting): StartedRun {
   refuseBroken(nesting.run);
   const run = startRun(options, { nest, nesting });
   return { run, drive: () => driveRun(run) };
 }
 
-/** Runs a started run to its end, and releases its resources. */
 export async function driveRun(run: Run): Promise<LoopResult> {
   const { state, bounds, events, options, journal } = run;
   let close: CloseJournal | undefined;
@@ -120,10 +118,8 @@ async function closeBroken(close: CloseJournal): Promise<void> {
   }
 }
 
-/** The type of the step of one kind. */
 type Performed<Kind> = Extract<NextStep, { readonly kind: Kind }>;
 
-/** The function that performs a step, for each kind of step. */
 const perform: {
   readonly [Kind in Exclude<NextStep["kind"], "end">]: (run: Run, next: Performed<Kind>) => void | PromiseLike<void>;
 } = {

@@ -1,5 +1,3 @@
-// Converts the events of a run to chunks for a page, one event at a time.
-
 import type { LoopEvent } from "../types/loop-event.ts";
 import { dropPromise } from "../utils/promises.ts";
 
@@ -16,7 +14,6 @@ export interface EventMapper<Chunk> {
   readonly isOver?: boolean | undefined;
 }
 
-/** Reads events, and returns the chunks for each event as one batch. */
 export class ChunkBatches<Chunk> {
   readonly #iterator: AsyncIterator<EventItem>;
   readonly #mapper: EventMapper<Chunk>;
@@ -39,7 +36,6 @@ export class ChunkBatches<Chunk> {
     return undefined;
   }
 
-  /** Ends the iteration of the source, without waiting for the source. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -15,7 +15,6 @@ export type UIFailure =
 /** Returns the text that the page shows for a failure. */
 export type OnError = (failure: UIFailure) => string;
 
-/** Statuses that the page shows as an error. */
 export const failedStatuses: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "empty-response"]);
 
 const toolTexts = new Map<string, string>([
@@ -39,7 +38,7 @@ export function toFailureText(failure: UIFailure, onError: OnError | undefined):
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
   } catch {
-    // An error in `onError` must not break the stream.
+    // The neutral text follows.
   }
   return neutralText(failure);
 }

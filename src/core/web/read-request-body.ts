@@ -80,7 +80,6 @@ function parse(text: string, maxBytes: number): unknown {
   }
 }
 
-/** Checks the size of a body that is already parsed. */
 function checkSize(body: unknown, maxBytes: number): void {
   let length: number;
   try {

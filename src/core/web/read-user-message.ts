@@ -24,7 +24,6 @@ export interface RequestLimits {
   readonly allowWebUrls?: boolean | undefined;
 }
 
-/** The checks of `RequestLimits`, for `checkFields`. */
 export const requestChecks: Checks<RequestLimits> = {
   maxBytes: /* @__PURE__ */ numberWithin({ min: 1 }),
   maxTextChars: /* @__PURE__ */ numberWithin({ min: 1 }),
@@ -86,7 +85,6 @@ function readFile({ mediaType, url }: UnknownRecord, limits: RequestLimits): Use
   return { type: media.mediaType.startsWith("image/") ? "image" : "file", mediaType: media.mediaType, data: url };
 }
 
-/** True if a media type equals the allowed type, or belongs to an allowed group such as "image/*". */
 function matches(mediaType: string, allowed: string): boolean {
   const type = mediaType.toLowerCase();
   const rule = allowed.toLowerCase();

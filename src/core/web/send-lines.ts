@@ -1,5 +1,3 @@
-// Sends Server-Sent Events, as a web stream or on a node:http response.
-
 import type { SSELines } from "./sse-lines.ts";
 
 /** The parts of a node:http `ServerResponse` that are used. */
@@ -32,7 +30,6 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
   );
 }
 
-/** Returns a web `Response` that streams the lines. */
 export function toLineResponse<Chunk>(lines: SSELines<Chunk>): Response {
   return new Response(toByteStream(lines), { headers: lines.headers });
 }

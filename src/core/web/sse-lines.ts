@@ -18,7 +18,6 @@ export interface SSEOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The checks of `SSEOptions`, for `checkFields`. */
 export const sseChecks: Checks<SSEOptions> = {
   headers: ["an object whose values are strings", isTexts],
   keepAliveMs: /* @__PURE__ */ numberWithin({ min: 1, max: longestTimerMs }),
@@ -32,12 +31,9 @@ function isTexts(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).every((text) => typeof text === "string");
 }
 
-/** The format in which chunks are written as lines. */
 export interface LineWriter<Chunk> {
-  /** Text to send before the source is read. */
   readonly first?: string | undefined;
   readonly write: (chunk: Chunk) => string;
-  /** Text to send after the last chunk. */
   readonly last?: string | undefined;
   /** Response headers that the protocol requires. */
   readonly headers?: { readonly [name: string]: string } | undefined;
@@ -45,7 +41,6 @@ export interface LineWriter<Chunk> {
 
 const keepAlive = ": keep-alive\n\n";
 
-/** Reads the chunks of a run, and returns them as lines of Server-Sent Events. */
 export class SSELines<Chunk> {
   /** The headers of the response, with lower-case names. Headers from the options take precedence. */
   readonly headers: { readonly [name: string]: string };

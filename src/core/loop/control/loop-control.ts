@@ -11,13 +11,11 @@ import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
 import type { InboxMessage } from "../state/loop-state.ts";
 
-/** A request to a run. */
 type Request =
   | { readonly verb: "cancel"; readonly cause: CancelReason }
   | { readonly verb: "steer" | "interrupt"; readonly message: UserMessage }
   | { readonly verb: "drain" };
 
-/** The run that holds a control. */
 interface Holder {
   readonly scope: CancelScope;
   /** True if a message may interrupt the run before its first tool call. */
@@ -25,13 +23,11 @@ interface Holder {
   readonly messages: InboxMessage[];
   drains: boolean;
   chainActive: boolean;
-  /** True once the run has read its inbox for the last time. */
   isShut: boolean;
 }
 
 interface ControlState {
   holder: Holder | undefined;
-  /** The requests that arrived before the first run. */
   queued: Request[];
   hasRun: boolean;
   /** The number of consecutive runs that an interrupt ended. */
@@ -152,7 +148,6 @@ function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }
 
-/** Claims the control for a run, and delivers queued requests to the run. Throws LoopError if another run holds the control. */
 function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts): ControlClaim {
   if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
   const mayInterrupt = state.interruptsInARow < maxInterrupts;

@@ -13,7 +13,6 @@ import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 /** Returns the ending of the run if the run ends after this look at the inbox. */
 export type FindEnd = (looked: LoopState) => Ending | undefined;
 
-/** Reads the inbox, and begins a new iteration. */
 export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
   const { phase } = state;
@@ -78,7 +77,6 @@ function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer |
   });
 }
 
-/** Emits `steered` for each message sent with `steer`, and adds these messages to the transcript. */
 export function steerRun(run: Run): void {
   const { state, events } = run;
   const base = eventBase(run, !run.replayed);

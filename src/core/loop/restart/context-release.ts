@@ -79,7 +79,6 @@ function readRequest({ call_ids: ids }: UnknownRecord): StandardResult<ReleaseRe
   return texts.length === ids.length ? { value: { callIds: [...new Set(texts)] } } : issue("must be strings", "call_ids");
 }
 
-/** Returns the calls whose results can be released, by call id. Excludes errors and calls in the current batch. */
 function answeredCalls(messages: ToolContext["messages"]): ReadonlyMap<string, AnsweredCall> {
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   const completed = results.filter(({ outcome }) => outcome === "completed");

@@ -110,7 +110,6 @@ function dropOldest(entries: Map<string, Entry>): void {
   if (oldest !== undefined) entries.delete(oldest);
 }
 
-/** Copies the item, so that later changes by the tool have no effect. Throws if the item is not plain data. */
 function toItem(item: unknown): Json {
   try {
     if (isThenable(item)) refusePromise(item);

@@ -14,7 +14,6 @@ import { stableJson } from "../../utils/json.ts";
 /** The maximum number of waiting calls that an error lists. */
 const mostListed = 10;
 
-/** Copies a decision, so that later changes by the caller have no effect. */
 function copy(given: CallDecision): CallDecision {
   if (given.kind !== "result" && given.kind !== "failed") return toDecision(given);
   const result = toRecordedResult(given);
@@ -28,7 +27,6 @@ export class Decisions {
   readonly #waiting: Set<string>;
   /** The keys of decisions that may stay unused without an error: an earlier execution used them, or they came too late. */
   readonly #said: Set<string>;
-  /** The prefix of all keys that belong to calls of this run. */
   readonly #prefix: string;
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
@@ -49,7 +47,6 @@ export class Decisions {
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
   }
 
-  /** True if an unused decision has this id. */
   isLeft(id: string): boolean {
     return this.#left.has(this.#prefix + id);
   }
@@ -79,7 +76,6 @@ export class Decisions {
     return undefined;
   }
 
-  /** Removes the decision about a call. */
   drop(id: string): void {
     this.#left.delete(this.#prefix + id);
   }
@@ -90,7 +86,6 @@ export class Decisions {
     return this.#left.get(name);
   }
 
-  /** Makes the error for a decision that does not fit its call. `why` is the problem, or the issues of the result. */
   refuse(id: string, waitsFor: WaitingCall["waitsFor"], why: string | readonly Issue[]): LoopError<"invalid-decision"> {
     const call = this.#prefix + id;
     if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: why });

@@ -6,7 +6,6 @@ import { dropPromise, promiseOrValue } from "../../utils/promises.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { type ClosedRun, tellClosed } from "../../cancellation/signals.ts";
 
-/** The receivers of a run's events. */
 export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
@@ -15,7 +14,6 @@ export interface EventTargets {
   readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
 }
 
-/** The event for which a listener failed. */
 interface EventPlace {
   readonly type: string;
   readonly iteration: number;
@@ -60,12 +58,10 @@ export class LoopEventSink implements EventSink {
     return this.#queue?.room() ?? this.#outer?.sink.room();
   }
 
-  /** Sends an event to the outer run's listeners. Adds the call id to the event's path. */
   #pass(event: LoopEvent, { sink, callId }: NonNullable<EventTargets["outer"]>): void {
     if (sink.wants(event.type)) sink.send({ ...event, path: [callId, ...(event.path ?? [])] });
   }
 
-  /** Runs a function of the caller whose failure must not affect the run. */
   guard(at: EventPlace, call: () => unknown): void {
     try {
       const answer = promiseOrValue(call());

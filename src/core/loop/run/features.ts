@@ -8,7 +8,6 @@ import type { LoopRule } from "../state/apply-call.ts";
 import type { LoopState, Repetition } from "../state/loop-state.ts";
 import type { CycleRules } from "../state/step-key.ts";
 
-/** Counts repeated calls. */
 export interface LoopDetector extends LoopDetection, LoopRule {
   readonly cycles: CycleRules;
   begin(): Repetition;
@@ -21,7 +20,6 @@ export interface Masked {
   readonly tokensAfter: number;
 }
 
-/** The part of the state that masking reads. */
 export type MaskingSource = Pick<
   LoopState,
   "messages" | "iteration" | "iterationStart" | "functionHistory" | "forcedIterations" | "releases"
@@ -37,7 +35,6 @@ export interface MaskedView {
   update(state: MaskingSource): Masked | undefined;
 }
 
-/** Clears old results from requests. */
 export interface ResultMasking extends Masking {
   readonly force: ReadonlySet<number> | undefined;
   createView(): MaskedView;

@@ -8,7 +8,6 @@ import { promiseOrValue } from "../../utils/promises.ts";
 import type { Cancellable, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { LoopState } from "../state/loop-state.ts";
 
-/** A run that an error may have broken, with its outer runs. */
 interface Breakable {
   readonly failure: { readonly error: unknown } | undefined;
   readonly outer: Breakable | undefined;
@@ -22,13 +21,11 @@ export function refuseBroken({ failure, outer }: Breakable): void {
 
 /** The part of a journal that one tool call uses for its nested run. */
 interface JournalPart {
-  /** The prefix of each key. */
   readonly prefix: string;
   /** True if the tool call is over, so that its steps must no longer run. Default false. */
   readonly isOver?: boolean | undefined;
 }
 
-/** Returns a view of a journal in which every key starts with a prefix. */
 export function prefixJournal(journal: Journal, { prefix, isOver = false }: JournalPart): Journal {
   const within = <T>(step: Step<T>): Step<T> => ({
     ...step,
@@ -52,7 +49,6 @@ export function prefixJournal(journal: Journal, { prefix, isOver = false }: Jour
   };
 }
 
-/** The fields of a run that a journal call needs. */
 interface JournalPorts {
   readonly runId: string;
   readonly scope: CancelScope;
@@ -74,7 +70,6 @@ export interface StepMark {
   readonly key: string;
   /** True if the body of the step was started in this execution. */
   live: boolean;
-  /** The result of the body. Undefined until the body has ended. */
   answer: unknown;
 }
 
@@ -109,13 +104,11 @@ export class JournalTraffic {
     this.#waiting.delete(call);
   }
 
-  /** Called before a step body runs. */
   beginBody(): void {
     this.#bodies += 1;
     for (const call of this.#waiting) call.pause();
   }
 
-  /** Called after a step body has ended. `answer` is undefined if the body threw. */
   endBody(mark: StepMark, answer: unknown): void {
     mark.answer = answer;
     this.#bodies -= 1;
@@ -123,7 +116,6 @@ export class JournalTraffic {
   }
 }
 
-/** Waits for the result of one journal method. */
 export class JournalCall implements Cancellable {
   readonly #ports: JournalPorts;
   readonly #verb: Unresponsive["verb"];
@@ -145,7 +137,6 @@ export class JournalCall implements Cancellable {
     return this.#marks;
   }
 
-  /** Adds a requested step. */
   expect(key: string): StepMark {
     const mark: StepMark = { call: this, key, live: false, answer: undefined };
     this.#marks.push(mark);
@@ -195,7 +186,6 @@ export class JournalCall implements Cancellable {
     });
   }
 
-  /** Called when the run is cancelled. From then on, the journal has less time. */
   cancel(): void {
     if (this.#timer === undefined) return;
     this.pause();

@@ -17,14 +17,12 @@ const none = Number.POSITIVE_INFINITY;
 
 type LimitName = Exclude<keyof LoopLimits, "onUnknownCost">;
 
-/** All limits, with defaults filled in. */
 export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readonly unknownCostEnds: boolean };
 
 const timeRule = (fallback: number): Rule => ({ fallback, ...timeLimit });
 
 // Function calls in these tables are marked pure, so that bundlers can remove the tables from entries that do not use them.
 
-/** The default and the minimum of each limit. */
 export const limitRules: { readonly [Name in LimitName]: Rule } = {
   maxIterations: { fallback: 100, min: 1 },
   softWarnIteration: { fallback: 20, min: 0 },
@@ -49,7 +47,6 @@ function turnOff(rules: typeof limitRules): ResolvedLimits {
   return { ...off, unknownCostEnds: false };
 }
 
-/** The default and the minimum of each timeout, in milliseconds. */
 export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
   streamIdleMs: /* @__PURE__ */ timeRule(120_000),
   firstChunkMs: /* @__PURE__ */ timeRule(300_000),
@@ -60,7 +57,6 @@ export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
   journalMs: /* @__PURE__ */ timeRule(60_000),
 };
 
-/** Fills in the defaults of the limits. Throws LoopError if a limit is out of range. */
 export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
   const { onUnknownCost = "end", ...numbers } = limits;
   if (onUnknownCost !== "end" && onUnknownCost !== "continue") {
@@ -69,7 +65,6 @@ export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
   return { ...resolveNumbers("limits", numbers, limitRules), unknownCostEnds: onUnknownCost === "end" };
 }
 
-/** Fills in the defaults of the timeouts. Throws LoopError if a timeout is out of range. */
 export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): { readonly [Name in keyof Timeouts]-?: number } {
   const resolved = resolveNumbers("timeouts", timeouts, timeoutRules);
   return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
@@ -119,10 +114,8 @@ export interface Bounds {
   readonly preToolText?: PreToolTextPolicy | undefined;
 }
 
-/** The bounds of a run, from its limits, policies and hooks. */
 export type RunBounds = ResolvedLimits & Bounds;
 
-/** Combines the limits, policies and hooks of a run into its bounds. */
 export function toBounds(
   { policies = {}, hooks }: LoopOptions,
   limits: ResolvedLimits,
@@ -147,7 +140,6 @@ function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreTool
   };
 }
 
-/** Returns the tool names that an active gate allows. Undefined means that all tools are allowed. */
 export function allowedBy(gate: LoopPolicies["gate"]): ReadonlySet<string> | undefined {
   if (gate?.active !== true || gate.allowedNames === undefined) return undefined;
   try {

@@ -38,7 +38,6 @@ export function maskResults(options: MaskingOptions = {}): Masking {
   return Object.freeze({ kind: "masking", force, createView: (): MaskedView => new View(rules) });
 }
 
-/** The resolved options of `maskResults`. */
 interface MaskingRules {
   readonly keepIterations: number;
   readonly minTokens: number;
@@ -60,7 +59,6 @@ const longestName = 64;
 class View implements MaskedView {
   readonly #rules: MaskingRules;
   readonly #messages: Message[] = [];
-  /** The number of messages that the run no longer replaces. */
   #stable = 0;
   #historyRead = 0;
   #forcedRead = 0;
@@ -68,19 +66,16 @@ class View implements MaskedView {
   /** The results that can still be masked, by call id. `#iterations` has them by iteration, the oldest first. */
   readonly #open = new Map<string, Entry>();
   readonly #iterations = new Map<number, Entry[]>();
-  /** The iteration of the last request. */
   #lastIteration: number | undefined;
 
   constructor(rules: MaskingRules) {
     this.#rules = rules;
   }
 
-  /** The messages to send. Call `update` for the iteration first. */
   get messages(): readonly Message[] {
     return this.#messages;
   }
 
-  /** Returns the iterations in `force` whose results can still be masked. */
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
     // The view does not have the results of the last iteration yet.
@@ -96,7 +91,6 @@ class View implements MaskedView {
     return [...before.filter((each) => each !== last), ...found];
   }
 
-  /** Updates the view before a stream. Returns the newly masked results, or undefined if there are none. */
   update(state: MaskingSource): Masked | undefined {
     this.#take(state);
     const due = [...this.#findForced(state), ...this.#findReleased(state), ...this.#findOld(state.iteration)];
@@ -176,7 +170,6 @@ class View implements MaskedView {
     return entries.filter(({ callId }) => this.#open.delete(callId));
   }
 
-  /** Masks results. Replaces each message once, even if several of its results are masked. */
   #mask(due: readonly Entry[]): Masked {
     const byMessage = new Map<number, Map<number, string>>();
     let tokensAfter = 0;

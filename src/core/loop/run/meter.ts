@@ -10,7 +10,6 @@ export interface Level {
   readonly maxDepth: number;
 }
 
-/** The levels of runs. The key is the abort signal of a tool call. */
 const levels = /* @__PURE__ */ sharedMap<AbortSignal, Level>("levels");
 
 /** The context of each tool call has the level of its run under this key. All copies of the package use the same key. */
@@ -40,14 +39,11 @@ function levelIn(context: object): Level | undefined {
   return typeof depth === "number" && typeof maxDepth === "number" ? { depth, maxDepth } : undefined;
 }
 
-/** The limits that nested runs share. */
 export type SharedLimits = Pick<ResolvedLimits, "maxTokens" | "maxToolCalls" | "maxCostUSD" | "unknownCostEnds">;
 
-/** Spending to add to the meter. */
 export interface Spending {
   readonly tokens?: number | undefined;
   readonly toolCalls?: number | undefined;
-  /** The known part of the cost. */
   readonly costUSD?: number | undefined;
   /** True if a part of the cost is unknown. */
   readonly costUnknown?: boolean | undefined;
@@ -55,7 +51,6 @@ export interface Spending {
 
 const none = Number.POSITIVE_INFINITY;
 
-/** Counts the spending of one run, and adds it to the meters of its outer runs. */
 export class Meter {
   readonly #limits: SharedLimits;
   readonly #outer: Meter | undefined;
@@ -93,7 +88,6 @@ export class Meter {
     return Math.max(0, Math.min(this.#limits.maxCostUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none));
   }
 
-  /** The lowest `maxToolCalls` of this run and its outer runs. */
   get maxToolCalls(): number {
     return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
   }

@@ -3,7 +3,6 @@
 
 import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 
-/** A nested run that is waiting. */
 interface Parked {
   readonly scope: CancelScope;
   readonly isDrained: boolean;
@@ -19,19 +18,16 @@ export type ParkedEnd = "suspended" | "look-again" | "ended";
 /** Called by a nested run before it is suspended. */
 export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
-/** A call with a parked run. */
 interface ParkedCall {
   readonly parked: Parked;
   /** Lets the run continue; `end` says how. Settles when the call is over, or waits again. */
   goOn(end: ParkedEnd): Promise<void>;
 }
 
-/** The parked runs of one batch. */
 export class Parking {
   /** The parked calls, by the index of the call. */
   readonly #waiting = new Map<number, ParkedCall>();
 
-  /** True if a parked run has to continue in order to end. */
   get mustGoOn(): boolean {
     return [...this.#waiting.values()].some(({ parked }) => parked.mustEnd());
   }
@@ -71,7 +67,6 @@ export class Parking {
     await this.#tell("look-again", ({ parked }) => parked.mustEnd());
   }
 
-  /** Ends all parked runs. */
   async end(): Promise<void> {
     const reason = new DOMException("The outer run has ended.", "AbortError");
     for (const { parked } of this.#waiting.values()) if (!isEnded(parked.scope)) parked.scope.cancel({ kind: "abort", reason });

@@ -15,7 +15,6 @@ export interface OpenIteration {
   readonly live: boolean;
 }
 
-/** The tools at the start of a run. */
 export interface FirstTools {
   readonly shown: { readonly [name: string]: ShownTool };
   /** The definitions from which `shown` was made. Undefined if an earlier execution began the run. */
@@ -45,13 +44,11 @@ export interface VisibleTools {
   readonly hiddenCount: number;
   /** True if a visible tool starts while the model is still streaming. */
   readonly hasEager: boolean;
-  /** True if a visible tool may need approval. */
   readonly hasApproval: boolean;
 }
 
 /** The transcript in the forms that all requests of one run share. */
 export interface RequestViews {
-  /** The messages to send. */
   sent(): readonly Message[];
   /** The property `messages` of each request. It is one shared getter, so that building a request is cheap. */
   readonly messages: PropertyDescriptor;

@@ -12,7 +12,6 @@ import { isDecisionKey } from "../state/step-key.ts";
 import type { ParkedEnd } from "./parking.ts";
 import type { Ending, LoopStatus } from "../../types/termination.ts";
 
-/** Closes a journal. */
 export type CloseJournal = () => void | PromiseLike<void>;
 
 /**
@@ -40,12 +39,10 @@ function toClose(run: Run, close: () => PromiseLike<void>): CloseJournal {
   throw new LoopError("invalid-option", { option: "journal.open()", expected, received: describeValue(given) });
 }
 
-/** Returns true if a replay journal has recorded a step. */
 export function isReplayed(run: Run, key: string): boolean | PromiseLike<boolean> {
   return askWhether(run, "replays", key);
 }
 
-/** Returns true if a journal has recorded a step. Returns false if the journal has no `has` method. */
 export function isRecorded(run: Run, key: string): boolean | PromiseLike<boolean> {
   return askWhether(run, "has", key);
 }
@@ -55,7 +52,6 @@ function askWhether(run: Run, verb: "replays" | "has", key: string): boolean | P
   return new JournalCall(run, verb, key).take(answer, (recorded) => recorded === true);
 }
 
-/** Runs or replays one step. `then` gets the result of the step. `live` is true if the body ran in this execution. */
 export function runStep<T, Next>(
   step: Step<T>,
   run: Run,
@@ -167,7 +163,6 @@ function checkBody(run: Run, kind: StepKind, mark: StepMark): void {
   mark.live = true;
 }
 
-/** Called with the result of a body. Throws if the run broke while the body ran, so that the journal records nothing more. */
 function endBody<T>(run: Run, mark: StepMark, answer: T): T {
   run.traffic.endBody(mark, answer);
   refuseBroken(run);
@@ -207,7 +202,6 @@ function obeyEngine<T>(run: Step<T>["run"], scope: CancelScope): Step<T>["run"] 
   return (call) => markHandled(Promise.resolve(obey(call)));
 }
 
-/** Parks a nested run. Suspends any other run immediately. */
 export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | ParkedEnd {
   const suspend = (): void => {
     run.control?.shut();
@@ -255,7 +249,6 @@ export function noteWork(run: Part): void {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
 }
 
-/** Notes that a step was replayed. */
 function noteRecalled(run: Run, kind: StepKind | undefined): void {
   if (kind === undefined || !acting.has(kind)) return;
   const owner = journalOwnerOf(run);

@@ -29,29 +29,22 @@ export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: 
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
 }
 
-/** The part of a run that its calls use. */
 export interface RunCallPorts extends ToolCallPorts {
   isCurrent(definition: ToolDefinition): boolean;
-  /** Removes and returns the metadata of a result. */
   takeMetadata(call: ToolCall): unknown;
   /**
    * The position of each call within its iteration, by call id. The positions are kept for all iterations, because an abandoned
    * tool may end much later.
    */
   readonly places: Map<string, number>;
-  /** Returns the position of a call. */
   indexOf(callId: string): number;
   /** The emitted outcomes of the calls in the current iteration, by call id. */
   readonly ended: Map<string, ToolOutcome["kind"]>;
-  /** Adds a nested run of a call. */
   addNested(callId: string, nested: NestedRun): void;
-  /** Returns the number of nested runs that a call has started, including its earlier attempts. */
   countNested(callId: string): number;
-  /** Removes and returns the nested runs of a call. Returns undefined if there are none. */
   takeNested(callId: string): readonly NestedRun[] | undefined;
 }
 
-/** A nested run: a run that a tool call of another run has started. */
 export interface NestedRun {
   readonly run: Run;
   readonly result: Promise<LoopResult>;
@@ -60,7 +53,6 @@ export interface NestedRun {
 /** A run that holds its resources but has not taken a step yet. It must be driven or released. */
 export interface StartedRun {
   readonly run: Run;
-  /** Runs the loop until the run ends, and releases the run. */
   drive(): Promise<LoopResult>;
 }
 
@@ -75,7 +67,6 @@ export interface Nesting {
   readonly awaitsTurn?: boolean | undefined;
 }
 
-/** One run in progress. */
 export interface Run {
   readonly options: LoopOptions;
   readonly runId: string;
@@ -94,15 +85,12 @@ export interface Run {
   /** The timer that the streams of the run share. */
   readonly alarm: IdleTimer;
   readonly control: ControlClaim | undefined;
-  /** The caller's decisions about waiting calls. */
   readonly decisions: Decisions;
   /** The tool names that the deliberate gate allows. Undefined if the gate is not active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;
   readonly stopConditions: readonly StopCondition[];
-  /** The optional features from `options.policies`. */
   readonly features: Features;
-  /** The part of the run that its calls use. */
   readonly ports: RunCallPorts;
   /** The number of outer runs. `maxDepth` is the maximum number of nested levels. */
   readonly depth: number;
@@ -124,13 +112,9 @@ export interface Run {
   view: MaskedView | undefined;
   /** The nested runs that share this run's journal and still hold resources. */
   readonly parts: Set<Run>;
-  /** The error that broke the run, for example an error from its journal. */
   failure: { readonly error: unknown } | undefined;
-  /** Starts a nested run. */
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
-  /** The visible tools of the last stream. */
   visibleTools: VisibleTools;
-  /** The restriction on the tools of the current iteration. Undefined if any tool may run. */
   toolChoice: StreamResult["toolChoice"];
   /** The tools in the first record of the run. Undefined for a run that cannot be resumed. */
   firstTools: FirstTools | undefined;
@@ -145,9 +129,7 @@ export interface Run {
   prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
   /** The transcript in the forms that requests use. Created for the first request. */
   requestViews: RequestViews | undefined;
-  /** The last stream, until `iteration-end` is emitted. */
   openIteration: OpenIteration | undefined;
-  /** Releases all resources of the run and its parts. May be called more than once. */
   release(): void;
 }
 
@@ -161,7 +143,6 @@ export interface OutputReader extends StructuredOutput {
   /** Instructions for the model, which become part of the system text. */
   readonly prompt: string;
   readonly maxRetries: number;
-  /** Validates the answer, or replays the validation. */
   judge(run: Run, mayAskAgain: boolean): void | PromiseLike<void>;
 }
 
@@ -170,17 +151,13 @@ export interface BatchCall {
   readonly call: ToolCall;
   /** The position among the calls of the message. */
   readonly index: number;
-  /** Set when the call is ready to run. */
   ready: ReadyCall | undefined;
   /** Set if the tool is an agent, so that the call is a nested run. */
   agent: RunnableAgent | undefined;
-  /** Set when the tool has deferred its result. */
   deferred: DeferredOutcome | undefined;
   /** The outcome, or the preliminary outcome of a call that is waiting. */
   outcome: ToolOutcome | undefined;
-  /** True if the outcome was produced in this execution. */
   isLive: boolean | undefined;
-  /** True if the outcome was emitted. */
   isTold: boolean;
   /**
    * Set while the call waits for a decision or for its result. It has the id for the option `decisions`, and the key of the step
@@ -189,7 +166,6 @@ export interface BatchCall {
   question: CallQuestion | undefined;
   /** The ending of the call's nested run, while that run is suspended. */
   suspended: Ending | undefined;
-  /** True if the call was approved. */
   isApproved: boolean;
   /** Set if the call needs a decision before it runs: for the first time, or again because its tool has changed. */
   mustAsk: "first" | "again" | undefined;
@@ -214,10 +190,8 @@ export interface BatchCall {
 /** A question about a waiting call. A later execution can get the answer through the option `decisions`. */
 export type CallQuestion = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
 
-/** The outcome of a call that is waiting for its result. */
 export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
 
-/** Returns the initial state of a call in its batch. */
 export function toBatchCall(call: ToolCall, index: number): BatchCall {
   return {
     call,
@@ -243,7 +217,6 @@ export function toBatchCall(call: ToolCall, index: number): BatchCall {
   };
 }
 
-/** Returns the prepared call. Throws if the call was not prepared. */
 export function readyOf({ call, ready }: BatchCall): ReadyCall {
   if (ready === undefined) throw new Error(`The call ${call.callId} was not prepared.`);
   return ready;
@@ -256,7 +229,6 @@ export interface RunnableAgent extends Agent {
   createParking(): Parking;
 }
 
-/** The optional features of one run. */
 export interface Features {
   readonly loopDetection: LoopDetector | undefined;
   readonly masking: ResultMasking | undefined;
@@ -264,7 +236,6 @@ export interface Features {
   readonly output: OutputReader | undefined;
 }
 
-/** Reads the optional features from checked policies. */
 export function readFeatures({ loopDetection, masking, results, output }: LoopPolicies = {}): Features {
   return {
     loopDetection: loopDetection as LoopDetector | undefined,
@@ -274,7 +245,6 @@ export function readFeatures({ loopDetection, masking, results, output }: LoopPo
   };
 }
 
-/** The fields of a run that its control needs. */
 export interface ClaimPorts {
   readonly scope: CancelScope;
   readonly maxInterrupts: number;
@@ -287,7 +257,6 @@ export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> =
 export interface ControlClaim {
   /** The messages that were not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
-  /** Removes the first `count` messages. */
   takeMessages(count: number): void;
   readonly drains: boolean;
   /** Called when the first tool call of the run is about to start. From then on, no message interrupts the run. */

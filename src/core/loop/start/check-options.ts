@@ -127,7 +127,6 @@ const sessionChecks: Checks<Pick<Session, "detailsLabel" | "surfaceUserErrors">>
   surfaceUserErrors: is.flag,
 };
 
-/** Throws LoopError "unknown-option" or "invalid-option" if a run cannot use the options. */
 export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkPlacement(options);
   checkFields("options", options, optionChecks);
@@ -166,7 +165,6 @@ function checkPlacement(options: unknown): void {
   }
 }
 
-/** Throws LoopError if the result of `prepareIteration` is not a plan. */
 export function checkPlan(plan: unknown): asserts plan is IterationPlan {
   checkFields("prepareIteration", plan, planChecks);
   const { modelSettings } = plan as IterationPlan;
@@ -226,7 +224,6 @@ function isDecision(value: unknown): boolean {
   return kind === "approve" || kind === "deny" || kind === "ask" || isOutsideResult(value);
 }
 
-/** Checks the session fields that are used for the result, because an error at that time would lose the answer. */
 function checkSession({ responseTarget, detailsLabel, surfaceUserErrors }: Session): void {
   checkFields("session", { detailsLabel, surfaceUserErrors }, sessionChecks);
   if (responseTarget === undefined || isResponseTarget(responseTarget)) return;

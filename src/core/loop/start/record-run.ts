@@ -12,12 +12,10 @@ import { recordVersion, runKey, type RunPrint, type RunRecord, type RunStart } f
 import { toShown } from "../../tools/compare-tools.ts";
 import { runStep } from "../run/run-step.ts";
 
-/** The ids of the runs in progress in this process. */
 const liveRunIds = new Set<string>();
 /** The in-memory journals of runs in progress. A second run must not use them, because it would replay the first run's records. */
 const liveJournals = new WeakSet<Journal>();
 
-/** The claims of a run, until the run is released. */
 interface Claims {
   readonly control: ControlClaim | undefined;
   release(): void;
@@ -68,7 +66,6 @@ function claimControl(control: LoopControl, ports: ClaimPorts): ControlClaim {
   throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
 }
 
-/** Cancels a nested run when the outer run is cancelled. */
 function tie(scope: CancelScope, outer: CancelScope): () => void {
   const slot = { cancel: (cause: CancelReason): void => scope.cancel(cause) };
   outer.join(slot);

@@ -29,11 +29,8 @@ import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../types/po
 import type { Provider } from "../../types/provider.ts";
 import type { Session } from "../../types/common.ts";
 
-/** The inputs of a run besides its options. */
 export interface StartPorts {
-  /** Starts a nested run. */
   readonly nest: Run["nest"];
-  /** The queue for the reader of `streamToolLoop`. */
   readonly queue?: EventQueue<LoopEvent> | undefined;
   /** Set for a nested run: the call that contains it. */
   readonly nesting?: Nesting | undefined;
@@ -92,7 +89,6 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   return run;
 }
 
-/** Creates the parts of a run that need not be released. */
 function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const limits = resolveLimits(options.limits);
   const { clock = systemClock, journal = memoryJournal() } = options;
@@ -103,7 +99,6 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   checkDefinitions(definitions);
   const token = createToken();
   const isPart = nesting?.isPart === true;
-  // Copies, so that later changes by the caller do not affect the run.
   const { gate, stopWhen = [] } = options.policies ?? {};
   const features = readFeatures(options.policies);
   return {
@@ -267,7 +262,6 @@ function snapshotPolicies(policies: LoopPolicies): LoopPolicies {
   };
 }
 
-/** Copies a gate. `allowedNames` is not copied here, because it is read later in the start of the run. */
 function snapshotGate(gate: DeliberateGate): DeliberateGate {
   const { active, allowedNames, triggerMatchByToolName: triggers, retain } = gate;
   return {

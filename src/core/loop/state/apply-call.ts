@@ -21,20 +21,17 @@ import {
 } from "./loop-state.ts";
 import { isSameJson } from "../../utils/json.ts";
 
-/** The provider and the model that answered, and the iteration. */
 interface Answerer {
   readonly provider: string;
   readonly model: string;
   readonly iteration: number;
 }
 
-/** The fields of the run that `costOf` needs. */
 interface PricingPorts {
   readonly pricing?: Pricing | undefined;
   readonly events: EventSink;
 }
 
-/** Returns the cost of tokens in USD, or why it is unknown. */
 export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events }: PricingPorts): number | CostUnknownWhy {
   if (usage === undefined) return "no-usage";
   const { provider, model, iteration } = by;
@@ -100,7 +97,6 @@ export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0
   state.toolCallsExecuted += toolCallsExecuted;
 }
 
-/** Counts one more consecutive error. */
 export function countError(state: LoopState): void {
   state.consecutiveToolErrors += 1;
   state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
@@ -121,7 +117,6 @@ function toHistoryEntry(state: LoopState, outcome: ToolOutcome, { result, conten
   };
 }
 
-/** Adds the usage and the cost of a model request: a stream, or the extraction of a result. */
 export function applySpending(state: LoopState, result: Pick<StreamResult, "usage" | "costUSD">): void {
   if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
   state.costUSD = addCost(state.costUSD, result.costUSD);
@@ -166,9 +161,7 @@ export interface LoopRule {
   readonly action: LoopAction;
 }
 
-/** A loop that ended with the last iteration: its cycle, how often the cycle occurred, and the tool. */
 export interface FoundLoop extends Repeats {
-  /** The name of the tool in the first call of the iteration. */
   readonly toolName: string;
 }
 

@@ -66,7 +66,6 @@ export function applyStep(state: LoopState, step: StepResult): void {
   state.phase = step.kind;
 }
 
-/** Begins a new iteration, or continues a suspended iteration. */
 function applyInbox(state: LoopState, answer: InboxAnswer): void {
   if (state.phase !== "start" && state.phase !== "resume") beginIteration(state);
   applyMessages(state, answer);
@@ -144,7 +143,6 @@ function applySteering(state: LoopState): void {
   beginCounts(state);
 }
 
-/** Resets the counts of repetitions and of invalid answers. */
 function beginCounts(state: LoopState): void {
   state.repetition = state.repetition?.restart();
   state.identical = noIdenticalCalls;

@@ -86,11 +86,9 @@ const kinds: { readonly [kind: string]: Fields } = {
   given: { decision: "decision" },
 };
 
-/** The kinds without additional fields. */
 const plainKinds =
   "completed denied malformed truncated interrupted not-run limit deferred continue abort valid approve modify deny cancelled fits cut begun";
 
-/** Throws LoopError "journal-damaged" if `answer` is not a valid result for the step with this key. */
 export function checkAnswer(key: string, answer: unknown): void {
   // Another version of the record format is rejected later, with "journal-mismatch".
   if (key === runKey && isRecord(answer) && answer["version"] !== recordVersion) return;

@@ -10,7 +10,6 @@ import { renderOutcome } from "../../tools/outcome-texts.ts";
 import { isContentPart } from "../../tools/to-outcome.ts";
 import { seal, sealedCopy } from "./transcript.ts";
 
-/** A valid conversation, and all its call ids. */
 export interface CheckedMessages {
   readonly messages: readonly Message[];
   readonly heldIds: ReadonlySet<string>;
@@ -46,7 +45,6 @@ export function checkMessages(messages: readonly unknown[], repair: boolean): Ch
   return { messages: checked, heldIds };
 }
 
-/** A message with its index in the caller's list. */
 interface Placed {
   readonly value: unknown;
   readonly index: number;
@@ -121,7 +119,6 @@ function notRun({ callId, name }: OpenCall): ToolResultPart {
   return { callId, name, outcome: "not-run", result: renderOutcome({ call, durationMs: 0, kind: "not-run" }) };
 }
 
-/** One function for each role, which returns the problem of a message, or undefined if the message is valid. */
 const problems: { readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => string | undefined } = {
   user: ({ content }) =>
     typeof content === "string" || isListOf(content, isContentPart)

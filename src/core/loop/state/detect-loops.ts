@@ -31,19 +31,16 @@ export function detectLoops(options: LoopDetectionOptions = {}): LoopDetection {
   return Object.freeze(detection);
 }
 
-/** The digest of the calls in one iteration, and the digest of their results if results are compared. */
 interface CountedIteration {
   readonly calls: string;
   readonly results: string | undefined;
 }
 
-/** Returns the count before the first iteration. */
 export function createRepetition(rules: CycleRules): CountedRepetition {
   const matches = Array.from({ length: rules.maxCycle }, () => 0);
   return new CountedRepetition(rules, [], matches);
 }
 
-/** The last iterations, and how often they repeat. */
 export class CountedRepetition implements Repetition {
   readonly #rules: CycleRules;
   /** The last iterations, newest first: at most one more than the longest cycle. */

@@ -275,7 +275,6 @@ const nothingBefore: BeforeMessage = {
   thoughtLog: undefined,
 };
 
-/** An empty message. */
 export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], providerMetadata: [] };
 
 /** Returns the state before the first step. */

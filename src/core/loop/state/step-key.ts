@@ -46,15 +46,12 @@ export type RunRecord = RunPrint & RunStart;
 /** The key of the first step, which records the identity of the run. */
 export const runKey = "run";
 
-/** The word in the key of a step that occurs once in each iteration. */
 type IterationStep = "output" | "iteration" | "results";
 
 const callSteps = ["validation", "approval", "intent", "agent", "tool", "result"] as const;
 
-/** The word in the key of a step that belongs to one call. */
 export type CallStep = (typeof callSteps)[number];
 
-/** The position of a call in its assistant message. */
 export interface CallPlace {
   readonly index: number;
   readonly name: string;
@@ -64,7 +61,6 @@ export interface CallPlace {
 
 type IterationPlace = Pick<LoopState, "iteration" | "retry">;
 
-/** Returns the key of a step of the current iteration. */
 export function stepKey(state: IterationPlace, step: IterationStep): string {
   return placeKey(state, step);
 }
@@ -102,7 +98,6 @@ export function nextKeyAfter(state: LoopState): string {
   return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);
 }
 
-/** Returns the key of a step of one call of the current iteration. */
 export function callKey(state: IterationPlace, step: CallStep, { index, name, round = 0 }: CallPlace): string {
   return againKey(placeKey(state, `${step}/${index}/${escapeName(name)}`), "again", round);
 }
@@ -117,17 +112,14 @@ export function decisionKey(key: string, attempt: number): string {
   return againKey(key, "decision", attempt);
 }
 
-/** True for the key of a later decision. */
 export function isDecisionKey(key: string): boolean {
   return /\/decision\d+$/.test(key);
 }
 
-/** Returns the key of the step that validates arguments after a person edited them. */
 export function editKey(state: IterationPlace, place: CallPlace): string {
   return `${callKey(state, "validation", place)}/edit`;
 }
 
-/** Returns the key of the step that records a retry. */
 export function retryKey(retry: number): string {
   return `retry${retry}`;
 }

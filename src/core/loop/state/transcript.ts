@@ -35,7 +35,6 @@ const views = new WeakMap<readonly unknown[], readonly unknown[]>();
 /** The messages that the loop has created or copied, and then frozen. */
 const sealed = new WeakSet<Message>();
 
-/** Freezes a message. */
 export function seal<M extends Message>(message: M): M {
   sealed.add(message);
   return freezeDeep(message);
@@ -68,7 +67,6 @@ export function forgetView(messages: readonly Message[]): void {
   views.delete(messages);
 }
 
-/** Returns the text of the last user message, or an empty string if there is no user message. */
 export function lastUserText(messages: readonly Message[]): string {
   for (let at = messages.length - 1; at >= 0; at -= 1) {
     const message = messages[at];
@@ -77,7 +75,6 @@ export function lastUserText(messages: readonly Message[]): string {
   return "";
 }
 
-/** Returns the text of a message. Text parts are joined with line breaks. */
 export function userTextOf({ content }: UserMessage): string {
   if (typeof content === "string") return content;
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");

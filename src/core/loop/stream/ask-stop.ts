@@ -17,7 +17,6 @@ import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
 import { joinMessage } from "../state/transcript.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 
-/** Calls `onIteration` after the calls of an iteration, as a journal step. */
 export function askIteration(run: Run): void | PromiseLike<void> {
   const { state, options } = run;
   const finished = state.iteration + 1;

@@ -12,16 +12,13 @@ import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
 /** Makes the id of a call from its position in the iteration and, if there is one, the id from the provider. */
 export type IdOf = (index: number, id: string | undefined) => string;
 
-/** The iteration of the calls, and the call ids that are already in use. */
 interface CallPlace {
   readonly iteration: number;
-  /** The call ids in the transcript. */
   readonly heldIds: ReadonlySet<string>;
   /** The position of each call, by call id. Each new call is added. */
   readonly places: Map<string, number>;
 }
 
-/** Returns a function that gives each call a unique id. */
 export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
   return (index, id) => {
     // Replaces an id with a slash, which looks like the path to a call in a nested run. Also replaces an id that ends with a
@@ -35,14 +32,11 @@ export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
   };
 }
 
-/** A chunk about a tool call. */
 export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
 
-/** A tool call that has not arrived completely. */
 export interface CallDraft {
   /** The position among the calls of the iteration. -1 until the call has a name or is ready. */
   index: number;
-  /** The last id that the provider sent for this call. */
   id: string | undefined;
   /** Never changes once it is set, so that all events of the call have the same id. */
   callId: string | undefined;
@@ -62,7 +56,6 @@ export class CallDrafts {
   /** The calls that have a position, in the order of their positions. */
   readonly #placed: CallDraft[] = [];
   readonly #byKey = new Map<string, CallDraft>();
-  /** The number of calls that `takeReady` has returned. */
   #taken = 0;
 
   /** @param firstIndex the number of calls in earlier continuations of the message */
@@ -124,7 +117,6 @@ export class CallDrafts {
     return this.#placed.slice(first, this.#taken);
   }
 
-  /** The calls that never became ready, because their stream was cut off. */
   get open(): readonly CallDraft[] {
     return this.#placed.filter(({ ready }) => !ready);
   }
@@ -133,7 +125,6 @@ export class CallDrafts {
     return toCall(draft, this.idOf(draft), turnProblem);
   }
 
-  /** Returns the calls in the order of their positions. */
   toCalls(turnProblem: ToolCall["problem"]): readonly ToolCall[] {
     return this.#placed.map((draft) => this.toCall(draft, turnProblem));
   }
@@ -157,9 +148,6 @@ export class CallDrafts {
   }
 }
 
-/**
- * Stores the arguments of a complete call. Arguments that JSON cannot represent, or that are nested too deeply, are malformed.
- */
 function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; readonly problem?: unknown }): void {
   if (problem !== undefined && problem !== null) {
     call.problem = problem === "truncated" ? "truncated" : "malformed";
@@ -190,7 +178,6 @@ function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem
   };
 }
 
-/** Returns the arguments if they were complete before the cut, so that the model sees its own request. Otherwise returns `{}`. */
 function readWholeArgs(argsText: string): Json {
   try {
     const parsed = parseToolArguments(argsText);

@@ -54,7 +54,6 @@ interface StartedCall {
   readonly outcome: Promise<ToolOutcome | undefined>;
 }
 
-/** The calls that were started early in one stream. */
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
@@ -67,12 +66,10 @@ export class EagerCalls {
     this.#ports = ports;
   }
 
-  /** True if no call was started. */
   get isEmpty(): boolean {
     return this.#started.length === 0;
   }
 
-  /** Starts a complete call, unless a discarded attempt has already started an equal call. */
   offer(call: ToolCall): void {
     if (call.problem !== undefined) return;
     const signature = signatureOf(call);
@@ -94,7 +91,6 @@ export class EagerCalls {
     this.#unclaimed = bySignature(this.#started);
   }
 
-  /** Waits for all started calls, and returns the outcomes of the calls in the message. Each outcome is used once. */
   async settle(calls: readonly ToolCall[]): Promise<SettledEarly> {
     const left = new Map<StartedCall, ToolOutcome>();
     await Promise.all(

@@ -47,7 +47,6 @@ const nothing: readonly never[] = [];
 /** Collects the chunks of one stream. */
 export class StreamDraft implements GuardedStream {
   readonly open: GuardedStream["open"];
-  /** The number of calls in earlier continuations. The calls of this stream come after them. */
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
@@ -60,7 +59,6 @@ export class StreamDraft implements GuardedStream {
   #usage: Usage | undefined;
   /** The usage of earlier attempts, which a usage snapshot must not replace. Created when the first attempt ends. */
   #ended: AttemptSpending[] | undefined;
-  /** True after an attempt was discarded, until the next attempt begins. */
   #isBetween = false;
   finish: FinishReason | undefined;
   finishRaw: string | undefined;
@@ -69,7 +67,6 @@ export class StreamDraft implements GuardedStream {
   readonly #eager: EagerCalls | undefined;
   readonly #idOf: IdOf;
   readonly mayAsk: ModelCall["mayAsk"];
-  /** The limit that prevented another request, if there was one. */
   spent: EndReason | undefined;
 
   constructor(request: ModelRequest, { provider, events, carried, heldIds, places = new Map(), eager, findSpent }: DraftPorts) {
@@ -118,7 +115,6 @@ export class StreamDraft implements GuardedStream {
     return this.#attempt.providerMetadata ?? nothing;
   }
 
-  /** The sum of the usage of all attempts. */
   get usage(): Usage | undefined {
     let sum: Usage | undefined;
     for (const { usage } of this.spendings) if (usage !== undefined) sum = sum === undefined ? usage : addUsage(sum, usage);

@@ -71,7 +71,6 @@ interface Judging {
   readonly mayAskAgain: boolean;
 }
 
-/** Validates the answer, or replays the recorded validation. */
 function judgeOutput(run: Run, { schema, mayAskAgain }: Judging): void | PromiseLike<void> {
   const { state } = run;
   const step = { key: stepKey(state, "output"), kind: "hook" as const, input: null, run: () => askSchema(run, schema) };
@@ -122,7 +121,6 @@ export function validateOutput(text: string, schema: StandardSchema): Validation
   return validateArgs(schema, value);
 }
 
-/** Returns the message that tells the model why its answer does not fit. */
 export function describeMisfit(issues: readonly Issue[]): string {
   const complaint = cutText(renderIssues(issues), longestComplaint);
   return `Your answer does not fit the schema: ${complaint}\nSend the whole answer again, as JSON and nothing else.`;

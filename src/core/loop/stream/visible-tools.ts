@@ -11,7 +11,6 @@ import { stableJson } from "../../utils/json.ts";
 import { findToolChanges, isBreaking, toShown } from "../../tools/compare-tools.ts";
 import { checkDefinitions } from "../../tools/registry.ts";
 
-/** Makes the views of the messages that the requests of a run contain. */
 export function createRequestViews(run: Run): RequestViews {
   const { state } = run;
   const sent = createSentView(run);
@@ -98,7 +97,6 @@ function findBreaking(name: string, was: ShownTool | undefined, now: ToolDefinit
 function toVisibleTools(tools: readonly ToolDefinition[], registered: VisibleTools["registered"]): VisibleTools {
   return {
     ...noVisibleTools,
-    // Frozen, because hooks and providers get this list.
     tools: Object.freeze(tools),
     byName: new Map(tools.map((tool) => [tool.name, tool])),
     hasEager: tools.some(({ eager }) => eager === true),

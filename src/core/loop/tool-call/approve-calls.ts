@@ -40,7 +40,6 @@ async function askAll(run: Run, calls: readonly BatchCall[], asked: readonly Bat
   }
 }
 
-/** Requests new decisions for calls that could not run as approved. The new decisions are about the current tools. */
 export async function approveAgain(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {
   for (const one of calls) {
     one.isOpen = false;

@@ -23,32 +23,26 @@ export class Batch {
     this.#todo.reverse();
   }
 
-  /** True if no further call may begin, because a call failed fatally or the run was ended. */
   get isBarred(): boolean {
     return this.#isBarred;
   }
 
-  /** True if every call has ended. */
   get isDone(): boolean {
     return this.#todo.length === 0 && this.#waiting.size === 0;
   }
 
-  /** The calls that can begin, or that have begun and can continue. */
   get todo(): readonly BatchCall[] {
     return this.#todo;
   }
 
-  /** True if some calls in `todo` have already begun and can continue. */
   get hasBegun(): boolean {
     return this.#todo.some(({ hasBegun }) => hasBegun);
   }
 
-  /** True if a nested run in one of the calls was drained. */
   get isDrained(): boolean {
     return [...this.#waiting].some(({ suspended }) => suspended?.reason.kind === "drained");
   }
 
-  /** The calls that wait for a decision or for their result. */
   get awaiting(): readonly BatchCall[] {
     return [...this.#waiting].filter(({ question }) => question !== undefined);
   }
@@ -58,7 +52,6 @@ export class Batch {
     return [...this.#waiting].filter(isDeferred);
   }
 
-  /** Prevents all further calls from beginning. */
   bar(): void {
     this.#isBarred = true;
   }
@@ -83,7 +76,6 @@ export class Batch {
     }
   }
 
-  /** Takes the next call that may begin while `running` other calls run. Returns undefined if no call may begin. */
   takeNext(running: number): BatchCall | undefined {
     if (running >= this.#run.bounds.toolConcurrency) return undefined;
     this.#dropBegun();
@@ -159,14 +151,12 @@ export class Batch {
     if (isOverFatally(one)) this.#isBarred = true;
   }
 
-  /** Adds the calls again after a decision or a result was requested for them. */
   takeDecided(calls: readonly BatchCall[]): void {
     // `settleCall` has already set `isLive` on the calls that were refused in this execution.
     for (const one of calls) this.#add(one, false);
     this.#addTodo([]);
   }
 
-  /** Ends a waiting call: the call never runs, or its result is no longer accepted. */
   drop(one: BatchCall): void {
     this.#leave(one);
     one.question = undefined;
@@ -209,7 +199,6 @@ function isSequential({ ready }: BatchCall): boolean {
   return ready?.definition.sequential === true;
 }
 
-/** True if the tool deferred the result of the call, and the result was not requested yet. */
 function isDeferred({ deferred, question, outcome }: BatchCall): boolean {
   return deferred !== undefined && question === undefined && outcome === undefined;
 }
@@ -218,12 +207,10 @@ function isOverFatally({ outcome }: BatchCall): boolean {
   return outcome !== undefined && isFatal(outcome);
 }
 
-/** Returns the journal key of one step of a call. */
 export function batchKey({ state }: Run, step: CallStep, { call, index, round }: BatchCall): string {
   return callKey(state, step, { index, name: call.name, round });
 }
 
-/** Returns the outcome of a waiting call whose run is ended. */
 export function cutOff({ call, deferred }: BatchCall): ToolOutcome {
   if (deferred === undefined) return { call, durationMs: 0, kind: "not-run" };
   const { fromPage: _, ...facts } = deferred;
@@ -244,7 +231,6 @@ export function end(one: BatchCall, outcome: ToolOutcome, isLive: boolean): void
   one.suspended = undefined;
 }
 
-/** Marks a call that needs a decision before it can run. */
 export function leaveOpen(one: BatchCall, mustAsk: BatchCall["mustAsk"]): void {
   one.isOpen = true;
   one.mustAsk = mustAsk;
@@ -253,11 +239,9 @@ export function leaveOpen(one: BatchCall, mustAsk: BatchCall["mustAsk"]): void {
   one.suspended = undefined;
 }
 
-/** Counts the calls of one batch against `maxToolCalls`, in call order. */
 export interface Room {
   /** Returns true if no further call fits, even if waiting calls are denied and free their places. */
   isFull(): boolean;
-  /** Counts a call. Returns false if the call exceeds the limit. */
   admit(one: BatchCall): boolean;
 }
 
@@ -282,7 +266,6 @@ export function createRoom({ state, bounds }: Run): Room {
   };
 }
 
-/** Ends the calls that exceed `maxToolCalls`. */
 export function limitCalls(run: Run, calls: readonly BatchCall[]): void {
   const room = createRoom(run);
   for (const one of calls) {
@@ -292,7 +275,6 @@ export function limitCalls(run: Run, calls: readonly BatchCall[]): void {
   }
 }
 
-/** Returns the outcome of a call that exceeds `maxToolCalls`. */
 export function limitOf({ call }: BatchCall): ToolOutcome {
   return { call, durationMs: 0, kind: "limit" };
 }

@@ -40,13 +40,10 @@ interface Told {
 
 export class CallPorts implements RunCallPorts {
   readonly #run: Run;
-  /** The metadata of results, by call id, until `tool-end` is emitted. */
   readonly #metadata = new Map<string, unknown>();
-  /** The nested runs of each call, by call id, until the call has ended. */
   readonly #nested = new Map<string, NestedRun[]>();
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
-  /** The number of hints, names and explanations in the results of the current iteration. */
   #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
@@ -137,7 +134,6 @@ export class CallPorts implements RunCallPorts {
     this.#metadata.set(call.callId, metadata);
   }
 
-  /** Removes and returns the metadata of a result. */
   takeMetadata({ callId }: ToolCall): unknown {
     const metadata = this.#metadata.get(callId);
     this.#metadata.delete(callId);

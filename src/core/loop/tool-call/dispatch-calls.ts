@@ -14,9 +14,6 @@ import { refuseChangedTools, type ToolAnswer } from "./record-verdicts.ts";
 import { approveAgain } from "./approve-calls.ts";
 import { askResults } from "./settle-call.ts";
 
-/**
- * Decides what happens to the waiting calls. Resolves to true if the calls are suspended, and to false if the batch continues.
- */
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
   const { parking } = run;
   // A journal that never runs a step follows the recorded decisions instead.
@@ -113,7 +110,6 @@ function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLi
   return agent !== undefined && (batch.isFree(one) || run.decisions.isLeftInside(call.callId));
 }
 
-/** The token of the execution that is about to run a call. */
 interface Intent {
   readonly token: string;
 }
@@ -198,7 +194,6 @@ function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | Pro
   return Promise.all([ended, ...agents]).then(() => undefined);
 }
 
-/** Requests decisions for the calls that could not run without a decision. */
 function decideOpen(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
   const open = wave.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return undefined;

@@ -93,7 +93,6 @@ export function admitCall(run: Run, one: BatchCall): Prepared | PromiseLike<Prep
   });
 }
 
-/** The outcome of a call whose tool was replaced or removed after the model saw it. */
 export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, "registry">): ToolOutcome {
   if (findTool(registry, call.name) === undefined)
     return {
@@ -201,7 +200,6 @@ function conclude(dispatch: Dispatch, end: Raced<unknown>): ToolOutcome {
   return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
 }
 
-/** Returns why a call cannot wait for a result from outside, or undefined if the call can wait. */
 function findDeferralProblem({ ready: { definition }, ports, execute }: Dispatch): string | undefined {
   const { name } = definition;
   if (execute !== undefined) return `The agent tool ${quote(name)} cannot defer its result. Return a result from "toResult".`;

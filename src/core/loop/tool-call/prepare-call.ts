@@ -51,7 +51,6 @@ function findRefusals(prepared: Calls): readonly ToolOutcome[] {
   return [...prepared.values()].flatMap((entry) => (isThenable(entry) || entry.kind === "ready" ? [] : [entry]));
 }
 
-/** The maximum number of tool names in the result of one call. */
 export const mostListed = 50;
 
 /**
@@ -111,7 +110,6 @@ export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "
   return { kind: "ready", call, definition, args: toJson(approvedArgs ?? call.args), approvedArgs, unfit: refused };
 }
 
-/** Validates the arguments of a ready call. */
 export function validateCall(ready: ReadyCall, ports: ToolCallPorts): Prepared | Promise<Prepared> {
   const { registry } = ports;
   if (registry.validate === undefined) return ready;
@@ -140,7 +138,6 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
   }
 }
 
-/** Checks the validation result, because a custom registry may return any value. */
 function judgeInput(ready: ReadyCall, validation: unknown): Prepared {
   try {
     return readValidation(ready, validation);

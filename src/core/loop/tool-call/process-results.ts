@@ -75,7 +75,6 @@ function copyPipeline(given: ResultPipeline): ResultPipeline {
   };
 }
 
-/** Checks one stage. An instance of a class may have additional fields, but an object literal may not. */
 function checkStage(
   option: string,
   stage: object,
@@ -112,24 +111,20 @@ function toModel(given: unknown): ExtractedResult["model"] {
   return typeof provider === "string" && typeof model === "string" ? { provider, model } : undefined;
 }
 
-/** Maps each stage to the event that the stage emits when it changes a result. */
 const eventOf = { processor: "result-processed", extractor: "result-extracted", cacher: "result-cached" } as const;
 
 type Stage = keyof typeof eventOf;
 
-/** One change of one result. */
 interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
   readonly stage: Stage;
 }
 
 /** The record for each call whose result was changed, or whose extraction used tokens. Plain data. */
 interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
-  /** The position of the call in the batch. */
   readonly index: number;
   readonly changes: readonly Change[];
 }
 
-/** Runs the pipeline on a batch, or replays the records of the pipeline. Emits an event for each change. */
 function processBatchOf(
   run: Run,
   settled: readonly SettledCall[],

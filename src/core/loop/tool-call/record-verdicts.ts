@@ -19,7 +19,6 @@ export interface OpenQuestion {
   readonly token: string;
   /** The tool that the question is about. A decision is only valid for this version of the tool. */
   readonly tool: ShownTool;
-  /** The changes of the tool since the previous question. */
   readonly changes?: readonly ToolChange[];
   /** The number of earlier questions about the same call. Absent if there were none. */
   readonly earlier?: number;
@@ -37,7 +36,6 @@ export function questionId(callId: string, earlier = 0): string {
   return earlier === 0 ? callId : `${callId}#${earlier + 1}`;
 }
 
-/** The record in the journal: a decision, the reason why there is no decision, or an open question. */
 export type RecordedDecision =
   /** `tool` is set if the decision is about another version of the tool than the iteration shows. */
   | (Extract<ApprovalDecision, { kind: "approve" | "modify" }> & { readonly tool?: ShownTool })
@@ -48,7 +46,6 @@ export type RecordedDecision =
   | { readonly kind: "refused"; readonly outcome: ToolOutcome }
   | OpenQuestion;
 
-/** A decision that settles a question. */
 export type FinalDecision = Exclude<RecordedDecision, OpenQuestion>;
 
 /** A deferred result that was not available in the execution that requested the result. */
@@ -77,7 +74,6 @@ export type BegunRecord =
 /** The result of the step of a call: the outcome of the call. `mustAsk` is set if the call needs a decision before it can run. */
 export type ToolAnswer = ToolOutcome & { readonly mustAsk?: BatchCall["mustAsk"] };
 
-/** Returns the outcome of a call that a decision prevents, or undefined if the call may run. */
 export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome | undefined {
   switch (decision.kind) {
     case "approve":
@@ -182,7 +178,6 @@ function keepFit({ ports }: Run, found: Prepared): Prepared {
   return found.kind === "ready" ? found : toUnfit(found, ports);
 }
 
-/** Stores that a call is ready, or stores the outcome of a refused call. */
 export function take(one: BatchCall, found: Prepared): void {
   if (found.kind === "ready") one.ready = found;
   else one.outcome = found;

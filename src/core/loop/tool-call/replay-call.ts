@@ -40,7 +40,6 @@ export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void
   });
 }
 
-/** Returns the result as the model will read it. */
 function resultOf(outcome: ToolOutcome, { policies }: Run["options"]): Json {
   return detectContextRestart(outcome, policies?.restarts) === undefined ? renderOutcome(outcome) : restartedResult;
 }
@@ -62,7 +61,6 @@ export function replayCall(run: Run, outcome: ToolOutcome): void {
   if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
 }
 
-/** Emits `tool-start` and `tool-end` of a call. */
 export function sendBoth(run: Run, outcome: ToolOutcome, live: boolean): void {
   sendToolStart(run, outcome.call, live);
   sendToolEnd(run, outcome, live);

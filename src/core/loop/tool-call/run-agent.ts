@@ -62,14 +62,12 @@ async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): 
   }
 }
 
-/** Stores the outcome of a call, and emits `tool-end`. */
 function tell(run: Run, one: BatchCall, { outcome, isLive }: { outcome: ToolOutcome; isLive: boolean }): void {
   checkRecorded(one.call, outcome);
   sendToolEnd(run, outcome, isLive);
   end(one, outcome, isLive);
 }
 
-/** Converts the result of the nested run to the outcome of the call, as if a tool had returned the result. */
 async function concludeAgent(run: Run, one: BatchCall, ended: NestedEnd): Promise<ToolOutcome> {
   if (ended.kind === "lost" && ended.refused !== undefined) return finishCall(run, ended.refused);
   let isRead = false;
@@ -94,14 +92,12 @@ function factsOf(
   return isRead || undelivered.length === 0 ? facts : { ...facts, undelivered };
 }
 
-/** Why a nested run could not start or continue: an error, or the refusal of the call. */
 interface Lost {
   readonly kind: "lost";
   readonly error?: unknown;
   readonly refused?: ToolOutcome | undefined;
 }
 
-/** The started nested run, or the reason why there is no nested run. */
 type Begun =
   | { readonly kind: "begun"; readonly started: StartedRun; readonly isOver: boolean }
   | Lost
@@ -161,7 +157,6 @@ function inputOf({ callId, name, args }: ToolCall): Pick<ToolCall, "callId" | "n
 
 type Tried = Extract<BegunRecord, { kind: "over" }> | { readonly kind: "begun"; readonly started: StartedRun };
 
-/** Starts a new nested run. An error in its options becomes a failure that the model reads. */
 async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
   const ready = readyOf(one);
   const isCurrent = run.scope.cause !== undefined || one.isBarred || run.ports.isCurrent(ready.definition);

@@ -17,7 +17,6 @@ import { recallCalls } from "./record-verdicts.ts";
 import { dispatchCalls } from "./dispatch-calls.ts";
 import { type BatchCall, eventBase, type Run, toBatchCall } from "../run/run.ts";
 
-/** Runs the calls of the current message, and updates the state with their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
   const calls = collectCalls(run);
   if (calls.length > 0) run.control?.startToolChain();
@@ -27,7 +26,6 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   return whenReady(dispatched, () => settleBatch(run, calls));
 }
 
-/** Updates the state with the outcomes, after `policies.results` has processed the results. */
 function settleBatch(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
   const loop = findToldLoop(run);
   const settled = calls.map((one) => toSettled(run, one));
@@ -56,14 +54,12 @@ function mayAsk({ options, visibleTools }: Run): boolean {
   return options.policies?.approve !== undefined || visibleTools.hasApproval || visibleTools.recorded !== undefined;
 }
 
-/** Emits `loop-detected` if identical iterations end the run. */
 function sendIdentical(run: Run): void {
   const loop = findIdenticalCalls(run.state, run.bounds);
   if (loop === undefined) return;
   run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, cycle: 1, action: "stop" });
 }
 
-/** Returns a loop that the model must be warned about, if there is one. */
 function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined {
   return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
 }

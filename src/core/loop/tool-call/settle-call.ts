@@ -128,7 +128,6 @@ function decide(run: Run, one: BatchCall, { question, waited, room }: Taking): R
   return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since, earlier: earlier + 1, ...passed });
 }
 
-/** True if the answer is a new question, because the tool has changed. */
 function isAnew(answer: RecordedDecision, question: OpenQuestion): answer is OpenQuestion {
   return answer.kind === "ask" && answer.earlier !== question.earlier;
 }
@@ -300,7 +299,6 @@ async function takeResult(run: Run, one: BatchCall, { question, id, waited }: Ta
   return open;
 }
 
-/** Returns why a value cannot be the result of a call, or undefined if it can. */
 function findResultProblem(
   run: Run,
   { call, deferred }: BatchCall,

@@ -142,7 +142,6 @@ export class CallContext implements ToolContext {
     return nested.result;
   }
 
-  /** Emits `tool-progress`. Does nothing after the call has ended. */
   #tell(data: unknown): void {
     const { events } = this.#run;
     if (this.#deadline.isOver) return;
@@ -208,7 +207,6 @@ export async function endNested(runs: readonly NestedRun[], known: NestedSpendin
   );
 }
 
-/** Returns the usage, the cost and the number of tool calls of a nested run. */
 export function spendingOf({ usage, costUSD, toolCallsExecuted }: LoopResult, run: Run | undefined): NestedSpending {
   const spent = { usage, costUSD, toolCallsExecuted };
   return costUSD === undefined && run !== undefined ? { ...spent, knownCostUSD: run.state.spentUSD } : spent;

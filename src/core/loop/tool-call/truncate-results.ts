@@ -61,7 +61,6 @@ function describeGap(left: number, bytes: number): string {
   return `\n[... ${left} of ${bytes} bytes left out here, about ${tokens} tokens ...]\n`;
 }
 
-/** Returns the longest beginning that has at most `most` bytes. */
 function takeHead(text: string, most: number): string {
   let end = 0;
   for (let bytes = 0; end < text.length;) {
@@ -72,7 +71,6 @@ function takeHead(text: string, most: number): string {
   return text.slice(0, end);
 }
 
-/** Returns the longest end that has at most `most` bytes. */
 function takeTail(text: string, most: number): string {
   let start = text.length;
   for (let bytes = 0; start > 0;) {
