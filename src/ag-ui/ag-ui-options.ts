@@ -23,8 +23,8 @@ export interface AGUIOptions {
   /**
    * True to hold back the output of an attempt until a wrapping provider, such as `withFallback`, can no longer discard it. AG-UI cannot
    * remove text. If false, output is sent immediately. Output of a discarded attempt then stays visible, and a `CUSTOM` event
-   * `attempt-discarded` follows. Set to false if only `withRetry` wraps the provider, because `withRetry` never discards output.
-   * Default true.
+   * `attempt-discarded` follows. Default true. No effect for output that cannot be discarded: output
+   * of `withRetry`, and of the last provider of `withFallback`.
    */
   readonly holdAttempts?: boolean | undefined;
   /**

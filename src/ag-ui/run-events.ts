@@ -152,8 +152,8 @@ export class RunEvents {
     if (step !== undefined) this.#push({ type: "STEP_FINISHED", stepName: step.name }, step.audience);
   }
 
-  #addText(kind: OpenPart["kind"], { text, attempt }: LoopEvents["text-delta"]): void {
-    if (attempt !== undefined && this.#place.options.holdAttempts !== false && this.#outbox.holding === undefined) {
+  #addText(kind: OpenPart["kind"], { text, attempt, isFinal }: LoopEvents["text-delta"]): void {
+    if (attempt !== undefined && isFinal !== true && this.#place.options.holdAttempts !== false && this.#outbox.holding === undefined) {
       this.#before = this.#text;
       this.#outbox.hold();
     }

@@ -177,8 +177,8 @@ class MessageMapper implements UIMessageMapper {
     this.#tools.step += 1;
   }
 
-  #addText(kind: "text" | "reasoning", { text, attempt }: LoopEvents["text-delta"]): void {
-    if (attempt !== undefined && this.#version !== 7 && this.#options.holdAttempts !== false) this.#writer.holdBack();
+  #addText(kind: "text" | "reasoning", { text, attempt, isFinal }: LoopEvents["text-delta"]): void {
+    if (attempt !== undefined && isFinal !== true && this.#version !== 7 && this.#options.holdAttempts !== false) this.#writer.holdBack();
     if (text !== "") this.#writer.writeText(kind, text);
   }
 

@@ -25,8 +25,8 @@ export interface UIMessageOptions {
   /**
    * True to hold back the output of an attempt until a wrapping provider, such as `withFallback`, can no longer discard it. Versions 5
    * and 6 cannot remove text. If false, output is sent immediately. Output of a discarded attempt then stays visible, and a
-   * `data-attempt-discarded` part follows. Set to false if only `withRetry` wraps the provider, because `withRetry` never discards
-   * output. Default true. No effect in version 7.
+   * `data-attempt-discarded` part follows. Default true. No effect in version 7, and
+   * for output that cannot be discarded: output of `withRetry`, and of the last provider of `withFallback`.
    */
   readonly holdAttempts?: boolean | undefined;
 }

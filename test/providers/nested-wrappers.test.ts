@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { providerError, type Provider, withFallback, withRetry } from "turnwright";
-import { chunk, finish, providerMetadata, stall, text, usage } from "turnwright/testing";
+import { chunk, fail, finish, providerMetadata, stall, text, usage } from "turnwright/testing";
 import { answer, busy, named } from "./models.ts";
-import { outline, outlineAll } from "./outline.ts";
+import { callOf, goRequest, outline, outlineAll } from "./outline.ts";
 
 describe("nested withRetry and withFallback", () => {
   const quick = { baseDelayMs: 0 };
@@ -37,6 +37,7 @@ describe("nested withRetry and withFallback", () => {
         "start 2 b/b-1",
         "discard 2 overloaded",
         "start 3 c/c-1",
+        "start 3 c/c-1",
         "discard 3 overloaded",
         "start 4 d/d-1",
         ...answer,
@@ -45,7 +46,17 @@ describe("nested withRetry and withFallback", () => {
     [
       "a retry over a fallback with a discarded text",
       () => withRetry(withFallback([named("a", [text("Half"), busy], text("Hi.")), named("b", busy)]), quick),
-      ["start 1 a/a-1", "text Half", "discard 1 overloaded", "start 2 b/b-1", "discard 2 overloaded", "start 3 a/a-1", ...answer],
+      [
+        "start 1 a/a-1",
+        "start 1 a/a-1",
+        "text Half",
+        "discard 1 overloaded",
+        "start 2 b/b-1",
+        "discard 2 overloaded",
+        "start 3 a/a-1",
+        "start 3 a/a-1",
+        ...answer,
+      ],
     ],
     [
       "a wrapper that names its own answering provider",
@@ -81,6 +92,21 @@ describe("nested withRetry and withFallback", () => {
     ],
   ])("number all attempts in one sequence: %s", async ([, make, lines]) => {
     expect(await outlineAll(make())).toEqual(lines);
+  });
+
+  it.for<[what: string, make: () => Provider, finals: readonly boolean[]]>([
+    ["a retry", () => withRetry(named("a", busy, text("Hi.")), quick), [true, true]],
+    ["a fallback", () => withFallback([named("a", busy), named("b", text("Hi."))]), [false, true]],
+    [
+      "a fallback over retries",
+      () => withFallback([withRetry(named("a", fail({ status: 401 }))), withRetry(named("b", text("Hi.")))]),
+      [false, true],
+    ],
+    ["a retry over a fallback", () => withRetry(withFallback([named("a", text("Hi.")), named("b")]), quick), [true, false]],
+  ])("mark attempts whose output is not discarded as final: %s", async ([, make, finals]) => {
+    const seen: boolean[] = [];
+    for await (const one of make().stream(goRequest, callOf())) if (one.type === "attempt-start") seen.push(one.isFinal === true);
+    expect(seen).toEqual(finals);
   });
 
   it("apply the time limits of the outer wrapper to each inner attempt", async () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, withFallback, withRetry } from "turnwright";
-import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
+import { createMockProvider, fail, type MockScript, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { toChunks } from "./check-chunks.ts";
 import { check, lines, play } from "./mapping-stage.ts";
@@ -53,14 +53,25 @@ describe("mapping of discarded attempts", () => {
     `);
   });
 
-  it("attempt: text is sent immediately if no provider numbers its attempts", async () => {
-    const { events } = await play({ script: [text("One two.", { chunks: 2 })] });
+  const two = (): MockScript => [text("One two.", { chunks: 2 })];
+  it.each<{ name: string; make: () => LoopOptions["provider"] }>([
+    { name: "no provider numbers its attempts", make: () => createMockProvider(two()) },
+    { name: "withRetry wraps the provider", make: () => withRetry(createMockProvider(two())) },
+    {
+      name: "it comes from the last provider of withFallback",
+      make: () =>
+        withFallback([createMockProvider([fail({ status: 503 })], { id: "a" }), createMockProvider(two(), { id: "b" })]),
+    },
+    { name: "withFallback has one provider", make: () => withRetry(withFallback([createMockProvider(two())])) },
+  ])("attempt: text is sent immediately if $name", async ({ make }) => {
+    const { events } = await play({ provider: make() });
     const delta = events.findIndex(({ type }) => type === "text-delta");
     expect(toChunks(events.slice(0, delta + 1)).filter(({ type }) => type === "text-delta")).toHaveLength(1);
   });
 
   it("attempt: held-back text is sent before the approval and the calls of its message", async () => {
-    const provider = withRetry(createMockProvider([[text("Paying."), toolCall("pay")]]));
+    const other = createMockProvider([], { id: "b" });
+    const provider = withFallback([createMockProvider([[text("Paying."), toolCall("pay")]]), other]);
     const { events } = await play({ provider, tools: [tool("pay", () => 1)] });
     const types = toChunks(events).map(({ type }) => type);
     expect(types.indexOf("text-delta")).toBeLessThan(types.indexOf("tool-input-available"));

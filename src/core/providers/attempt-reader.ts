@@ -15,6 +15,7 @@ export interface Answerer {
   readonly provider: string;
   readonly model: string;
   readonly family?: string | undefined;
+  readonly isFinal?: boolean | undefined;
 }
 
 /** Returns the identity of a provider. */
@@ -42,18 +43,21 @@ export class AttemptLog {
    * Starts an attempt and emits it. If the provider of the attempt is itself a wrapper, the wrapper starts the attempt again,
    * possibly with a more exact provider. The number of the attempt stays the same. Returns false if nothing has changed.
    */
-  start({ provider, model, family }: Answerer): boolean {
+  start({ provider, model, family, isFinal = false }: Answerer): boolean {
     const before = this.#current;
     if (before === undefined) this.#number += 1;
-    else if (before.provider === provider && before.model === model && before.family === family) return false;
-    this.#current = { provider, model, family };
+    else if (before.provider === provider && before.model === model && before.family === family && before.isFinal === isFinal)
+      return false;
+    this.#current = { provider, model, family, isFinal };
     this.repeat();
     return true;
   }
 
   /** Emits the start of the current attempt again. */
   repeat(): void {
-    if (this.#current !== undefined) this.#tell({ type: "attempt-start", attempt: this.#number, ...this.#current });
+    if (this.#current === undefined) return;
+    const { isFinal, ...answerer } = this.#current;
+    this.#tell({ type: "attempt-start", attempt: this.#number, ...answerer, ...(isFinal === true && { isFinal }) });
   }
 
   discard(error: ProviderError): void {
@@ -99,6 +103,8 @@ export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 export interface PlannedAttempt {
   readonly provider: Provider;
   readonly request: ModelRequest;
+  /** True if no other attempt follows after output of this attempt. Default false. */
+  readonly isFinal?: boolean | undefined;
   /**
    * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits of the
    * iteration. If those expire, the iteration ends.
@@ -166,7 +172,7 @@ export class AttemptReader implements GuardedStream {
     const { log, tell } = this.#ports;
     if (chunk.type === "attempt-start") return this.#start(chunk);
     if (chunk.type === "attempt-discarded") return this.#forget(toProviderError(chunk.error));
-    if (!log.isOpen) log.start(answererOf(this.#attempt.provider));
+    if (!log.isOpen) log.start({ ...answererOf(this.#attempt.provider), isFinal: this.#attempt.isFinal });
     this.#hasBegun = true;
     if (chunk.type === "finish") return this.#finish(chunk);
     if (chunk.type === "error") this.fault = { error: toProviderError(chunk.error), as: { kind: "chunk", chunk } };
@@ -182,7 +188,7 @@ export class AttemptReader implements GuardedStream {
    */
   #start(answerer: Answerer): void {
     const { log } = this.#ports;
-    const isTold = log.start(answerer);
+    const isTold = log.start({ ...answerer, isFinal: this.#attempt.isFinal === true && answerer.isFinal === true });
     if (!isTold && this.#hasBegun) log.repeat();
     this.#hasBegun = true;
   }

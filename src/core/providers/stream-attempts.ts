@@ -143,8 +143,8 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
 
   #begin(attempt: PlannedAttempt): void {
     const { clock, timeouts } = this.#call;
-    const { provider, patience } = attempt;
-    this.#log.start(answererOf(provider));
+    const { provider, patience, isFinal } = attempt;
+    this.#log.start({ ...answererOf(provider), isFinal });
     const reader = new AttemptReader(attempt, this.#ports);
     // If the attempt has its own time limits, heartbeats keep the limits of the outer guard from expiring first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);

@@ -137,7 +137,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
     current = order[asked] ?? 0;
     asked += 1;
     const provider = roster.providers[current] ?? roster.providers[0];
-    return { provider, request, patience: asked < order.length ? patience : undefined };
+    return asked < order.length ? { provider, request, patience } : { provider, request, isFinal: true };
   };
   return {
     first: askNext(),

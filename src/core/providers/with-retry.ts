@@ -68,7 +68,7 @@ export function withRetry(provider: Provider, options: RetryOptions = {}): Provi
     ...(family === undefined ? {} : { family }),
     stream: (request, call) => {
       let failed = 0;
-      const first = { provider, request };
+      const first = { provider, request, isFinal: true };
       return streamAttempts(
         {
           first,

@@ -45,6 +45,8 @@ export interface ResultEvent extends CallEvent {
 export interface DeltaEvent extends EventBase {
   readonly text: string;
   readonly attempt?: number | undefined;
+  /** True if the output of the attempt will not be discarded: each attempt of `withRetry`, and the last one of `withFallback`. */
+  readonly isFinal?: true | undefined;
 }
 
 /** Every event and its payload. Events are nested: run > iteration > tool. Each start event has exactly one end event. */

@@ -138,6 +138,8 @@ export type ModelChunk =
       readonly provider: string;
       readonly model: string;
       readonly family?: string | undefined;
+      /** Set to true if the output of this attempt will not be discarded, so that a page can show it immediately. Default false. */
+      readonly isFinal?: boolean | undefined;
     }
   /** Sent by a provider that wraps others. The output of the attempt is discarded, but its usage is still counted. */
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }

@@ -56,6 +56,7 @@ export class StreamDraft implements GuardedStream {
   family: string | undefined;
   #attempt: AttemptContent = emptyAttempt();
   #attemptNumber: number | undefined;
+  #isFinal = false;
   #usage: Usage | undefined;
   /** The usage of earlier attempts, which a usage snapshot must not replace. Created when the first attempt ends. */
   #ended: AttemptSpending[] | undefined;
@@ -213,6 +214,7 @@ export class StreamDraft implements GuardedStream {
     if (isAnother && this.#usage !== undefined) this.#countAttempt();
     this.#isBetween = false;
     this.#attemptNumber = countOf(chunk.attempt);
+    this.#isFinal = chunk.isFinal === true;
     this.provider = provider;
     this.model = model;
     this.family = textOrNone(chunk.family);
@@ -247,7 +249,9 @@ export class StreamDraft implements GuardedStream {
     const attempt = this.#attemptNumber;
     const { iteration } = this;
     const { runId } = events;
-    events.send(attempt === undefined ? { type, runId, iteration, text } : { type, runId, iteration, text, attempt });
+    if (attempt === undefined) events.send({ type, runId, iteration, text });
+    else if (this.#isFinal) events.send({ type, runId, iteration, text, attempt, isFinal: true });
+    else events.send({ type, runId, iteration, text, attempt });
   }
 
   /** Sets the call id even if there are no listeners, so that a listener does not change any id. */
