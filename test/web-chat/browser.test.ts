@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { fileRunStore } from "turnwright/host";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startChild } from "./child-server.ts";
+import { startChild } from "../child-server.ts";
 import { findChromium } from "./find-chromium.ts";
 import { bundleOnce, openStage, type Stage } from "./stage.ts";
 
@@ -172,7 +172,7 @@ describe("the page of web-chat", () => {
 
   it("finishes its message from another process after the server was killed, without repeated or lost text", async () => {
     const folder = mkdtempSync(join(tmpdir(), "web-chat-"));
-    const killed = await startChild(folder, 12);
+    const killed = await startChild(new URL("serve-child.ts", import.meta.url), folder, "12");
     const page = await openPage(`${killed.url}/?chat=c2`);
     await send(page, "Order some tea.");
     await shows(answer(page), "It is in");

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileRunStore } from "turnwright/host";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startChild } from "./child-server.ts";
+import { startChild } from "../child-server.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 let stage: Stage;
@@ -178,7 +178,7 @@ describe("forged requests to the server of web-chat", () => {
 
 it("web-chat: another process sends the whole message after the server was killed during the stream", async () => {
   const folder = mkdtempSync(join(tmpdir(), "web-chat-"));
-  const killed = await startChild(folder, 12);
+  const killed = await startChild(new URL("serve-child.ts", import.meta.url), folder, "12");
   const init = { method: "POST", headers: { "content-type": "application/json" } };
   const body = JSON.stringify({ id: "c2", messages: [says("Order some tea.")] });
   await readUntil(await fetch(`${killed.url}/api/chat`, { ...init, body }), "It is in");

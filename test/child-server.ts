@@ -10,10 +10,9 @@ export interface ChildServer {
   kill(): Promise<void>;
 }
 
-/** Starts the chat server in another process. Its model hangs after a number of words. */
-export async function startChild(folder: string, words: number): Promise<ChildServer> {
-  const script = fileURLToPath(new URL("serve-child.ts", import.meta.url));
-  const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", script, folder, String(words)], {
+/** Runs a script in another process. The script starts a server, and prints the URL of the server as its first line. */
+export async function startChild(script: URL, ...args: readonly string[]): Promise<ChildServer> {
+  const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", fileURLToPath(script), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   if (child.stdout === null) throw new Error("The child has no output.");
