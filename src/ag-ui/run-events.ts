@@ -153,7 +153,12 @@ export class RunEvents {
   }
 
   #addText(kind: OpenPart["kind"], { text, attempt, isFinal }: LoopEvents["text-delta"]): void {
-    if (attempt !== undefined && isFinal !== true && this.#place.options.holdAttempts !== false && this.#outbox.holding === undefined) {
+    if (
+      attempt !== undefined &&
+      isFinal !== true &&
+      this.#place.options.holdAttempts !== false &&
+      this.#outbox.holding === undefined
+    ) {
       this.#before = this.#text;
       this.#outbox.hold();
     }

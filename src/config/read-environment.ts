@@ -58,7 +58,6 @@ export interface EnvironmentOptions {
   readonly onProblem?: ((problem: EnvironmentProblem) => void) | undefined;
 }
 
-/** A variable and its allowed range. */
 interface Variable {
   readonly name: string;
   readonly min: number;

@@ -108,22 +108,18 @@ function unreadableOwner(): undefined {
   return undefined;
 }
 
-/** A claim: one line of a lock file. */
 interface Claim extends LockOwner {
   readonly token: string;
 }
 
-/** The claim that holds a lock, and the state of its owner. */
 interface Holder {
   readonly claim: Claim;
   readonly state: Exclude<OwnerState, "dead">;
 }
 
-/** The file that a writer locks. */
 interface LockTarget {
   /** The path that the caller passed. Used in error messages. */
   readonly path: string;
-  /** The absolute path of the file, with all links resolved. */
   readonly place: string;
 }
 
@@ -187,10 +183,6 @@ interface Refusal {
   readonly holder: Holder;
 }
 
-/**
- * Throws "journal-locked". If the holder has just released the lock and removed the lock file, returns false instead, so that
- * the caller tries again.
- */
 async function refuseUnlessGone({ target: { path }, lockPath, file, holder: { claim, state } }: Refusal): Promise<false> {
   if (!(await isAt(lockPath, file))) return false;
   throw new LoopError("journal-locked", { path, lockPath, pid: claim.pid, host: claim.host, isVisible: state === "alive" });

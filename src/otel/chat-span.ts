@@ -9,10 +9,8 @@ import { common, errorFacts, finishNameOf, genAi, operations, own, settingsFacts
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";
 
-/** The event at the end of an iteration. */
 type IterationEnd = LoopEvents["iteration-end"];
 
-/** The error of a failed stream. */
 export interface StreamError {
   readonly type: string;
   readonly httpStatus?: number | undefined;
@@ -72,7 +70,6 @@ export class ChatSpan implements StreamObserver {
     return this.#said !== undefined || this.#firstChunkMs === undefined;
   }
 
-  /** Ends the span, with the time when the stream ended. */
   end(
     { status, finish, usage, costUSD, provider, model, calls, durationMs }: IterationEnd,
     error: StreamError | undefined,
@@ -132,7 +129,6 @@ export class ChatSpan implements StreamObserver {
   }
 }
 
-/** The place of a stream's span in the trace. */
 export interface ChatPlace {
   readonly ports: TracePorts;
   readonly parent: Context;

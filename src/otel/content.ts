@@ -38,7 +38,6 @@ export class ContentWriter {
     }
   }
 
-  /** Converts content to the text of an attribute. */
   write(kept: Json | undefined): string | undefined {
     try {
       return kept === undefined ? undefined : JSON.stringify(kept, cleanText);
@@ -58,12 +57,10 @@ function cleanText(_key: string, value: unknown): unknown {
   return typeof value === "string" ? redactSecrets(value) : value;
 }
 
-/** Converts a system prompt. */
 export function toInstructions(system: string): Json {
   return [{ type: "text", content: system }];
 }
 
-/** Converts the messages of a request. */
 export function toInputMessages(messages: readonly Message[]): Json {
   return messages.map(toMessage);
 }

@@ -68,7 +68,6 @@ export const unfinished = "error";
 /** The values of `gen_ai.operation.name`. Each span name begins with one of these values. */
 export const operations = { run: "invoke_agent", stream: "chat", call: "execute_tool" } as const;
 
-/** Attribute names that turnwright defines. */
 export const own = {
   attempt: "turnwright.attempt",
   broken: "turnwright.run.broken",
@@ -108,7 +107,6 @@ export function finishNameOf(finish: FinishReason): string {
   return finishNames[finish] ?? finish;
 }
 
-/** Returns attributes for the model settings of a request. */
 export function settingsFacts(settings: ModelSettings = {}): Attributes {
   return definedIn({
     [genAi.requestMaxTokens]: settings.maxOutputTokens,
@@ -198,7 +196,6 @@ export function errorFacts(errorType: string | undefined): Attributes {
   return errorType === undefined ? {} : { [common.errorType]: errorType };
 }
 
-/** Returns the code of a thrown value, or its name if there is no code. */
 export function thrownType(error: unknown): string {
   if (typeof error !== "object" || error === null) return otherError;
   const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
@@ -206,7 +203,6 @@ export function thrownType(error: unknown): string {
   return typeof type === "string" ? type : otherError;
 }
 
-/** Removes attributes with the value undefined. */
 export function definedIn(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }

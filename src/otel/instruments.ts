@@ -9,7 +9,6 @@ import { LiveSpan, quietly } from "./live-span.ts";
 import { ContentWriter } from "./content.ts";
 import type { TracingOptions } from "./tracing-options.ts";
 
-/** Records one value. Omits undefined attributes. */
 type Measure = (value: number, attributes: Attributes) => void;
 
 /** The metrics. Durations are in seconds. */
@@ -89,7 +88,6 @@ if (!("createNoopMeter" in api)) {
   throw new Error('"turnwright/otel" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@latest');
 }
 
-/** The name of the instrumentation scope for spans and metrics. */
 const scope = "turnwright";
 
 /** The objects that all spans of one run share. */

@@ -32,17 +32,14 @@ export class LiveSpan {
     this.context = span === undefined ? parent : trace.setSpan(parent, span);
   }
 
-  /** Sets attributes. Omits undefined values. */
   set(attributes: Attributes): void {
     quietly(() => this.#span?.setAttributes(definedIn(attributes)));
   }
 
-  /** Adds an event to the span. */
   note(name: string, attributes: Attributes): void {
     quietly(() => this.#span?.addEvent(name, definedIn(attributes)));
   }
 
-  /** Marks the span as failed. */
   fail(message: string | undefined): void {
     quietly(() => this.#span?.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }));
   }
@@ -64,7 +61,6 @@ const callFacts = ({ callId, name }: Call): Attributes => ({
   [genAi.toolCallId]: cutName(callId),
 });
 
-/** The loop events that are recorded as span events. */
 export interface Noted {
   readonly "attempt-discarded": LoopEvents["attempt-discarded"];
   readonly restart: LoopEvents["restart"];

@@ -43,10 +43,8 @@ const handlers: EventHandlers<RunTrace> = {
   "late-result": (run, event) => run.note("late-result", event),
 };
 
-/** The loop events that are needed to record spans. */
 export const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
-/** The place of a run in a trace, and the name of its agent. */
 export interface RunPlace {
   readonly tracing: TracingOptions;
   parent(): Context;
@@ -55,7 +53,6 @@ export interface RunPlace {
   readonly isRecalled: boolean;
 }
 
-/** Records the spans of one run. */
 export class RunTrace implements RunObserver {
   readonly #run: ObservedRun;
   readonly #place: RunPlace;
@@ -234,7 +231,6 @@ export class RunTrace implements RunObserver {
     this.#span.fail(content.describe(content.keep("error", () => message)));
   }
 
-  /** Ends all open spans of streams and calls. */
   #endOpen(errorType: string): void {
     this.#endFailed(undefined);
     this.#chat?.abandon(errorType);

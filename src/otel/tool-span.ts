@@ -7,7 +7,6 @@ import { errorFacts, genAi, operations, own } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";
 
-/** The place of a call's span in the trace. */
 export interface ToolPlace {
   readonly ports: TracePorts;
   readonly parent: Context;
@@ -16,7 +15,6 @@ export interface ToolPlace {
   readonly definition: ToolDefinition | undefined;
 }
 
-/** Records one call as a span. */
 export class ToolSpan {
   readonly #span: LiveSpan;
   readonly #place: ToolPlace;

@@ -52,7 +52,6 @@ const checks: Checks<TracingOptions> = {
   redact: is.fn,
 };
 
-/** Throws LoopError "invalid-option" or "unknown-option". */
 export function checkTracingOptions(options: TracingOptions): TracingOptions {
   checkFields("tracing", options, checks);
   return { ...options };

@@ -175,7 +175,6 @@ function chunksOfCall(call: MockCall, key: string): readonly ModelChunk[] {
   return [{ type: "call-start", key, id, name }, ...deltas, ready];
 }
 
-/** Performs a part that sends no chunks. */
 function undergo(part: Exclude<MockPart, { kind: "chunks" | "call" | "end-early" }>, call: ModelCall): Promise<void> | void {
   switch (part.kind) {
     case "wait":

@@ -52,7 +52,6 @@ export interface ProviderSuiteSetup extends Patience {
   create(scenario: ProviderScenario): ProviderFixture | PromiseLike<ProviderFixture>;
 }
 
-/** The values that one check needs. */
 interface Bench {
   readonly provider: Provider;
   readonly scenario: ProviderScenario;
@@ -228,7 +227,6 @@ function followUp({ provider }: Bench, request: ModelRequest, reading: Reading):
   return { ...request, messages: [...request.messages, turn, { role: "tool", results }], iteration: 1 };
 }
 
-/** Opens a stream and reads it up to its first text. */
 async function openStream(bench: Bench): Promise<AsyncIterator<ModelChunk>> {
   const { provider, call, patience } = bench;
   const iterator = provider.stream(requestOf(bench), call)[Symbol.asyncIterator]();

@@ -97,7 +97,6 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "listener-error": ({ event, error }) => [event, JSON.stringify(error.message)],
 };
 
-/** The names of all events. */
 const eventTypes: readonly LoopEventType[] = Object.keys(facts).filter(isEventType);
 
 function isEventType(name: string): name is LoopEventType {

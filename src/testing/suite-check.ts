@@ -33,7 +33,6 @@ export interface Reading {
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-/** Reads a stream to its end. If the stream throws, the error becomes part of the result. */
 export async function readStream(open: () => AsyncIterable<ModelChunk>): Promise<Reading> {
   const chunks: ModelChunk[] = [];
   try {
@@ -45,7 +44,6 @@ export async function readStream(open: () => AsyncIterable<ModelChunk>): Promise
   return { chunks, failure: reported === undefined ? undefined : { error: reported.error } };
 }
 
-/** Returns the chunks of one type, in order. */
 function selectChunks<Type extends ModelChunk["type"]>(
   chunks: readonly ModelChunk[],
   type: Type,
@@ -53,14 +51,12 @@ function selectChunks<Type extends ModelChunk["type"]>(
   return chunks.filter((chunk): chunk is Extract<ModelChunk, { type: Type }> => chunk.type === type);
 }
 
-/** Returns all text of a reading. */
 export function textOf({ chunks }: Reading): string {
   return selectChunks(chunks, "text-delta")
     .map((chunk) => chunk.text)
     .join("");
 }
 
-/** Returns all finished calls of a reading, in order. */
 export function callsOf({ chunks }: Reading): CallReading[] {
   const deltas = selectChunks(chunks, "call-args-delta");
   return selectChunks(chunks, "call-ready").map(({ key, id, name, args, problem }) => {
@@ -72,12 +68,10 @@ export function callsOf({ chunks }: Reading): CallReading[] {
   });
 }
 
-/** Returns all provider metadata of a reading, in order. */
 export function metadataOf({ chunks }: Reading): Json[] {
   return selectChunks(chunks, "provider-metadata").map((chunk) => chunk.item);
 }
 
-/** Returns the total usage of a reading, or undefined if the stream reported no usage. */
 export function usageOf({ chunks }: Reading): Usage | undefined {
   let total: Usage | undefined;
   for (const { usage, mode } of selectChunks(chunks, "usage"))
@@ -123,7 +117,6 @@ export function checkSetup(setup: Patience & { readonly create: unknown }): void
   if (setup.create === undefined) throw invalidOption("setup.create", is.fn[0], undefined);
 }
 
-/** Throws an Error with `message` unless the condition is true. */
 export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message);
 }
@@ -148,7 +141,6 @@ export function checkSame(actual: unknown, expected: unknown, what: string): voi
   check(is === must, `${what} must be ${must}, but is ${is}.`);
 }
 
-/** Throws if a name occurs more than once. */
 export function checkDistinct(names: readonly string[], what: string): void {
   check(
     new Set(names).size === names.length,
@@ -156,7 +148,6 @@ export function checkDistinct(names: readonly string[], what: string): void {
   );
 }
 
-/** Throws if the stream has a finish chunk. */
 export function checkUnfinished({ chunks }: Reading): void {
   check(
     selectChunks(chunks, "finish").length === 0,

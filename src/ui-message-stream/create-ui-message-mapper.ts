@@ -178,7 +178,8 @@ class MessageMapper implements UIMessageMapper {
   }
 
   #addText(kind: "text" | "reasoning", { text, attempt, isFinal }: LoopEvents["text-delta"]): void {
-    if (attempt !== undefined && isFinal !== true && this.#version !== 7 && this.#options.holdAttempts !== false) this.#writer.holdBack();
+    if (attempt !== undefined && isFinal !== true && this.#version !== 7 && this.#options.holdAttempts !== false)
+      this.#writer.holdBack();
     if (text !== "") this.#writer.writeText(kind, text);
   }
 

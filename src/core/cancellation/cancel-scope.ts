@@ -123,7 +123,6 @@ export class CancelScope {
   }
 }
 
-/** Returns the abort reason for signals. */
 export function abortReasonOf(cause: CancelReason): unknown {
   switch (cause.kind) {
     case "abort":

@@ -28,7 +28,6 @@ export interface DeadlineLimits {
   readonly settleMs?: number | undefined;
 }
 
-/** The timer functions that p-timeout needs. */
 interface CustomTimers {
   setTimeout: typeof globalThis.setTimeout;
   clearTimeout: typeof globalThis.clearTimeout;

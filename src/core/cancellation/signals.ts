@@ -60,7 +60,6 @@ function callAlone(call: () => void): void {
   }
 }
 
-/** An AbortSignal that is created when it is first read. */
 export class LazySignal {
   #controller: AbortController | undefined;
   #reason: (() => unknown) | undefined;
@@ -82,7 +81,6 @@ export class LazySignal {
   }
 }
 
-/** A signal that is aborted together with another signal until it is released. It can also be aborted alone. */
 export interface FollowingSignal {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
@@ -110,7 +108,6 @@ export interface RunWatcher {
   readonly [method]: (run: ClosedRun) => void;
 }
 
-/** A run that is over. */
 export interface ClosedRun {
   readonly runId: string;
   /** Set if the run was rejected with an error instead of returning a result. */

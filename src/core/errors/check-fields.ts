@@ -7,7 +7,6 @@ import { nearestName } from "../utils/tool-arguments.ts";
 import { LoopError } from "./loop-error.ts";
 import { type Replacement, replacementOf } from "./other-words.ts";
 
-/** The rule for a number. `min` and `max` are allowed values too. */
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
@@ -17,10 +16,8 @@ export interface NumberRule {
   readonly infinite?: false | undefined;
 }
 
-/** The rule for time limits, in milliseconds. */
 export const timeLimit: { readonly min: number; readonly max: number } = { min: 1, max: longestTimerMs };
 
-/** True if a value is a number that fits the rule. */
 export function isWithin(
   value: unknown,
   { min, max = Number.MAX_SAFE_INTEGER, fraction, infinite }: NumberRule,
@@ -60,7 +57,6 @@ export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" |
   object: ["an object", isRecord],
 };
 
-/** Makes a check for a number that fits the rule. */
 export function numberWithin(rule: NumberRule): Check {
   return [describeRule(rule), (value) => isWithin(value, rule)];
 }
@@ -124,7 +120,6 @@ export function invalidOption(option: string, expected: string, received: unknow
   return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }
 
-/** Makes the LoopError "unknown-option", with the known option that was probably meant. */
 export function unknownOption(name: string, group: string, known: readonly string[]): LoopError<"unknown-option"> {
   const { nearest = nearestName(name, known), instead }: Partial<Replacement> = replacementOf(name, known) ?? {};
   return new LoopError("unknown-option", {

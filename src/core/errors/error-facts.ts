@@ -6,7 +6,6 @@ import { parseJson } from "../utils/json.ts";
 import { listOf, recordOf } from "../utils/plain-error.ts";
 import { cutText } from "../utils/texts.ts";
 
-/** Everything that was read from one error. */
 export interface ErrorFacts {
   /** The message from the service, or else the message of the error object. The text may still contain credentials. */
   readonly message: string;
@@ -39,7 +38,6 @@ interface Draft {
   said: string | undefined;
 }
 
-/** Reads any thrown value. Throws only if a getter of the value throws. */
 export function readErrorFacts(thrown: unknown): ErrorFacts {
   const draft: Draft = {
     status: undefined,
@@ -100,7 +98,6 @@ function say(text: string, draft: Draft): void {
   draft.messages.push(draft.said);
 }
 
-/** Collects codes and names. The error classes of the openai SDK do not set `name`, so the name of the constructor is read too. */
 function readWords({ name, code, type, status, constructor }: UnknownRecord, { words }: Draft): void {
   const className = name === "Error" && typeof constructor === "function" ? constructor.name : undefined;
   for (const word of [name, code, type, status, className]) if (typeof word === "string") words.add(word.toLowerCase());

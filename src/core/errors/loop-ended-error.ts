@@ -6,7 +6,6 @@ import type { LoopResult } from "../types/loop-result.ts";
 import { hasBrand, isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 
-/** The end reasons that come from a cost limit. */
 type CostReason = Extract<EndReason, { readonly kind: "max-cost" | "cost-unknown" }>;
 
 const because: { readonly [Why in CostUnknownWhy]: string } = {

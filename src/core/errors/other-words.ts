@@ -26,11 +26,8 @@ export function describeChange({ toolName, kind, field, was = "none", now = "non
   return `${quote(toolName)} ${words[kind]({ place, values: `: now ${now}, before ${was}` })}`;
 }
 
-/** The option that corresponds to an option of another library. */
 export interface Replacement {
-  /** The path of the option. */
   readonly nearest: string;
-  /** Code that sets the option. */
   readonly instead?: string | undefined;
 }
 
@@ -152,7 +149,6 @@ export function partAdviceOf(part: UnknownRecord): string | undefined {
 
 const experimental = /^(?:experimental|unstable)_/;
 
-/** Returns the replacement for an unknown option name, if the name comes from another library. */
 export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
   const name = word.replace(experimental, "");
   const rows = Object.hasOwn(replacements, name) ? replacements[name] : undefined;

@@ -7,7 +7,6 @@ import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, invalidOption } from "./check-fields.ts";
 
-/** The default of `retryable` for each code. */
 const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
   "finish-error": true,
@@ -25,7 +24,6 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
 
 const longestWaitMs = Number.MAX_SAFE_INTEGER;
 
-/** Returns true if an error with this code is retryable by default. */
 export function defaultRetryable(code: ProviderErrorCode): boolean {
   return retryableByCode[code];
 }
@@ -218,17 +216,14 @@ function causeOf(thrown: unknown): unknown {
   return isRecord(thrown) ? thrown.cause : undefined;
 }
 
-/** The check for an option that holds a provider. */
 export const providerCheck: Check = ['a provider: an object with "id", "model" and "stream"', isProvider];
 
-/** True if a value has the fields that every provider needs. */
 export function isProvider(value: unknown): value is Provider {
   if (!isRecord(value)) return false;
   const { id, model, stream } = value;
   return typeof id === "string" && typeof model === "string" && typeof stream === "function";
 }
 
-/** Throws LoopError "invalid-option" if an option is not a provider. */
 export function assertProvider(option: string, value: unknown): void {
   if (!isProvider(value)) throw invalidOption(option, providerCheck[0], value);
 }

@@ -26,9 +26,7 @@ import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.t
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ClosedRun } from "../cancellation/signals.ts";
 
-/** The functions that are needed to observe tools. */
 interface ToolPorts {
-  /** Returns the observer of the run to which a call belongs. */
   observerOf(call: ToolContext): RunObserver | undefined;
   /** Returns the options of a nested run, changed so that the nested run is observed. */
   observeNested(options: NestedLoopOptions, start: StartObserving): NestedLoopOptions;
@@ -52,7 +50,6 @@ function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">
   }
 }
 
-/** Makes a registry whose calls are observed. It has the same optional methods as the given registry. */
 function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry {
   const { validate, validateResult, agentOf } = registry;
   return {
@@ -103,7 +100,6 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
   });
 }
 
-/** Makes a provider whose streams are observed. Returns the value unchanged if it is not a provider. */
 function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
   return {
@@ -196,7 +192,6 @@ export function observeRun<Output>(options: LoopOptions<Output>, observing: Obse
   return isRecord(options) ? { ...options, ...observe(options, observing) } : options;
 }
 
-/** The options that `observe` changes. */
 type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "provider" | "tools">>;
 
 /** Returns the changed options. A nested run without a provider inherits the provider of the outer run. */

@@ -11,7 +11,6 @@ import type { ToolDefinition } from "../types/tool.ts";
 /** The maximum length of an id or a name in attributes. A model may invent ids and names of any length. */
 const longestName = 128;
 
-/** Shortens an id or a name to 128 characters, for use in attributes. */
 export function cutName(name: string): string {
   return name.slice(0, longestName);
 }
@@ -30,17 +29,14 @@ export function errorTypeOf(status: LoopStatus, reason: EndReason): string | und
   return reason.kind === "provider-error" ? reason.error.code : reason.kind;
 }
 
-/** Event handlers by event type. */
 export type EventHandlers<Observer> = {
   readonly [Type in LoopEventType]?: (observer: Observer, event: LoopEvents[Type]) => void;
 };
 
-/** Returns the types of the events that have a handler. */
 export function heardBy<Observer>(handlers: EventHandlers<Observer>): readonly LoopEventType[] {
   return Object.keys(handlers) as LoopEventType[];
 }
 
-/** Passes an event to its handler, if there is one. */
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
   // A cast, because the compiler cannot see that the handler and the event have the same type.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
@@ -160,7 +156,6 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
   }
 }
 
-/** A run that starts. */
 export interface ObservedRun {
   readonly runId: string;
   /** The options as the caller passed them. */
@@ -173,11 +168,9 @@ export interface ObservedRun {
 /** Starts to observe a run. Returns undefined if the run should not be observed. */
 export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
-/** The events to observe, and the function that makes an observer. */
 export interface Observing {
   /** The events that observers get, in addition to `iteration-start`. */
   readonly hears: readonly LoopEventType[];
-  /** Called when a run starts. */
   readonly start: StartObserving;
 }
 
@@ -195,7 +188,6 @@ export interface RunObserver {
   close(failure: { readonly error: unknown } | undefined): void;
 }
 
-/** Observes one stream. */
 export interface StreamObserver {
   /** Called for each operation on the stream: open, next chunk, close. Must call `step` and return its result. */
   run<Value>(step: () => Value): Value;

@@ -24,7 +24,6 @@ export interface FailedApproval {
 
 type Validated = { readonly args: unknown } | undefined;
 
-/** The parts of a run that an approval needs. */
 export interface ApprovalPorts extends DeadlinePorts {
   readonly approve: Approve;
   readonly approvalMs: number;
@@ -88,7 +87,6 @@ function needsDecision(
   });
 }
 
-/** Copies the call, so that a policy that edits its arguments in place does not change the arguments from the model. */
 function copyOf(call: ToolCall): ToolCall {
   return { ...call, args: toJson(call.args) };
 }

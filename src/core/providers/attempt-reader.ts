@@ -10,7 +10,6 @@ import { textIn } from "../utils/texts.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { judgeFinish } from "./judge-finish.ts";
 
-/** The provider and the model that answer an attempt. */
 export interface Answerer {
   readonly provider: string;
   readonly model: string;
@@ -18,7 +17,6 @@ export interface Answerer {
   readonly isFinal?: boolean | undefined;
 }
 
-/** Returns the identity of a provider. */
 export function answererOf({ id, model, family }: Provider): Answerer {
   return { provider: id, model, family };
 }
@@ -34,7 +32,6 @@ export class AttemptLog {
     this.#tell = tell;
   }
 
-  /** True if an attempt has started and was not discarded. */
   get isOpen(): boolean {
     return this.#current !== undefined;
   }
@@ -53,7 +50,6 @@ export class AttemptLog {
     return true;
   }
 
-  /** Emits the start of the current attempt again. */
   repeat(): void {
     if (this.#current === undefined) return;
     const { isFinal, ...answerer } = this.#current;
@@ -124,9 +120,7 @@ export interface Fault {
     | { readonly kind: "quiet" };
 }
 
-/** The parts of the whole stream that a reader uses. */
 export interface ReaderPorts {
-  /** The call of the whole stream. */
   readonly call: ModelCall;
   readonly log: AttemptLog;
   tell(chunk: ModelChunk): void;
@@ -140,14 +134,12 @@ export class AttemptReader implements GuardedStream {
   readonly iteration: number;
   readonly #attempt: PlannedAttempt;
   readonly #ports: ReaderPorts;
-  /** The failure of the attempt, if a chunk reported one. */
   fault: Fault | undefined;
   /** True if a user may have seen output from the attempt. */
   wasHeard = false;
   #hasText: boolean;
   #hasCalls = false;
   hasFinished = false;
-  /** True if any chunk has arrived. */
   #hasBegun = false;
   #isLeft = false;
 
@@ -158,7 +150,6 @@ export class AttemptReader implements GuardedStream {
     this.#hasText = continuesMessage(attempt.request);
   }
 
-  /** True after a failure. A failure ends the attempt. */
   get isOver(): boolean {
     return this.fault !== undefined;
   }
@@ -233,7 +224,6 @@ export class AttemptReader implements GuardedStream {
     this.#isLeft = true;
   }
 
-  /** Handles `attempt-discarded` from a wrapper. */
   #forget(error: ProviderError): void {
     this.#ports.log.discard(error);
     this.wasHeard = false;

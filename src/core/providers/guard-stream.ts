@@ -12,7 +12,6 @@ import { isThenable } from "../utils/guards.ts";
 import { LazySignal } from "../cancellation/signals.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "../cancellation/cancel-scope.ts";
 
-/** How a guarded stream ended. */
 export type StreamEnd =
   | { readonly kind: "ended" }
   | { readonly kind: "failed"; readonly error: unknown }
@@ -30,7 +29,6 @@ export interface GuardPorts {
   readonly events?: Pick<EventSink, "room"> | undefined;
 }
 
-/** The stream that a guard reads. */
 export interface GuardedStream {
   readonly iteration: number;
   readonly mayAsk?: ModelCall["mayAsk"];
@@ -108,7 +106,6 @@ export class StreamGuard implements ModelCall, Cancellable {
     if (state === "waiting") this.#lastContent = this.#lastSign;
   };
 
-  /** Restarts all limits on silence. */
   #refresh(): void {
     this.heartbeat("waiting");
   }

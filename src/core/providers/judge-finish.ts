@@ -11,7 +11,6 @@ import { providerError } from "../errors/provider-error.ts";
 /** Maps the finish reasons of a service to those of turnwright. */
 export type FinishWords = ReadonlyMap<string, FinishReason>;
 
-/** All finish reasons. A reason that is missing here does not compile. */
 const known: { readonly [Reason in FinishReason]: true } = {
   stop: true,
   "tool-calls": true,

@@ -71,7 +71,6 @@ async function* readChunks(
   const patience = new Patience(reader, call.clock, followed.signal);
   let events: AsyncIterator<unknown> | undefined;
   let hasEnded = false;
-  /** Reads one event. Returns false at the end of the stream. */
   function take(event: IteratorResult<unknown> | undefined): boolean {
     hasEnded = event?.done === true;
     if (event === undefined || hasEnded) return false;
@@ -121,7 +120,6 @@ class Patience {
     this.#signal = signal;
   }
 
-  /** Remembers if the last event had content. */
   note(hasContent: boolean): void {
     this.#hasContent = hasContent;
   }
@@ -179,7 +177,6 @@ function isLeft(followed: FollowingSignal, { signal }: ModelCall): boolean {
   return followed.signal.aborted && !signal.aborted;
 }
 
-/** Closes a stream without waiting for it. */
 function leave(events: AsyncIterator<unknown> | undefined): void {
   try {
     events?.return?.()?.then(undefined, () => {});

@@ -111,7 +111,6 @@ class Roster {
   }
 }
 
-/** True if the last message of a request was written by this provider. */
 function isAuthor({ id, model }: Provider, last: Message | undefined): boolean {
   const part = last?.role === "assistant" ? last.providerMetadata?.at(-1) : undefined;
   return part?.provider === id && part.model === model;
@@ -120,7 +119,6 @@ function isAuthor({ id, model }: Provider, last: Message | undefined): boolean {
 interface Asking {
   readonly request: ModelRequest;
   readonly call: ModelCall;
-  /** The time limits for every attempt except the last one. */
   readonly patience: NonNullable<PlannedAttempt["patience"]>;
 }
 
@@ -160,13 +158,11 @@ function countFailed({ error }: Fault, failed: number, all: number): Fault {
 
 const tokenPattern = /^turnwright-fallback:(\d{1,9})(?::([^]*))?$/;
 
-/** The position of the provider that paused the message, and the continuation token of that provider. */
 interface Continuation {
   readonly position: number | undefined;
   readonly token: string | undefined;
 }
 
-/** Makes a token from the position of a provider and the provider's own token. */
 function writeToken(position: number, token: string | undefined): string {
   return token === undefined ? `turnwright-fallback:${position}` : `turnwright-fallback:${position}:${token}`;
 }

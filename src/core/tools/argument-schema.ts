@@ -75,7 +75,6 @@ function convert(schema: StandardSchema, toolName: string): JsonSchema {
   return made.json;
 }
 
-/** Throws LoopError "invalid-schema" if a JSON Schema is not plain data. Returns the schema unchanged. */
 function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
   if (converted.has(schema)) return schema;
   const prototype: unknown = Object.getPrototypeOf(schema);
@@ -188,12 +187,10 @@ function describeUnknown(name: string, known: readonly string[]): string {
     : `is not a field of this tool; did you mean ${quote(nearest)}?`;
 }
 
-/** Makes a validation result with one issue, about one field or about the arguments as a whole. */
 export function issue(message: string, field?: string): { readonly issues: readonly { message: string; path?: string[] }[] } {
   return { issues: [field === undefined ? { message } : { message, path: [field] }] };
 }
 
-/** The message for an issue that has no message. */
 const misfit = "does not fit the schema";
 
 // Limits for the issues that a model reads. Arguments may be hostile or huge, and the model does not need to read every issue.

@@ -11,7 +11,6 @@ import { findSchemaProblem, isStandard } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
 
-/** Returns undefined if a field's value fits; otherwise the expected value in words. */
 type Check = (value: unknown) => string | undefined;
 
 /** One check for each trait of a tool. A new trait without a check does not compile. */
@@ -107,7 +106,6 @@ function didYouMean(field: string): string {
   return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
 }
 
-/** Makes the LoopError "invalid-tool". In the message, `problem` comes directly after the tool's name. */
 export function refuseTool(toolName: unknown, problem: string): LoopError<"invalid-tool"> {
   return new LoopError("invalid-tool", { toolName: typeof toolName === "string" ? toolName : "", problem });
 }

@@ -10,7 +10,6 @@ import { refuseTool } from "./define-tool.ts";
 import { type ToolSource, toRegistry } from "./registry.ts";
 import { invalidOption, isFunction, isText } from "../errors/check-fields.ts";
 
-/** A registry that is part of a combined registry. */
 interface Member {
   readonly registry: ToolRegistry;
   /** Returns the name that the model sees for a tool, or undefined to omit the tool. */

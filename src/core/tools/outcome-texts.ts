@@ -116,7 +116,6 @@ function listNames(named: readonly string[], more: number | undefined): readonly
   ];
 }
 
-/** Renders issues as one text. Each message comes after the path of the value that the issue is about. */
 export function renderIssues(issues: readonly Issue[]): string {
   return issues.map(renderIssue).join("; ");
 }

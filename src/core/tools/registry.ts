@@ -139,7 +139,6 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
   };
 }
 
-/** True for an object with the methods of a tool registry. */
 export function isToolRegistry(value: unknown): value is ToolRegistry {
   return (
     isRecord(value) &&

@@ -60,13 +60,10 @@ function toJSON(): never {
   throw new TypeError("it contains the value of context.defer(), which the tool must return by itself");
 }
 
-/** The value that `context.defer()` returns. */
 export const deferred: Deferred = /* @__PURE__ */ Object.freeze({ [deferral]: true, kind: "deferred", toJSON });
 
-/** The value that `context.defer({ fromPage: true })` returns. */
 export const deferredToPage: Deferred = /* @__PURE__ */ Object.freeze({ ...deferred, fromPage: true });
 
-/** True if a value is a content part that can be recorded and sent. */
 export function isContentPart(part: unknown): part is ContentPart {
   if (!isRecord(part)) return false;
   const { type, text, mediaType, data } = part;
@@ -122,7 +119,6 @@ function invalidField(at: string, expected: string, received: unknown): LoopErro
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
 
-/** The outcome of a call, without the call and the timing. */
 export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> = WithoutCall<
   Extract<ToolOutcome, { readonly kind: Kind }>
 >;
@@ -166,7 +162,6 @@ export function toRecordedResult(given: OutsideResult): OutsideResult {
   return given.kind === "result" ? { kind: "result", result: toJson(given.result) } : { kind: "failed", error: given.error };
 }
 
-/** Makes the conclusion of a call from its result from outside. */
 export function concludeOutside(given: OutsideResult): Conclusion<"completed" | "failed"> {
   return given.kind === "result"
     ? { kind: "completed", data: given.result }

@@ -2,10 +2,8 @@
 
 import type { Usage } from "../types/common.ts";
 
-/** A usage of 0 tokens. */
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
-/** Returns the sum of two usages, as a new object. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     inputTokens: a.inputTokens + b.inputTokens,
@@ -17,7 +15,6 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** Returns the sum of two costs in USD, or undefined if one of them is unknown. */
 export function addCost(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a + b;
 }

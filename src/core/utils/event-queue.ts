@@ -1,9 +1,7 @@
 // A queue between a run and the reader of its events. Unread items are kept, and a slow reader can pause the model.
 
-/** The function that resolves the promise of a waiting reader. */
 type Reader<T> = (result: IteratorResult<T, undefined> | Promise<never>) => void;
 
-/** Holds items until they are read. */
 export class EventQueue<T> {
   readonly #items: T[] = [];
   #first = 0;
@@ -27,7 +25,6 @@ export class EventQueue<T> {
     return this.#items.length - this.#first;
   }
 
-  /** Adds an item. Ignored after the queue has ended. */
   push(item: T): void {
     if (this.#ended) return;
     const reader = this.#takeReader();
@@ -48,7 +45,6 @@ export class EventQueue<T> {
     this.end();
   }
 
-  /** Returns a promise for the next item. */
   next(): Promise<IteratorResult<T, undefined>> {
     this.#reading = true;
     if (this.length > 0) return Promise.resolve({ done: false, value: this.#shift() });

@@ -1,14 +1,12 @@
 // Rules for files with private content: which symbolic links may be followed, and which file modes let other users read the file.
 // Imports nothing from Node, so that browser code can bundle this file.
 
-/** The properties of a file that the rules use, a subset of `fs.Stats`. */
 export interface FileFacts {
   readonly mode: number;
   readonly uid: number;
   isSymbolicLink(): boolean;
 }
 
-/** The synchronous file operations that `followOwnLinks` uses. */
 export interface LinkReader {
   lstat(path: string): FileFacts | undefined;
   readLink(path: string): string;
@@ -43,7 +41,6 @@ function isTrusted({ uid }: FileFacts): boolean {
   return own === undefined || uid === own || uid === 0;
 }
 
-/** True if a file belongs to the user of this process, or if the system has no user ids. */
 export function isOwn({ uid }: FileFacts): boolean {
   const own = ownUser();
   return own === undefined || uid === own;

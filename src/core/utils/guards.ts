@@ -10,7 +10,6 @@ export function isRecord(value: unknown): value is UnknownRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** True for a value with a `then` method. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if (value instanceof Promise) return true;
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
@@ -29,7 +28,6 @@ export function isEmitter(value: unknown): boolean {
   return methods.every(has) && !has("setMaxListeners");
 }
 
-/** True for an object with the brand. False for a proxy that throws. */
 export function hasBrand(value: unknown, brand: symbol): value is object {
   try {
     return typeof value === "object" && value !== null && brand in value;

@@ -4,10 +4,8 @@
 import { RE2JS } from "re2js";
 import { toPlainError } from "./plain-error.ts";
 
-/** A regular expression whose search never backtracks. */
 export interface LinearRegExp {
   test(text: string): boolean;
-  /** Finds the first match. `end` is exclusive, in UTF-16 units. */
   find(text: string): { readonly start: number; readonly end: number } | undefined;
   /** The number of instructions. Each instruction takes up to about 40 ns per character of the text. */
   readonly size: number;

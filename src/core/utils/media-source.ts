@@ -23,11 +23,7 @@ export type ReadableMedia =
   | { readonly kind: "base64"; readonly mediaType: string; readonly data: string }
   | { readonly kind: "text"; readonly mediaType: string; readonly text: string };
 
-/** The content of an image or file part. */
-export type MediaSource =
-  | ReadableMedia
-  /** `why` says why the content cannot be read, as text to put after a colon. */
-  | { readonly kind: "unreadable"; readonly mediaType: string; readonly why: string };
+export type MediaSource = ReadableMedia | { readonly kind: "unreadable"; readonly mediaType: string; readonly why: string };
 
 /** The beginning of a URL. Base64 contains no colon, so this distinguishes a URL from base64 text. */
 const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;

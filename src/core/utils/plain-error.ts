@@ -10,7 +10,6 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Returns the value if it is a string, otherwise undefined. */
 export function textOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

@@ -40,7 +40,6 @@ const redacted = "[redacted]";
 const field =
   /(?<![\w.-])([\w.-]+)(?:\\*["'`]|%22|&quot;)?\]?[ \t]{0,4}(=>|:=|[:=]|%3[AaDd]|\r?\n(?=[ \t]{0,8}\S{16}))\s{0,8}(?:(\[)\s{0,40}(?=\\*["'`]))?(\\*["'`]|%22|&quot;)?/g;
 
-/** An unquoted value. */
 const bare = /(?:(?!%2[26]|&)[^\s"'`,;<>()[\]{}|\\])+/y;
 
 /** Authorization schemes of headers. A scheme is not secret. `longScheme` matches the schemes that have several values. */
@@ -48,10 +47,8 @@ const scheme = /(?:bearer|basic|token|api-?key|negotiate|ntlm|key|ssws|sso-key)\
 const anyScheme = /[A-Za-z][\w-]{1,31}[ \t]{1,4}/y;
 const longScheme = /(?:digest|aws4-hmac-sha256|oauth|hawk|signature|googlelogin)\s{1,4}(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/iy;
 
-/** One or more cookies. */
 const cookies = /(?=[\w.-]{1,64}=[^\r\n]{4})(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/y;
 
-/** The separator between two items of a list. */
 const nextItem = /\\*["'`]\s{0,8},\s{0,40}\\*["'`]/y;
 
 /** The beginning of a sentence or of a path, neither of which is a secret. */
@@ -99,7 +96,6 @@ interface Found {
   readonly separator: string;
   readonly isList: boolean;
   readonly quote: string | undefined;
-  /** The start of the value. */
   readonly at: number;
 }
 

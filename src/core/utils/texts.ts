@@ -49,7 +49,6 @@ export function describeValue(value: unknown): string {
   return describeObject(value);
 }
 
-/** Describes an object. A proxy may throw on any access, and is then described as "an object". */
 function describeObject(value: object): string {
   try {
     if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
@@ -127,7 +126,6 @@ export function estimateTokens(text: string): number {
   return tokensOfBytes(countBytes(text));
 }
 
-/** Returns the approximate number of tokens for a number of UTF-8 bytes. */
 export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / bytesPerToken);
 }

@@ -28,7 +28,6 @@ import {
 } from "../../core/entry-kit.ts";
 import type { PendingCall, Records } from "./records.ts";
 
-/** The progress of a batch: all calls of one assistant message. */
 interface BatchProgress {
   /** The calls, if each call has ended or waits for a decision. Undefined while some calls are running. */
   readonly settled: readonly SettledCall[] | undefined;
@@ -55,31 +54,25 @@ function toLast({ stage, settled }: CallProgress): SettledCall {
 
 type Processed = Pick<SettledCall, "textForModel" | "extraction"> & { readonly index: number };
 
-/** Adds the changes that the result pipeline made to the results. */
 function addResults({ records, state }: CallReading, settled: readonly SettledCall[]): readonly SettledCall[] {
   const processed = records.find<readonly Processed[]>(stepKey(state, "results")) ?? [];
   const changes = new Map(processed.map(({ index, textForModel, extraction }) => [index, { textForModel, extraction }]));
   return settled.map((call, index) => ({ ...call, ...changes.get(index) }));
 }
 
-/** The progress of a nested run. */
 export interface NestedProgress {
-  /** Undefined while the nested run is running. */
   readonly ending: Ending | undefined;
   readonly pendingCalls: readonly PendingCall[];
   readonly spent: NestedSpending;
   readonly durationMs: number;
 }
 
-/** The inputs for reading the calls of a run. */
 interface CallReading {
   readonly records: Records;
   readonly state: LoopState;
-  /** Reads a nested run from its records. */
   readNested(records: Records): NestedProgress;
 }
 
-/** The progress of a call. */
 interface CallProgress {
   /**
    * `over`: the call has an outcome. `waits`: the call, or its nested run, waits for a decision or a result. `begun`: the call has begun,
@@ -91,7 +84,6 @@ interface CallProgress {
   readonly pending: readonly PendingCall[];
 }
 
-/** Reads one call of the current assistant message. */
 function readCall(reading: CallReading, call: ToolCall, index: number): CallProgress {
   const early = findEarly(reading, call, index);
   if (early !== undefined) return toOver(early);
@@ -152,7 +144,6 @@ function findLast<T extends { readonly kind: string }>(records: Records, key: st
   return answer;
 }
 
-/** Returns the progress of a call whose tool deferred its result. */
 function readResult({ records, state }: CallReading, place: CallPlace, deferred: DeferredOutcome): CallProgress {
   const { call } = deferred;
   const record = findLast<RecordedResult>(records, callKey(state, "result", place), "wait");

@@ -107,10 +107,8 @@ function isLastWord(records: Records, way: Way, state: LoopState): boolean {
   return !records.has(streamKey(state, "model")) || (iterationOf(goal) === state.iteration && goal.includes("/final-answer"));
 }
 
-/** The state of a run at the end of its records. */
 interface Rebuilt {
   readonly state: LoopState;
-  /** Undefined while the run is running. */
   readonly ending: Ending | undefined;
   readonly pendingCalls: readonly PendingCall[];
 }
@@ -142,7 +140,6 @@ const openBounds: Bounds = {
 /** A placeholder for the limit that granted a final answer. The last look after the final answer records the actual limit. */
 const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
 
-/** Rebuilds the state of a run from all of its records. */
 export function rebuildRun(records: Records, start: RunStart): Rebuilt {
   const { messages, priced = false, loops } = start;
   const repetition = loops && createRepetition(loops.repetition);

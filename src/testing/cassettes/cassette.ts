@@ -19,7 +19,6 @@ import {
 } from "../../core/entry-kit.ts";
 import { isPrint, type RequestPrint } from "./request-print.ts";
 
-/** The provider and model that a cassette was recorded from. */
 type Recorded = Pick<Provider, "id" | "model" | "family">;
 
 /** An event of a stream, without its time. */
@@ -57,13 +56,11 @@ export interface CutLine {
   readonly characters: number;
 }
 
-/** One recorded request, and the events of its stream. */
 export interface Recording {
   readonly request: RequestPrint;
   readonly moments: readonly Moment[];
 }
 
-/** The content of a cassette. */
 interface ReadCassette {
   readonly provider: Recorded;
   readonly recordings: readonly Recording[];
@@ -117,7 +114,6 @@ function isClosed(moments: readonly Moment[]): boolean {
   return last === "ended" || last === "threw" || last === "left";
 }
 
-/** True if an untrusted value has the form of a chunk. */
 export function isChunk(value: unknown): value is ModelChunk {
   return isRecord(value) && typeof value["type"] === "string";
 }
@@ -193,7 +189,6 @@ export function toCassette(file: string | Cassette): Cassette {
   throw invalidOption("file", "the path of a file, or a cassette", file);
 }
 
-/** Returns the name of a cassette for error messages. */
 export function nameOf(file: string | Cassette): string {
   return typeof file === "string" ? `The cassette ${file}` : "The cassette";
 }

@@ -26,7 +26,6 @@ import {
 import { toThrown } from "./replay-from.ts";
 import { printRequest } from "./request-print.ts";
 
-/** The destination of a recorded stream. */
 interface StreamTape {
   readonly stream: number;
   readonly redact?: ((record: CassetteRecord) => ModelChunk) | undefined;
@@ -172,7 +171,6 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 }
 
-/** Returns a value as it will be when it is read from the file. */
 function copyOf(value: unknown): unknown {
   const text: string | undefined = JSON.stringify(value);
   return text === undefined ? undefined : JSON.parse(text);

@@ -126,7 +126,6 @@ export function replayFrom(file: string | Cassette, options: ReplayOptions = {})
   };
 }
 
-/** The recordings that have not been replayed yet. */
 class Shelf {
   readonly #name: string;
   readonly #size: number;

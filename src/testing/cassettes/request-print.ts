@@ -11,10 +11,8 @@ import {
   type ToolDefinition,
 } from "../../core/entry-kit.ts";
 
-/** The name of one part of a request, and the digest of its value. */
 type Part = readonly [name: string, digest: string];
 
-/** The digests of a request. */
 export interface RequestPrint {
   /** The role and digest of each message, in order. */
   readonly messages: readonly Part[];
@@ -42,7 +40,6 @@ export function keyOf({ messages, tools, fields }: RequestPrint): string {
   return JSON.stringify([messages, tools, fields]);
 }
 
-/** True if an untrusted value has the form of `RequestPrint`. */
 export function isPrint(value: unknown): value is RequestPrint {
   return isRecord(value) && [value["messages"], value["tools"], value["fields"]].every(isParts);
 }
@@ -53,7 +50,6 @@ export interface Difference {
   readonly words: readonly string[];
 }
 
-/** Compares a request with a recorded one. */
 export function compare(asked: RequestPrint, recorded: RequestPrint): Difference {
   const fields = compareNamed(asked.fields, recorded.fields);
   const tools = compareNamed(asked.tools, recorded.tools).map((words) => `tool ${words}`);
