@@ -1,5 +1,3 @@
-// Assistant messages that are sent back unchanged, and assistant messages that are rebuilt from their neutral parts.
-
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
 import type { WireBlock } from "./messages-options.ts";
