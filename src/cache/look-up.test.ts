@@ -1,5 +1,3 @@
-// The results of the cache tool. Their size is bounded for any text and pattern.
-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countBytes } from "../core/utils/texts.ts";

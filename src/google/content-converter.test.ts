@@ -1,5 +1,3 @@
-// Messages are sent back unchanged if possible. Otherwise they are rebuilt from their neutral parts.
-
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json, Message, ToolMessage, ToolResultPart } from "../core/provider-kit.ts";
 import { type ContentSettings, createContentConverter } from "./generate-body.ts";

@@ -14,7 +14,6 @@ interface FakeClient extends OpenAIChatClient {
   readonly left: number;
 }
 
-/** Creates a client that streams the given chunks. Throws a chunk that is an Error. */
 function createFakeClient(chunks: readonly unknown[]): FakeClient {
   const requests: { readonly body: ChatRequestBody; readonly signal: AbortSignal }[] = [];
   let left = 0;

@@ -6,7 +6,7 @@ import type { ModelCall, ModelChunk } from "../core/provider-kit.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
 
-/** A call whose heartbeat needs `this`, as in custom implementations of the interface. */
+/** A call whose `heartbeat` needs `this`, like a class that implements the interface. */
 class Call implements ModelCall {
   readonly iteration: number = 0;
   readonly clock: ModelCall["clock"];
@@ -29,7 +29,6 @@ interface FakeClient extends OpenAIResponsesClient {
   readonly requests: readonly { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[];
 }
 
-/** Creates a client that streams the given events. Throws an event that is an Error. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const requests: { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[] = [];
   return {
