@@ -72,7 +72,10 @@ export interface AnthropicMessagesOptions {
   readonly client: AnthropicMessagesClient;
   /** The name of the model, for example "claude-opus-4-6". */
   readonly model: string;
-  /** The name of the service that runs the model, as a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "anthropic". */
+  /**
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`.
+   * Default "anthropic".
+   */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;

@@ -65,8 +65,8 @@ export interface GoogleGenerateContentOptions {
   /** The name of the model, for example "gemini-3-pro-preview". */
   readonly model: string;
   /**
-   * The name of the service that runs the model, as a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "gcp.vertex_ai" if the client uses Vertex AI,
-   * otherwise "gcp.gemini". Thought signatures are sent back only to a provider with the same id, so use different ids for clients
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default
+   * "gcp.vertex_ai" if the client uses Vertex AI, otherwise "gcp.gemini". Thought signatures are sent back only to a provider with the same id, so use different ids for clients
    * with different accounts.
    */
   readonly id?: string | undefined;

@@ -58,7 +58,10 @@ export interface OpenAIResponsesOptions {
   readonly client: OpenAIResponsesClient;
   /** The name of the model, for example "gpt-5". */
   readonly model: string;
-  /** The name of the service that runs the model, as a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
+  /**
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`.
+   * Default "openai".
+   */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
