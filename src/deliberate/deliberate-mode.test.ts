@@ -10,7 +10,6 @@ const triggers: DeliberateModeOptions["triggers"] = {
 };
 const always = ["get_time", { trigger: "^", match: "", source: "always" }] as const;
 
-/** Returns the tools that a turn allows, each with its reason. Omits tools that are always allowed. */
 function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
   const { active, allowedNames, triggerMatchByToolName } = mode.forTurn(turn);
   expect([active, [...allowedNames]]).toEqual([true, [...triggerMatchByToolName.keys()]]);
