@@ -75,7 +75,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
       execute,
       inputGuardrails: [{ type: "tool_input", name: "g", run: async () => ({ behavior: { type: "allow" } }) }],
     }),
-    /has "inputGuardrails", which only the runner of OpenAI Agents applies: import \{ \.\.\.tool, inputGuardrails: \[\] \}/,
+    /has "inputGuardrails", which only the runner of OpenAI Agents applies: pass \{ \.\.\.tool, inputGuardrails: \[\] \}/,
   ],
   // invalid schemas
   ["a schema without its JSON Schema", { inputSchema: { jsonSchema: 5 }, execute }, /has an "inputSchema" without a JSON Schema/],
