@@ -1,5 +1,3 @@
-// Builds the options and the prompt for `doStream`. Each message and tool is converted once, and the result is cached.
-
 import {
   assertNever,
   type AssistantMessage,
@@ -44,7 +42,7 @@ interface FileForms {
   readonly result: MediaForms<PromptPart>;
 }
 
-/** `urls` are the URL patterns that the model accepts. Any media type is passed on; the model's package may reject it. */
+/** `urls` are the URL patterns that the model accepts. Media types are not checked; the model's package may reject them. */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files as base64, and only some URLs";
   const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
@@ -92,8 +90,8 @@ interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
   /**
-   * The metadata that the service sent with each call, by call id. Some metadata, such as the caller, must be sent back with the
-   * result.
+   * The metadata that the service sent with each call, by call id. Some of this metadata, such as the caller, must be sent back
+   * with the result.
    */
   readonly callOptions: ReadonlyMap<string, Json>;
 }

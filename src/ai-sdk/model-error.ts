@@ -3,7 +3,6 @@
 import { isRecord, parseJson, providerError, toProviderError } from "../core/provider-kit.ts";
 import type { ProviderError, ProviderErrorCode, UnknownRecord } from "../core/provider-kit.ts";
 
-/** The codes for errors from the AI SDK itself, by error name. */
 const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["AI_LoadAPIKeyError", "auth"],
   ["AI_LoadSettingError", "bad-request"],

@@ -56,7 +56,6 @@ function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** Maps the finish reasons that services send to those of the AI SDK. */
 const words: ReadonlyMap<string, string> = new Map([
   ["eos", "stop"],
   ["function_call", "tool-calls"],

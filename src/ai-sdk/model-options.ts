@@ -49,7 +49,6 @@ export interface MessagePart {
 
 export type FileSource =
   | { readonly kind: "base64"; readonly data: string }
-  /** `text` is the URL as written, `url` is the parsed URL. */
   | { readonly kind: "url"; readonly text: string; readonly url: URL };
 
 export interface FileFacts {
@@ -186,7 +185,6 @@ const checks: Checks<AiSdkModelOptions> = {
   finishReasons: finishReasonsCheck,
 };
 
-/** Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["model"]);

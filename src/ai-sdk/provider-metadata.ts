@@ -43,7 +43,7 @@ interface MetadataContent {
 /**
  * Returns undefined if the message must be rebuilt from its text and calls. All recorded parts must come from this service and
  * model, because signatures are not portable. The parts must also have the same text and calls as the message. They differ if a
- * call got another id, a continuation was cut off, or the message was edited.
+ * call got another id, if a continuation was cut off, or if the message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: OwnMessageReader): MetadataContent | undefined {
   const own = readOwnItems(turn.providerMetadata, reader) ?? [];

@@ -41,7 +41,7 @@ export function isPromptName(name: string): boolean {
 }
 
 export interface MessageParts {
-  /** A known id begins a new text. */
+  /** An id that is already known begins a new text. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
   /** Adds a piece to a text. An unknown id begins a new text, so that nothing is lost. */
   extend(type: "text" | "reasoning", id: unknown, more: { readonly text: string; readonly metadata: unknown }): void;

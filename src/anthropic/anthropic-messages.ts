@@ -39,7 +39,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
   return createSdkProvider(settings, (request, call, out) => ({
     open: async (signal) => {
-      // Containers expire at a date, so the current date is needed. The loop's clock has an arbitrary origin.
+      // A container expires at a date, so the current date is needed. The loop's clock has an arbitrary origin.
       const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
       return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);
     },

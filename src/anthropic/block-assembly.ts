@@ -60,7 +60,7 @@ export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const byIndex = new Map<unknown, OpenBlock>();
   const finished = new FinishedCalls<OpenCall>();
   let hasCalls = false;
-  /** Every block before the last was settled when the next block began. */
+  /** Settles only the last block. Every earlier block was settled when the next block began. */
   const settle = (cut: boolean): void => {
     const { call, fields, json } = blocks[blocks.length - 1] ?? {};
     if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });

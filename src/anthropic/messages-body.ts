@@ -1,5 +1,3 @@
-// Builds the body of a Messages request. Each message and tool is converted once, and the result is cached.
-
 import {
   assertNever,
   type AssistantMessage,

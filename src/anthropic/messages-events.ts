@@ -48,7 +48,7 @@ interface UsageCounts {
 
 type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
 
-/** The service excludes tokens read from or written to the cache from `input_tokens`, so they are added to the input here. */
+/** `input_tokens` does not include tokens that were read from or written to the cache, so they are added to the input here. */
 export function countUsage(): UsageCounts {
   let counts: Counts = {};
   let compactions: readonly Counts[] = [];
@@ -106,7 +106,6 @@ interface Reading {
   hasBegun: boolean;
   container: WireContainer | undefined;
   stopReason: string | undefined;
-  /** The service's explanation of a refusal. */
   explanation: string;
   hasText: boolean;
   finished: boolean;

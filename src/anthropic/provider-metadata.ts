@@ -29,8 +29,8 @@ export interface MetadataContent {
 }
 
 /**
- * The blocks may be sent only if all of them come from this service and model, because signatures are not portable. The blocks
- * must also have the same text and calls as the message. They differ if a call got another id, a continuation was cut off, or the
+ * The blocks may be sent only if all of them come from this service and model, because signatures are not portable. The blocks must
+ * also have the same text and calls as the message. They differ if a call got another id, if a continuation was cut off, or if the
  * message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
@@ -60,7 +60,6 @@ function isThinkingBlock(block: WireBlock | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-/** Returns undefined if any part is not a block from the reader's service and model. */
 function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader): readonly WireBlock[] | undefined {
   const items = readOwnItems(providerMetadata, reader) ?? [];
   const blocks: WireBlock[] = [];

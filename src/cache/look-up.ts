@@ -84,7 +84,6 @@ const mostBytes = 6_000;
  */
 const mostSteps = 10_000_000;
 
-/** The maximum number of characters of a line that a regular expression searches. */
 const longestSearched = 4_096;
 
 const stepsPerLine = 100;

@@ -92,7 +92,7 @@ export class Shelf {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));
     const listed = await this.#settings.store.list();
-    // Results that were written while the store was being listed may be missing in the list.
+    // Results that were written while the store was being listed may be missing from the list.
     const recent = [...this.#known].filter(([id]) => !settled.has(id));
     this.#known = new Map();
     this.#total = 0;

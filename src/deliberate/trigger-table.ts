@@ -36,7 +36,6 @@ type ParsedTrigger = Trigger | { readonly kind: "refused"; readonly problem: str
 
 const longestPhrase = 500;
 
-/** The maximum number of characters of a text that a regular expression searches. */
 const longestSearched = 4_096;
 
 /** A trigger with only one slash, such as "/remind", is a phrase. */

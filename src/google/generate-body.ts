@@ -1,5 +1,3 @@
-// Builds the contents and settings of a generateContent request. Each message is converted once, and the result is cached.
-
 import {
   assertNever,
   type AssistantMessage,
@@ -134,7 +132,7 @@ const noIds: ReadonlyMap<string, string> = new Map();
 function convertAssistantMessage(message: AssistantMessage, settings: ContentSettings): ConvertedAssistant {
   const providerMetadata = readMetadata(message, settings);
   const written = providerMetadata ?? rebuildMessage(message);
-  // The service needs no message that contains only thoughts, so such a message is omitted.
+  // A message that contains only thoughts is omitted.
   const parts = written.every(({ thought }) => thought === true) ? [] : written;
   const signed = settings.generation === 3 ? signFirstCall(parts) : parts;
   return {
@@ -262,7 +260,6 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
 /** Precedes a conversation that starts with an assistant message, because the service requires a user message first. */
 const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
 
-/** Joins consecutive contents with the same role, such as function responses and the user message after them. */
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {
   const contents = messages.map((message, index) => convert(message, messages[index - 1], index));
   const groups = groupByRole(contents.filter(({ parts }) => parts.length > 0));

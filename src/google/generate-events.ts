@@ -65,7 +65,6 @@ function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
   return reason === "stop" || reason === "tool-calls";
 }
 
-/** True if the next request sends the message back unchanged. Filtered or broken content is not sent back. */
 export function isKept(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls" || reason === "length" || reason === "continue";
 }

@@ -15,7 +15,6 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** Parts that the model created may have any fields. */
 export interface WirePart {
   readonly [field: string]: Json | undefined;
 }

@@ -19,7 +19,6 @@ import { createPartialArguments, type PartialArguments } from "./partial-argumen
 export interface PartAssembly {
   readonly hasCalls: boolean;
   add(part: UnknownRecord): void;
-  /** Sends `call-ready` for an unfinished call, with the problem "truncated". */
   settle(): void;
   parts(): readonly WirePart[];
 }
@@ -39,7 +38,6 @@ interface OpenCall {
   readonly args: PartialArguments;
   readonly part: { [field: string]: Json };
   readonly call: { [field: string]: Json };
-  /** The complete arguments in JSON, if the service sent them in one piece. */
   whole: string | undefined;
   inPieces: boolean;
   /** The list for the chunks of this call. If the call may repeat another call, the list is separate and may be discarded. */

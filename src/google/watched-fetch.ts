@@ -37,7 +37,6 @@ export function watchFetch(client: GoogleGenAIClient, params: GenerateContentPar
   };
 }
 
-/** Returns undefined if the client does not accept a fetch function with its requests. */
 function readFetch(client: object, { config }: GenerateContentParams): Fetch | undefined {
   const own: unknown = Reflect.get(client, "apiClient");
   if (!isRecord(own) || typeof own.getFetch !== "function") return undefined;

@@ -37,7 +37,6 @@ function toParts(block: unknown): readonly ContentPart[] {
 
 function textIn({ type, text, source, data }: UnknownRecord): string | undefined {
   if (type === "text" || type === "input_text" || type === "output_text" || type === "text-plain") return textOrNone(text);
-  // A document may contain plain text.
   for (const holder of [source, data]) {
     if (isRecord(holder) && holder["type"] === "text") return textOrNone(holder["data"] ?? holder["text"]);
   }

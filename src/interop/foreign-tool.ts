@@ -68,7 +68,6 @@ export interface ForeignSchema {
   readonly jsonSchema?: JsonSchema | undefined;
 }
 
-/** Returns undefined if the arguments do not match the tool's schema. */
 export type ParseArgs = (args: unknown) => Parsed | PromiseLike<Parsed>;
 
 type Parsed = { readonly value: unknown } | undefined;
@@ -79,7 +78,6 @@ export function isCallable(value: unknown): value is Callable {
   return typeof value === "function";
 }
 
-/** The returned function returns undefined if the method does not exist. */
 export function methodOf(owner: UnknownRecord, name: string): Callable {
   return (...args) => {
     const method = owner[name];

@@ -38,7 +38,7 @@ export const textKeywords: readonly Keyword[] = [
   { name: "format", on: "string", make: checkFormat },
 ];
 
-/** Lengths are in code points. A code point has one or two UTF-16 units, so most strings need not be counted. */
+/** Lengths are in code points. A code point has one or two UTF-16 units, so the code points of most strings need not be counted. */
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {

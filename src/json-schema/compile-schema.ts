@@ -159,7 +159,7 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/** Finds problems that would make every check fail, or pass without a check. */
+/** Finds problems that would make every check fail, or let every value pass unchecked. */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not supported: use "$ref" instead`;

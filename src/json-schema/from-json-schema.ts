@@ -48,7 +48,6 @@ export function toStandardSchema<Output = unknown>(
       validate(value) {
         const judged = judge(value);
         const issues = "issues" in judged ? judged.issues : [{ message: judged.unchecked }];
-        // The caller's type argument is the type of a valid value.
         return issues.length === 0 ? { value: value as Output } : { issues };
       },
       jsonSchema: { input: () => ({ ...schema }) },

@@ -94,7 +94,7 @@ export function findAt(visit: Visit, schema: unknown, [key, value]: readonly [ke
   return visit.ports.find(schema, value, { key, up: visit.path });
 }
 
-/** If the subschema accepts the value, everything that the subschema evaluated becomes evaluated here too. */
+/** If the subschema accepts the value, everything that the subschema evaluated is marked as evaluated here too. */
 export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
   if (!visit.ports.tracksEvaluated || faults.length > 0) return;
   spendEntries(visit, evaluated.size);

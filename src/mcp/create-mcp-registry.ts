@@ -144,8 +144,8 @@ function describe({ name, title, description, annotations }: McpTool): string {
 }
 
 /**
- * Runs `act` once at a time. A request during a run leads to a next run, so that the request sees everything that happened before
- * it.
+ * Two runs of `act` never overlap. A request during a run waits for the next run, which sees everything that happened before the
+ * request.
  */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;

@@ -109,7 +109,6 @@ const checks: Checks<McpRegistryOptions> = {
   onError: is.fn,
 };
 
-/** Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client"]);

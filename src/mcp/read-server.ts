@@ -1,7 +1,7 @@
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 import { isRecord, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
 
-/** Ends the listing for a server that always returns another page. */
+/** Limits a server that always returns another page. */
 const mostPages = 1_000;
 
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {

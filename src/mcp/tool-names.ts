@@ -42,7 +42,6 @@ function countNames(names: readonly string[], prefix: string): ReadonlyMap<strin
   return counts;
 }
 
-/** If the name with digits is already taken, other digits are tried. */
 function withDigits(base: string, { name, taken }: { readonly name: string; readonly taken: ReadonlySet<string> }): string {
   const head = base.slice(0, longest - digits - 1);
   for (let attempt = 0; ; attempt += 1) {

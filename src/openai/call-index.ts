@@ -41,7 +41,7 @@ function readString(scan: ObjectScan, code: number): void {
   else if (code === quote) scan.inString = false;
 }
 
-/** Counts opening and closing brackets. The JSON parser checks later if the brackets match. */
+/** Counts opening and closing brackets. The JSON parser checks later whether the brackets match. */
 function readOutside(scan: ObjectScan, code: number): void {
   const isFirst = scan.depth === 0;
   if (isFirst && (scan.state === "closed" || code !== 0x7b)) scan.state = "broken";
@@ -57,7 +57,6 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-/** The fields that assign a fragment to a tool call. */
 export interface IndexedCall {
   id: string | undefined;
   readonly index: number | undefined;
@@ -139,8 +138,8 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
 }
 
 /**
- * True if a named fragment starts another call. A different name starts one if `call` already has arguments. The same name starts
- * one if `call` is complete.
+ * A fragment with a different name begins another call if `call` already has arguments. A fragment with the same name does so if
+ * `call` is complete.
  */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;

@@ -1,5 +1,3 @@
-// Converts the stream chunks of Chat Completions and compatible servers to neutral chunks.
-
 import {
   AnswerIds,
   countOf,

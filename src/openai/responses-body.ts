@@ -42,7 +42,6 @@ export function toInputContent(
   );
 }
 
-/** Returns a note for the model if the API does not support the image or file. */
 export function toInputMedia(part: MediaPart): InputItem | string {
   return writeToolMedia(part, inputMedia);
 }

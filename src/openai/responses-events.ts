@@ -31,8 +31,8 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The meanings come from the API reference. `steered` is missing: it occurs only on WebSocket connections, where another response
- * follows.
+ * The meanings come from the API reference. `steered` is not listed, because it occurs only on WebSocket connections, where another
+ * response follows.
  */
 export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
@@ -45,8 +45,8 @@ export function isTerminal(eventType: unknown): eventType is string {
 }
 
 /**
- * If the last event and the status differ, the worse one applies. An incomplete response is treated as completed if the caller maps
- * its reason to a normal finish reason.
+ * If the last event and the status differ, the worse of the two applies. An incomplete response is treated as completed if the
+ * caller maps its reason to a normal finish reason.
  */
 export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = incompleteWords): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);

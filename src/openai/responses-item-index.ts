@@ -13,7 +13,6 @@ export interface OpenItem {
   /** True if the server has sent `output_item.added` for the item. Some servers send fragments first. */
   begun: boolean;
   isRepeated: boolean;
-  /** All fields of the finished item. Undefined while the item is unfinished. */
   fields: { readonly [field: string]: Json } | undefined;
 }
 
@@ -47,7 +46,6 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
   const all: OpenItem[] = [];
   const byId = new Map<unknown, OpenItem>();
   const byIndex = new Map<unknown, OpenItem>();
-  /** Items that may be unfinished, by type. A lookup by type checks only these items. */
   const pending = new Map<string, OpenItem[]>();
 
   function identify(item: OpenItem, id: unknown): void {

@@ -84,7 +84,6 @@ export class ItemAssembly {
   addArguments(event: UnknownRecord, type: CallType, { text, isWhole }: AddedText): void {
     const { item_id: id, output_index: index, call_id: callId, name } = event;
     const address: ItemAddress = { id, index, type, callId };
-    // Fragments that arrive after the complete call are ignored.
     const late = typeof index === "number" ? this.#index.find(address, () => true) : undefined;
     const item = this.#index.find(address, isUnfinished) ?? late ?? this.#create(address);
     const { call, fields } = item;

@@ -52,7 +52,6 @@ interface OutputItem {
   readonly stored: boolean;
 }
 
-/** Returns undefined if any part is not an output item from the reader's service and model. */
 function readItems(turn: AssistantMessage, reader: MetadataReader): readonly OutputItem[] | undefined {
   const parts = readOwnItems(turn.providerMetadata, reader);
   const items = parts?.flatMap(({ output_item: item, stored }) =>

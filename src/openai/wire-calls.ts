@@ -1,5 +1,3 @@
-// Converts media and tool calls to the format that Chat Completions and Responses share.
-
 import {
   isOnWeb,
   type Json,
@@ -15,8 +13,8 @@ export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }
 }
 
 /**
- * Returns undefined for other media, and for URLs that a server cannot fetch. Compatible servers support more image types than
- * OpenAI, but no server supports SVG. Base64 data must have a specific type, not `image/*`.
+ * Returns undefined for media other than images, and for URLs that a server cannot fetch. Compatible servers support more image
+ * types than OpenAI, but no server supports SVG. Base64 data must have a specific type, not `image/*`.
  */
 export function toImageUrl(media: ReadableMedia): string | undefined {
   const { mediaType } = media;
@@ -49,7 +47,6 @@ export function sortResult<Part extends object>(
   return { text: texts.join("\n"), media };
 }
 
-/** Introduces the images and files of a result when they are sent in a separate message. */
 export function toMediaTitle(toolName: string, id: string): string {
   return `Content that the tool ${toolName} returned for call ${id}:`;
 }

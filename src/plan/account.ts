@@ -146,7 +146,7 @@ export class Account {
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 
-  /** Reported input is kept. Output is at least the text that was read. */
+  /** Reported input is kept. The output is at least the estimate for the text that was read. */
   #estimate(): Usage {
     const said = this.#now ?? noUsage;
     const { system = "", messages = [] } = this.#request ?? {};
@@ -156,7 +156,7 @@ export class Account {
   }
 }
 
-/** The tokens of an image do not depend on the number of its bytes. */
+/** The number of tokens for an image does not depend on the number of its bytes. */
 function withoutBytes(key: string, value: unknown): unknown {
   return key === "data" ? undefined : value;
 }

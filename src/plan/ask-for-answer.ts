@@ -19,7 +19,6 @@ interface Answering {
   readonly conversation: readonly Message[];
   readonly rounds: PlanRounds;
   readonly plan: MadePlan | undefined;
-  /** True if the answer continues the last message of the conversation. */
   readonly goesOn: boolean;
   readonly extraInstruction: string;
 }
@@ -76,7 +75,6 @@ class AnswerDraft {
     return !isCall && type !== "provider-metadata";
   }
 
-  /** An answer that contains only calls ends with an error. */
   toEnd(finish: Extract<ModelChunk, { type: "finish" }>): ModelChunk {
     const isDone = finish.reason === "tool-calls" || finish.reason === "stop";
     if (!isDone || !this.#hasCalls || this.#hasText) return finish;
@@ -125,7 +123,6 @@ export function userInputOf({ messages, given }: RequestTranscript): string {
   return said.join("\n\n");
 }
 
-/** Puts the result of each call under the purpose of the call. Repeated purposes are numbered. */
 export function toResults(records: readonly PlanRecord[], extra_instruction?: string): UserMessage {
   const results = new Map<string, Json>();
   const copies = new Map<string, number>();

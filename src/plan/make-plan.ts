@@ -20,7 +20,6 @@ import type { Planner, PlannerInput, PlannerPrompt } from "./planner-prompt.ts";
 
 type PlanEnd =
   | { readonly kind: "plan"; readonly read: DecisionRead; readonly text: string }
-  /** The model sent no plan. The iteration ends with these chunks instead. */
   | { readonly kind: "ended"; readonly chunks: readonly ModelChunk[] };
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
@@ -50,7 +49,6 @@ async function* askForPlan(
   return draft.end();
 }
 
-/** The chunks that are hidden because they are part of the plan. */
 const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   "text-delta": true,
   "refusal-delta": true,
@@ -171,7 +169,6 @@ export async function* makePlan(asking: Asking, request: ModelRequest, planning:
   }
 }
 
-/** Rejects a plan that uses a tool other than the chosen one. */
 function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   if (chosen === undefined || read.kind === "invalid") return read;
   const isChosen = read.decision.execution_commands.every(({ tool_name }) => tool_name === chosen);

@@ -50,12 +50,10 @@ export class PlanScanner {
   #pieces: string[] = [];
   /** The offset in the current text at which the next piece begins. */
   #from = 0;
-  /** The open brackets, innermost last. */
   #open: ("{" | "[")[] = [];
   #isInString = false;
   #isEscaped = false;
   #string = "";
-  /** True if the last character was a comma. The comma is dropped if a closing bracket follows. */
   #hasComma = false;
   #key: string | undefined;
   /** The string value of `next_action`. It is the action only if a comma or brace follows. */

@@ -119,7 +119,6 @@ function describeIssues({ issues }: z.ZodError): string {
   return `The plan is invalid: ${[...lines, ...more].join(" ")}`;
 }
 
-/** Letter case and surrounding blanks are ignored. */
 export function saysResponse(action: unknown): boolean {
   return typeof action === "string" && action.trim().toLowerCase() === "response";
 }
