@@ -140,11 +140,16 @@ export interface AiSdkWarning {
 export interface AiSdkModelOptions {
   /** The language model, for example `openai("gpt-5")`, or the return value of `wrapLanguageModel`. */
   readonly model: AiSdkLanguageModel;
-  /** The name of the service, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses". */
+  /**
+   * The name of the service, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses".
+   */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
-  /** Options for the provider package, by its name, for example `{ openai: { reasoningEffort: "low" } }`. Default none. */
+  /**
+   * Options for the provider package, under the name of the provider, for example `{ openai: { reasoningEffort: "low" } }`. Default
+   * none.
+   */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } } | undefined;
   /** HTTP headers to send with each request. Default none. */
   readonly headers?: { readonly [name: string]: string } | undefined;
@@ -162,9 +167,9 @@ export interface AiSdkModelOptions {
   /** Called with each warning. A warning may be repeated for every request. Errors from the function are ignored. Default none. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /**
-   * The finish reasons for further words of the service, for example `{ "FUNCTION_CALL": "tool-calls" }`. The finish reason of the
-   * service is looked up first, then the finish reason of the AI SDK. These entries take precedence over the built-in ones. Default
-   * none.
+   * Maps further finish reasons of the service or of the AI SDK, for example `{ "FUNCTION_CALL": "tool-calls" }`. The finish reason
+   * of the service is looked up first, then the finish reason of the AI SDK. These entries take precedence over the built-in ones.
+   * Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }

@@ -45,7 +45,10 @@ export interface MessagesRequestOptions {
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** The methods that `anthropicMessages` calls on a client: `new Anthropic()` from `@anthropic-ai/sdk`, or the Bedrock or Vertex client. */
+/**
+ * The methods that `anthropicMessages` calls on a client: `new Anthropic()` from `@anthropic-ai/sdk`, or the Bedrock or Vertex
+ * client.
+ */
 export interface AnthropicMessagesClient {
   readonly messages: {
     create(body: MessagesRequestBody, options: MessagesRequestOptions): PromiseLike<AsyncIterable<unknown>>;
@@ -73,8 +76,8 @@ export interface AnthropicMessagesOptions {
   /** The name of the model, for example "claude-opus-4-6". */
   readonly model: string;
   /**
-   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`.
-   * Default "anthropic".
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default
+   * "anthropic".
    */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
@@ -88,7 +91,7 @@ export interface AnthropicMessagesOptions {
   readonly thinking?: AnthropicThinking | undefined;
   /**
    * Set to true to make the server cache the parts of a request that later requests repeat. The cache lasts 5 minutes unless you
-   * set `ttl`. Default false. Writing to the cache costs more than plain input; reading from it costs a tenth.
+   * set `ttl`. Default false. Writing to the cache costs more than plain input; reading from it costs a tenth of plain input.
    */
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
   /**
@@ -101,8 +104,8 @@ export interface AnthropicMessagesOptions {
    */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
   /**
-   * The finish reasons for further stop reasons of the service, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries
-   * take precedence over the built-in ones. Default none.
+   * Maps further stop reasons of the service to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
+   * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }

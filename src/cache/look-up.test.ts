@@ -79,7 +79,7 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
 describe("lookUp: long results", () => {
   const text = numbered(5_000);
 
-  it("names the start line of the next read, and skips or repeats no line", () => {
+  it("names the start line of the next read; no line is skipped or repeated", () => {
     const read: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -92,7 +92,7 @@ describe("lookUp: long results", () => {
     expect(read.join("\n")).toBe(text);
   });
 
-  it("names the start line of the next search, and skips or repeats no match", () => {
+  it("names the start line of the next search; no match is skipped or repeated", () => {
     const found: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {

@@ -91,7 +91,7 @@ describe("createResultCache: ttlMs", () => {
   it.for<[ms: number, answer: string]>([
     [3_599_999, "Lines: 1. Bytes: 1. Tokens: about 1."],
     [3_600_000, "failed"],
-  ])("answers for a result of %d ms: %s", async ([ms, answer]) => {
+  ])("by default, after %d ms a request for a result gives: %s", async ([ms, answer]) => {
     const clock = createTestClock();
     const cache = createResultCache({ clock });
     const id = await keep(cache, "x");
@@ -166,7 +166,7 @@ describe("createResultCache: maxBytes", () => {
     expect(await ask(cache, { action: "stats", id })).toContain("Bytes: 1.");
   });
 
-  it("counts no texts that other code wrote to the store, and keeps them", async () => {
+  it("neither counts nor removes texts that other code wrote to the store", async () => {
     const store = createMemoryStore();
     await store.write("somebody's own", "x".repeat(100));
     await keep(createResultCache({ store, maxBytes: 10 }), "x");

@@ -113,7 +113,7 @@ describe("createContentConverter: tool results", () => {
   const answerOf = (message: ToolMessage, before?: Message): readonly unknown[] =>
     partsOf(message, {}, before).map((part) => Object(part).functionResponse);
 
-  it("have the call ids of the assistant message as it is sent", () => {
+  it("have the call ids that are sent in the assistant message", () => {
     const asked: readonly AssistantPart[] = [call("c1", "f", { providerCallId: "p1" }), call("c2")];
     const providerMetadata = turnOf(
       asked,
@@ -179,7 +179,7 @@ describe("createContentConverter: tool results", () => {
   });
 });
 
-it("createContentConverter: converts a message once, but converts results again after another message", () => {
+it("createContentConverter: converts a message once, but converts results again if the message before them changes", () => {
   const convert = createContentConverter(settings);
   const turn = turnOf([call("c", "f", { providerCallId: "p" })], { functionCall: { id: "p", name: "f" }, thoughtSignature: "s" });
   const answers: ToolMessage = { role: "tool", results: [result("c")] };

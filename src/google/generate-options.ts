@@ -65,8 +65,8 @@ export interface GoogleGenerateContentOptions {
   readonly model: string;
   /**
    * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default
-   * "gcp.vertex_ai" if the client uses Vertex AI, otherwise "gcp.gemini". Thought signatures are sent back only to a provider with the same id, so use different ids for clients
-   * with different accounts.
+   * "gcp.vertex_ai" if the client uses Vertex AI, otherwise "gcp.gemini". Thought signatures are sent back only to a provider with
+   * the same id, so use different ids for clients with different accounts.
    */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
@@ -87,7 +87,7 @@ export interface GoogleGenerateContentOptions {
    */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
   /**
-   * The finish reasons for further reasons of the service, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
+   * Maps further values of `finishReason` to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;

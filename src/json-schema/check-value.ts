@@ -11,7 +11,8 @@ import { falseMessage, type Check, type Fault, type Finding, type Path, type Por
 
 /**
  * The maximum work for one check, in units of about a microsecond. Each use of a schema part costs one unit; long arrays, objects
- * and strings cost more. The limit stops, for example, a schema that refers to itself in `anyOf` and doubles the work with each level.
+ * and strings cost more. The limit stops, for example, a schema that refers to itself in `anyOf` and doubles the work with each
+ * level.
  */
 const mostUnits = 500_000;
 export const tooLong = "it would take too long";

@@ -160,7 +160,7 @@ describe("toToolResult: failure", () => {
     expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
   });
 
-  it.for([{ content: [] }, {}])("is the outcome if the server only started a task, with %j", (result) => {
+  it.for([{ content: [] }, {}])("is reported if the server only started a task: %j", (result) => {
     expect(read({ ...result, task: { taskId: "1" } })).toMatchObject({
       success: false,
       message: expect.stringContaining("task"),

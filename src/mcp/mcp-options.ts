@@ -57,7 +57,10 @@ function hasVeto({ needsApproval = false, sequential, replay }: ToolTraits): boo
 
 /** The options of `createMcpRegistry`. */
 export interface McpRegistryOptions {
-  /** A connected client. The caller remains responsible for its transport, for timeouts while connecting, and for closing the client. */
+  /**
+   * A connected client. The caller remains responsible for its transport, for timeouts while connecting, and for closing the
+   * client.
+   */
   readonly client: McpClient;
   /** Text in front of each tool's name, for example "github_". 1 to 32 letters, digits, "_" or "-". Default none. */
   readonly prefix?: string | undefined;

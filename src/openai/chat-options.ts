@@ -66,15 +66,16 @@ export interface OpenAIChatOptions {
   /** The name of the model, for example "gpt-5". */
   readonly model: string;
   /**
-   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`.
-   * Default "openai".
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai".
    */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
   /** Requests token counts with `stream_options`. Default true. Set to `false` for servers that reject the field. */
   readonly includeUsage?: boolean | undefined;
-  /** The request field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers only support "max_tokens". */
+  /**
+   * The request field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers only support "max_tokens".
+   */
   readonly maxTokensField?: "max_completion_tokens" | "max_tokens" | undefined;
   /**
    * The field in which reasoning is sent back. By default reasoning is not sent back, because most servers reject it. DeepSeek and
@@ -92,7 +93,7 @@ export interface OpenAIChatOptions {
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
   /**
-   * The finish reasons for further words of the server, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
+   * Maps further values of `finish_reason` to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;

@@ -88,7 +88,7 @@ describe("openaiChat", () => {
     expect((await run([both])).chunks.map((chunk) => chunk.type)).toEqual(["reasoning-delta", "text-delta", "finish"]);
   });
 
-  it("yields no finish if the stream has none", async () => {
+  it("yields no finish if the stream has no finish reason", async () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
     expect(await run([])).toEqual({ chunks: [], thrown: undefined });
   });

@@ -87,11 +87,11 @@ describe("openaiResponses", () => {
     expect(call.beats).toBe(3);
   });
 
-  it("yields no finish if the stream has none", async () => {
+  it("yields no finish if the stream has no final event", async () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
   });
 
-  it("ignores errors that the client throws after the last event, and throws earlier ones", async () => {
+  it("throws the client's errors, except errors after the last event", async () => {
     const reset = new TypeError("terminated");
     const broke = new OpenAI.APIError(undefined, { message: "It broke.", type: "server_error" }, undefined, undefined);
     for (const thrown of [reset, broke]) {

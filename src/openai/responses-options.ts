@@ -59,8 +59,7 @@ export interface OpenAIResponsesOptions {
   /** The name of the model, for example "gpt-5". */
   readonly model: string;
   /**
-   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`.
-   * Default "openai".
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai".
    */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
@@ -90,7 +89,7 @@ export interface OpenAIResponsesOptions {
    */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
   /**
-   * The finish reasons for further reasons of an incomplete response, for example `{ "steered": "stop" }`. These entries take
+   * Maps further reasons for an incomplete response to finish reasons, for example `{ "steered": "stop" }`. These entries take
    * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
