@@ -108,7 +108,7 @@ export const specWords: { readonly [Version in AiSdkLanguageModel["specification
 
 /**
  * A tool that the service defines, made by a provider package, for example `openai.tools.webSearch({})`. `id` and `args` are
- * required. They are optional in this type only because the types of the packages do not guarantee them.
+ * required. Both are optional in this type only because the types of the packages do not guarantee them.
  */
 export interface AiSdkProviderTool {
   readonly type?: string | undefined;

@@ -22,7 +22,7 @@ export interface ApprovalAnswer {
 
 export interface MessageRecord {
   readonly parts: readonly MessagePart[];
-  /** Sources and citations. They are kept, but never sent back. */
+  /** Sources and citations, which are kept but never sent back. */
   readonly references: readonly Json[];
   readonly answers: readonly ApprovalAnswer[];
 }
@@ -42,8 +42,8 @@ interface MetadataContent {
 
 /**
  * Returns undefined if the message must be rebuilt from its text and calls. All recorded parts must come from this service and
- * model, because signatures are not portable. The parts must also have the same text and calls as the message. They differ if a
- * call got another id, if a continuation was cut off, or if the message was edited.
+ * model, because signatures are not portable. The parts must also have the same text and calls as the message. Parts and message
+ * differ if a call got another id, if a continuation was cut off, or if the message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: OwnMessageReader): MetadataContent | undefined {
   const own = readOwnItems(turn.providerMetadata, reader) ?? [];

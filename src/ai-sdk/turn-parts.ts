@@ -53,7 +53,7 @@ export interface MessageParts {
 interface PartDraft {
   readonly part: MessagePart;
   text: string | undefined;
-  /** The latest metadata. It is copied only once, when the message is finished. */
+  /** The latest metadata, which is copied only once, when the message is finished. */
   metadata: unknown;
 }
 

@@ -30,8 +30,8 @@ export interface MetadataContent {
 
 /**
  * The blocks may be sent only if all of them come from this service and model, because signatures are not portable. The blocks must
- * also have the same text and calls as the message. They differ if a call got another id, if a continuation was cut off, or if the
- * message was edited.
+ * also have the same text and calls as the message. Blocks and message differ if a call got another id, if a continuation was cut
+ * off, or if the message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
   const { providerMetadata } = turn;

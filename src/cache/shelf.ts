@@ -87,7 +87,7 @@ export class Shelf {
     }
   }
 
-  /** Other caches and processes may use the same store. */
+  /** Other caches and processes may use the same store, so the known results may be incomplete. */
   async #list(): Promise<void> {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));

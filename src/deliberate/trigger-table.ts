@@ -107,7 +107,7 @@ interface TriggerTable {
   search(): TriggerSearch;
 }
 
-/** The time of a search is limited for any triggers. One search may cover several texts. */
+/** A search takes limited time for any triggers. One search may cover several texts. */
 export interface TriggerSearch {
   readonly unsearched: ReadonlySet<string>;
   find(text: string): ReadonlyMap<string, TriggerMatch>;

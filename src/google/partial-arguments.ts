@@ -44,7 +44,7 @@ function unquote(quoted: string): string | undefined {
 
 interface WrittenValue {
   readonly path: readonly PathSegment[];
-  /** The number of leading path segments that already exist: all of them if the value continues a string. */
+  /** The number of leading path segments that already exist. All segments exist if the value continues a string. */
   readonly known: number;
   readonly json: string;
   readonly isOpen: boolean;

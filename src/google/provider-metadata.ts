@@ -22,8 +22,8 @@ export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
 
 /**
  * Returns undefined if the message must be rebuilt from its text and calls. All recorded parts must come from this service and
- * model, because signatures are not portable. They must also have the same text and calls as the message. They differ if the
- * message was edited, or if a continuation was cut off.
+ * model, because signatures are not portable. The parts must also have the same text and calls as the message. Parts and message
+ * differ if the message was edited, or if a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
   const items = readOwnItems(turn.providerMetadata, reader);

@@ -90,7 +90,7 @@ export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memo
 
 function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): CompiledSchema {
   try {
-    // The schema is copied, because `dereference` writes addresses into it.
+    // The schema is copied, because `dereference` writes addresses into the schema.
     const root = toJson(schema) as Schema;
     const costly = findCostlyAddress(root);
     if (costly !== undefined) return { problem: costly };

@@ -7,7 +7,7 @@ export interface McpToolAnnotations {
   readonly openWorldHint?: boolean | undefined;
 }
 
-/** A tool as the server lists it. */
+/** A tool in the server's list of tools. */
 export interface McpTool {
   readonly name: string;
   readonly title?: string | undefined;

@@ -71,8 +71,8 @@ export interface McpRegistryOptions {
    */
   readonly annotations?: AnnotationRule | undefined;
   /**
-   * Returns the traits for a tool. They override the traits from the tool's annotations. Called when the tools are listed. Default
-   * none.
+   * Returns traits for a tool. These traits override the traits from the tool's annotations. Called when the tools are listed.
+   * Default none.
    */
   readonly traits?: ((tool: McpTool) => ToolTraits | undefined) | undefined;
   /**

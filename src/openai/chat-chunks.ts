@@ -20,9 +20,9 @@ import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 /**
- * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI they do not (recorded: 291
- * prompt, 26 completion, 196 reasoning, 513 in total). The difference shows in the total, or in a reasoning count above the
- * completion count.
+ * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, `completion_tokens`
+ * exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). The difference shows in the total,
+ * or in a reasoning count above the completion count.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;

@@ -29,8 +29,8 @@ export interface OwnMessageReader extends MetadataReader {
  * Returns the items to send back, or undefined if the message must be rebuilt from its text and calls.
  *
  * All items must come from this service and model, because reasoning is not portable. The items must also have the same text and
- * calls as the message. They differ if a call got another id, or if the message was edited. No item may wait for an answer that
- * this adapter cannot give, such as an MCP approval.
+ * calls as the message. Items and message differ if a call got another id, or if the message was edited. No item may wait for an
+ * answer that this adapter cannot give, such as an MCP approval.
  */
 export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessageReader): readonly InputItem[] | undefined {
   const parts = readItems(turn, reader);

@@ -54,8 +54,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Provider metadata is held back until the answer ends. It is dropped for an answer with calls, because it would send the invented
- * calls back.
+ * Provider metadata is held back until the answer ends. For an answer with calls, the metadata is dropped, because it would send
+ * the invented calls back.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];

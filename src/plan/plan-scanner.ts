@@ -56,7 +56,7 @@ export class PlanScanner {
   #string = "";
   #hasComma = false;
   #key: string | undefined;
-  /** The string value of `next_action`. It is the action only if a comma or brace follows. */
+  /** The string value of `next_action`, which is the action only if a comma or brace follows. */
   #candidate: string | undefined;
   #lead = "";
   #objects = 0;

@@ -132,7 +132,7 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** These options only affect planning by the model. */
+/** These options only affect planning by the model, so they are rejected next to `planner`. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
