@@ -44,7 +44,9 @@ export class Shelf {
     const { store, maxBytes, clock } = this.#settings;
     const bytes = countBytes(text);
     if (bytes > maxBytes)
-      throw new Error(`A result of ${bytes} bytes does not fit into the result cache. Set "maxBytes" to more than ${maxBytes}.`);
+      throw new Error(
+        `A result of ${bytes} bytes does not fit into the result cache. Increase "maxBytes", which is ${maxBytes}.`,
+      );
     if (this.#written * listedShare >= this.#known.size) await this.#list();
     const id = createCacheId(clock.now());
     // The size is counted before the write, so that two concurrent results cannot use the same free space.
