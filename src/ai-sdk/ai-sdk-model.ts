@@ -1,5 +1,3 @@
-// The provider for language models of the AI SDK.
-
 import { createSdkProvider, type Provider, recordOf } from "../core/provider-kit.ts";
 import { createCallBuilder } from "./call-options.ts";
 import { toModelError } from "./model-error.ts";
@@ -8,24 +6,24 @@ import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { createPartsReader, toIterable } from "./stream-parts.ts";
 
 /**
- * Makes a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any package, such as
- * `@ai-sdk/openai`, `@ai-sdk/google` or `@openrouter/ai-sdk-provider`. The provider calls only the model's `doStream`, which does
- * not retry; to retry, wrap the provider in `withRetry`.
+ * Makes a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any package, such as `@ai-sdk/openai`,
+ * `@ai-sdk/google` or `@openrouter/ai-sdk-provider`. The provider calls only the model's `doStream`, which does not retry; to
+ * retry, wrap the provider in `withRetry`.
  *
- * The stream ends with `finish` if the model reported why it stopped. Provider packages also report a finish reason when a stream
- * was cut off. Therefore these reasons do not produce `finish`: "interrupted", "unknown" in v2, and "other" if the service sent no
+ * The stream ends with `finish` if the model reported a finish reason. Provider packages also report a finish reason when a stream
+ * was cut off. These reasons therefore do not produce `finish`: "interrupted", "unknown" in v2, and "other" if the service sent no
  * reason of its own.
  *
  * The parts of a finished message become `provider-metadata` chunks: text, reasoning with its signature or item id, calls, files,
  * and results of tools that the service runs. The next request sends them back to the same model unchanged, with their
- * `providerMetadata` as `providerOptions`. Sources and citations are kept in the `providerMetadata` of the message, but are not sent.
- * Another model gets only the text and the calls. So does the same model if the message was edited.
+ * `providerMetadata` as `providerOptions`. Sources and citations are kept in the `providerMetadata` of the message, but are not
+ * sent. Another model gets only the text and the calls. The same happens if the message was edited.
  *
- * A file at a URL is sent as that URL if the model accepts such URLs. The provider never fetches files. If a user message contains
- * another URL, the iteration ends with `bad-request` and no request is sent. In a tool result, a note for the model replaces the
- * file.
+ * For a file at a URL, the provider sends the URL if the model accepts such URLs. The provider never fetches files. If a user
+ * message contains another URL, the iteration ends with `bad-request` and no request is sent. In a tool result, a note for the
+ * model replaces the file.
  *
- * `settings.extra` of the run's options adds or replaces options of `doStream`, for example `{ topK: 20, providerOptions: { … } }`.
+ * The run option `settings.extra` adds or replaces options of `doStream`, for example `{ topK: 20, providerOptions: { … } }`.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

@@ -1,5 +1,3 @@
-// Builds the options and the prompt for `doStream`. Each message and tool is converted once and then cached.
-
 import {
   assertNever,
   type AssistantMessage,
@@ -39,13 +37,12 @@ import {
 } from "./model-options.ts";
 import { type OwnMessageReader, readMetadata } from "./provider-metadata.ts";
 
-/** Converters for images and files in user messages and in tool results. */
 interface FileForms {
   readonly user: MediaForms<PromptPart>;
   readonly result: MediaForms<PromptPart>;
 }
 
-/** Makes the converters for a model that accepts URLs matching `urls`. Any media type is passed on; the model's package may reject it. */
+/** `urls` are the URL patterns that the model accepts. Media types are not checked; the model's package may reject them. */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files as base64, and only some URLs";
   const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
@@ -68,8 +65,8 @@ function toFile(media: ReadableMedia): FileFacts {
 }
 
 /**
- * True if a model accepts a file as base64 or at its URL. The keys of `patterns` are media types, such as `image/*` or `*`. Models
- * write the patterns for lower-case URLs, so the URL is tried as written and in lower case.
+ * The keys of `patterns` are media types, such as `image/*` or `*`. Models write the patterns for lower-case URLs, so the URL is
+ * matched as written and in lower case.
  */
 function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
@@ -89,15 +86,16 @@ function isMediaTypeOf(mediaType: string, key: string): boolean {
   return key.endsWith("/*") ? mediaType.startsWith(key.slice(0, -1)) : mediaType === key;
 }
 
-/** The values needed to convert tool results. */
 interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
-  /** The metadata that the service sent with each call, by call id. Some of it must go back with the result, such as the caller. */
+  /**
+   * The metadata that the service sent with each call, by call id. Some of this metadata, such as the caller, must be sent back
+   * with the result.
+   */
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
-/** Converts each result to one part, in the same order. */
 function toResultParts({ results }: ToolMessage, ports: ResultPorts): readonly PromptPart[] {
   return results.map((part) => {
     const providerOptions = ports.callOptions.get(part.callId);
@@ -111,7 +109,6 @@ function toResultParts({ results }: ToolMessage, ports: ResultPorts): readonly P
   });
 }
 
-/** Converts the outcome of a call for the prompt. Every form contains `result`, also for failed and denied calls. */
 function toOutput(part: ToolResultPart, ports: ResultPorts): PromptPart {
   const { outcome, result, content = [] } = part;
   if (content.length > 0) return { type: "content", value: toContent(result, content, ports) };
@@ -136,18 +133,15 @@ function toText(result: Json): string {
   return typeof result === "string" ? result : JSON.stringify(result);
 }
 
-/** A converted message, and the metadata of its calls that must be sent with their results. */
 interface ConvertedMessage {
   readonly messages: readonly PromptMessage[];
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
-/** Converts all messages. `urls` are the URL patterns that the model accepts. */
 type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly PromptMessage[];
 
 const noOptions: ReadonlyMap<string, Json> = new Map();
 
-/** Makes a converter that caches its result for each message object. */
 function createPromptConverter(reader: OwnMessageReader): PromptConverter {
   const known = new WeakMap<Message, { readonly after: ReadonlyMap<string, Json>; readonly converted: ConvertedMessage }>();
   return (messages, urls) => {
@@ -168,12 +162,9 @@ function createPromptConverter(reader: OwnMessageReader): PromptConverter {
   };
 }
 
-/** The values that the conversion of a message depends on, apart from the message. */
 interface Surroundings {
   readonly forms: FileForms;
-  /** The metadata of the calls in the previous assistant message. */
   readonly callOptions: ReadonlyMap<string, Json>;
-  /** The 0-based index of the message. */
   readonly index: number;
 }
 
@@ -192,7 +183,7 @@ function convert(message: Message, reader: OwnMessageReader, { forms, callOption
   }
 }
 
-/** Converts a user message. Empty text parts are omitted, as in the AI SDK, because some services reject them. */
+/** Empty text parts are omitted, as in the AI SDK, because some services reject them. */
 function toUserMessages(
   { content }: UserMessage,
   { user }: FileForms,
@@ -213,7 +204,7 @@ function convertAssistantMessage(message: AssistantMessage, reader: OwnMessageRe
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }
 
-/** Converts only text and calls. Reasoning is omitted: services reject it without its signature, and other models cannot use it. */
+/** Services reject reasoning without its signature, and other models cannot use it. */
 function rebuildMessage(turn: AssistantMessage): readonly PromptPart[] {
   const { text, calls } = readAssistantMessage(turn);
   return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
@@ -223,10 +214,9 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
   return { type: "tool-call", toolCallId: callId, toolName: toWireName(name), input: toArgumentsObject(args) };
 }
 
-/** Builds the `doStream` options for one request. */
 type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;
 
-/** Makes a builder, which throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
+/** The builder throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id } = settings;
   const words = specWords[model.specificationVersion];
@@ -243,14 +233,14 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
       // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...request.settings?.extra,
-      // A gateway would send each chunk twice over the network, as a part and as a raw chunk.
+      // A gateway would send each chunk twice over the network: as a part, and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };
   };
 }
 
-/** Joins consecutive tool messages: answers to the service's approval requests, then results from tools of the run. */
+/** Joins consecutive tool messages: approval answers for the service, then results from tools of the run. */
 function joinMessages({ system }: ModelRequest, messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
     const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));

@@ -1,9 +1,8 @@
-// Converts errors to provider errors. Provider packages throw errors, or send them as stream parts.
+// Converts errors from provider packages. The packages throw errors, or send them as stream parts.
 
 import { isRecord, parseJson, providerError, toProviderError } from "../core/provider-kit.ts";
 import type { ProviderError, ProviderErrorCode, UnknownRecord } from "../core/provider-kit.ts";
 
-/** Codes for errors that come from the AI SDK itself, by error name. */
 const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["AI_LoadAPIKeyError", "auth"],
   ["AI_LoadSettingError", "bad-request"],
@@ -16,9 +15,9 @@ const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
 ]);
 
 /**
- * Classifies an error. An `APICallError` contains the response body parsed in `data`, or as text in `responseBody`. Its
- * `isRetryable` is used if neither body nor status decides. `isRetryable: false` also applies if the status is retryable by default,
- * because the package then decided against the default.
+ * An `APICallError` contains the response body, either parsed in `data` or as text in `responseBody`. `isRetryable: true` is used
+ * if neither body nor status is conclusive. `isRetryable: false` is used even if the status is retryable by default, because the
+ * package has overruled the default.
  */
 export function toModelError(thrown: unknown): ProviderError {
   if (!isRecord(thrown)) return toProviderError(thrown);
@@ -30,7 +29,7 @@ export function toModelError(thrown: unknown): ProviderError {
   return judgeRetry(error, thrown);
 }
 
-/** Adds a body to the fields of an error. Each field is copied by name, because a spread would omit non-enumerable fields. */
+/** Fields are copied by name, because a spread would omit non-enumerable fields. */
 function withBody(thrown: UnknownRecord, body: UnknownRecord): UnknownRecord {
   const { name, message, code, type, statusCode, responseHeaders, cause } = thrown;
   return { name, message, code, type, statusCode, responseHeaders, cause, error: body };
@@ -40,7 +39,6 @@ function judgeRetry(error: ProviderError, { name, isRetryable, statusCode }: Unk
   if (isRetryable === false && error.retryable && isRetriedByRule(statusCode)) return { ...error, retryable: false };
   const isUnread = error.code === "server" && !error.retryable && error.status === undefined;
   if (isRetryable !== true || !isUnread) return error;
-  // A retryable APICallError without a status means that the connection failed.
   return { ...error, code: name === "AI_APICallError" ? "network" : "server", retryable: true };
 }
 

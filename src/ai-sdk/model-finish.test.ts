@@ -18,7 +18,6 @@ describe("readFinish", () => {
     [{ unified: "other", raw: undefined }, undefined],
     [{ unified: "interrupted", raw: undefined }, undefined],
     [{ unified: "interrupted", raw: "end_turn" }, undefined],
-    // Finish reasons in the words of the service.
     [{ unified: "stop", raw: "pause_turn" }, "paused", "pause_turn"],
     [{ unified: "other", raw: "compaction" }, "paused", "compaction"],
     [{ unified: "length", raw: "model_context_window_exceeded" }, "context-full", "model_context_window_exceeded"],

@@ -1,4 +1,4 @@
-// Reads usage and finish reasons in the three specification versions, and the finish reasons that services send themselves.
+// Reads usage and finish reasons in the three specification versions, and in the formats of the services themselves.
 
 import {
   countOf,
@@ -15,7 +15,6 @@ import {
 } from "../core/provider-kit.ts";
 import type { AiSdkLanguageModel } from "./model-options.ts";
 
-/** Reads the usage of a finished stream. Undefined if the service reported neither input nor output tokens. */
 export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel): Usage | undefined {
   if (!isRecord(usage)) return undefined;
   const { inputTokens, outputTokens } = usage;
@@ -23,7 +22,6 @@ export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel)
   return readFlat(usage, provider);
 }
 
-/** Reads the usage format of v3 and v4. */
 function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefined {
   const [cached, written] = [countOf(input.cacheRead), countOf(input.cacheWrite)];
   return usageOf({
@@ -36,7 +34,7 @@ function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefi
 }
 
 /**
- * Reads the usage format of v2, in which packages count differently. Anthropic's input excludes tokens read from the cache
+ * Packages with specification v2 count differently. Anthropic's input excludes tokens read from the cache
  * (github.com/PostHog/posthog-js/issues/2829). Google's and xAI's output excludes reasoning tokens, but their total includes them
  * (github.com/vercel/ai/issues/7542).
  */
@@ -53,13 +51,11 @@ function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
   });
 }
 
-/** Returns the sum of the known counts, or undefined if all counts are unknown. */
 function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
   const known = counts.filter((count) => count !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** Maps the finish reasons that services send to those of the AI SDK. */
 const words: ReadonlyMap<string, string> = new Map([
   ["eos", "stop"],
   ["function_call", "tool-calls"],
@@ -71,22 +67,23 @@ const words: ReadonlyMap<string, string> = new Map([
   ["completed", "stop"],
 ]);
 
-/** Reads the finish reason and usage from raw chunks of Chat Completions, Responses and Gemini, which packages pass on. */
+/** Reads the finish reason and usage from raw chunks of Chat Completions, Responses and Gemini. */
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;
-  /** True if content may follow the finish reason, as with Gemini. */
+  /** True if content may follow the finish reason, which happens with Gemini. */
   mayGoOn = false;
-  /** True if the last event contained the finish reason. If the package cannot parse that event, its other content is lost. */
+  /**
+   * True if the last event contained the finish reason. If the package cannot parse that event, the other content of the event is
+   * lost.
+   */
   isLast = false;
 
-  /** The finish reason, if the service has reported one. */
   get finish(): SaidFinish | undefined {
     const raw = this.#word;
     return raw === undefined ? undefined : readFinish({ unified: words.get(raw) ?? raw, raw });
   }
 
-  /** The latest token counts, without details about cached tokens and reasoning. */
   get usage(): Usage | undefined {
     return this.#usage;
   }
@@ -103,7 +100,6 @@ export class RawEnding {
     for (const candidate of listOf(event.candidates)) this.#readCandidate(recordOf(candidate));
   }
 
-  /** Reads a Gemini candidate. If the service runs code, more content follows, so finish reasons next to or before code are ignored. */
   #readCandidate({ content, finishReason }: UnknownRecord): void {
     this.mayGoOn = true;
     const code = listOf(recordOf(content).parts)
@@ -129,10 +125,9 @@ function toRawUsage(counts: UnknownRecord): Usage | undefined {
   return { inputTokens: input ?? 0, outputTokens, totalTokens: (input ?? 0) + outputTokens };
 }
 
-/** A finish reason that the model reported. */
 export interface SaidFinish {
   readonly reason: FinishReason;
-  /** The finish reason as the service sent it, or the AI SDK's if the service sent none. */
+  /** The finish reason from the service, or from the AI SDK if the service sent none. */
   readonly raw: string;
 }
 
@@ -145,9 +140,9 @@ const unifiedWords: FinishWords = new Map<string, FinishReason>([
 ]);
 
 /**
- * Finish reasons of services that are more exact than the AI SDK's reason. Packages report Anthropic's pauses as "stop" or "other",
- * its full context as "length", and its refusals as "content-filter". They report Gemini's malformed calls and some of its filters
- * as "error" or "other". OpenAI's package reports "tool-calls" for a cut-off response with calls if the reason is rare.
+ * Finish reasons of services that are more exact than the AI SDK's reasons. Packages report Anthropic's pauses as "stop" or
+ * "other", its full context as "length", and its refusals as "content-filter". They report Gemini's malformed calls and some of its
+ * filters as "error" or "other". OpenAI's package reports "tool-calls" for a cut-off response with calls if the reason is rare.
  */
 const exactWords: FinishWords = new Map<string, FinishReason>([
   ["pause_turn", "paused"],
@@ -164,7 +159,6 @@ const exactWords: FinishWords = new Map<string, FinishReason>([
   ["steered", "unknown"],
 ]);
 
-/** Neutral finish reasons: `exact` by the service's finish reason, `unified` by the AI SDK's. */
 export interface ModelWords {
   readonly exact: FinishWords;
   readonly unified: FinishWords;
@@ -172,7 +166,6 @@ export interface ModelWords {
 
 const knownWords: ModelWords = { exact: exactWords, unified: unifiedWords };
 
-/** Merges the built-in meanings of finish reasons with those of the caller. */
 export function toModelWords(option: { readonly [word: string]: FinishReason } | undefined): ModelWords {
   return { exact: withFinishReasons(exactWords, option), unified: withFinishReasons(unifiedWords, option) };
 }
@@ -180,10 +173,9 @@ export function toModelWords(option: { readonly [word: string]: FinishReason } |
 const cutWords: ReadonlySet<string> = new Set(["interrupted", "unknown"]);
 
 /**
- * Reads a finish reason: a string in v2, `{ unified, raw }` in v3 and v4. Undefined if the stream was cut off.
- *
- * Provider packages report a finish reason even for a stream that was cut off: "unknown" in v2, "other" without `raw` in v3, and
- * "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the caller's `finishReasons` give them a meaning.
+ * Returns undefined if the stream was cut off. Provider packages report a finish reason even then: "unknown" in v2, "other" without
+ * `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the caller's `finishReasons` give
+ * them a meaning.
  */
 export function readFinish(said: unknown, words: ModelWords = knownWords): SaidFinish | undefined {
   const fields = isRecord(said) ? said : { unified: said };
@@ -194,14 +186,11 @@ export function readFinish(said: unknown, words: ModelWords = knownWords): SaidF
   return { reason: reason ?? "unknown", raw: raw === "" ? unified : raw };
 }
 
-/** The content of a finished message that affects its finish reason. */
 interface FinishedMessage {
   readonly hasCalls: boolean;
-  /** True if the service requested permission to run its tools and waits for the answers. */
   readonly hasAnswers: boolean;
 }
 
-/** Returns the finish reason of a message, which also depends on its content. */
 export function toFinishReason({ reason }: SaidFinish, { hasCalls, hasAnswers }: FinishedMessage): FinishReason {
   if (reason !== "stop" && reason !== "tool-calls") return reason;
   if (hasCalls) return "tool-calls";

@@ -1,5 +1,5 @@
-// The options of `aiSdkModel`, and the differences between the three specification versions. The types do not come from the SDK, so
-// that all three versions work.
+// The options of `aiSdkModel`, and the differences between the three specification versions. The types are not imported from the
+// SDK, so all three versions work.
 
 import {
   checkFields,
@@ -13,66 +13,55 @@ import {
   type Json,
 } from "../core/provider-kit.ts";
 
-/** The `doStream` options that all specification versions share. `settings.extra` of the run's options may add any field. */
+/** The `doStream` options that all specification versions share. The run option `settings.extra` may add any field. */
 export interface AiSdkCallOptions {
   readonly prompt: readonly object[];
   readonly abortSignal?: AbortSignal | undefined;
 }
 
 /**
- * A language model object of a provider package, such as `openai("gpt-5")` of `@ai-sdk/openai`: one of specification v2 (AI SDK 5),
- * v3 (6) or v4 (7).
+ * A language model object of a provider package, such as `openai("gpt-5")` from `@ai-sdk/openai`. Specification v2 belongs to AI
+ * SDK 5, v3 to 6, and v4 to 7.
  */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
   readonly provider: string;
   readonly modelId: string;
-  /** URL patterns by media type, or a promise of them. */
+  /** The URL patterns that the model accepts, by media type, or a promise of these patterns. */
   readonly supportedUrls: object | PromiseLike<object>;
   doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: object; readonly response?: object | undefined }>;
 }
 
-/** A part of a prompt message. */
 export interface PromptPart {
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
-/** A message of a prompt. */
 export type PromptMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user" | "assistant" | "tool"; readonly content: readonly PromptPart[] };
 
-/** A recorded part of an assistant message: the fields of a prompt part, with the data of a file as base64 or a URL. */
+/** The fields of a recorded part are those of a prompt part. The data of a file is base64 or a URL. */
 export interface MessagePart {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }
 
-/** The data of a file. */
 export type FileSource =
   | { readonly kind: "base64"; readonly data: string }
-  /** A URL, as written and as parsed. */
   | { readonly kind: "url"; readonly text: string; readonly url: URL };
 
-/** The media type and the data of a file. */
 export interface FileFacts {
-  /** The IANA media type, for example "image/png". */
   readonly mediaType: string;
   readonly source: FileSource;
 }
 
-/** The formats that differ between specification versions. */
 export interface SpecWords {
-  /** Returns the `data` of a file in a user message or an assistant message. */
   toFileData(source: FileSource): unknown;
-  /** Returns the part for a file in a tool result. Undefined if the specification version has no format for such a file. */
+  /** Returns undefined if the specification version has no format for such a file. */
   toResultFile(file: FileFacts): PromptPart | undefined;
-  /** Returns the `output` for the result of a denied call. */
   toDenial(reason: string): PromptPart;
-  /** The type of a tool that the service defines. */
   readonly providerToolType: string;
-  /** The types of message parts that the specification version does not support. */
   readonly unknownParts: ReadonlySet<string>;
 }
 
@@ -100,7 +89,7 @@ const v3: SpecWords = {
   unknownParts: onlyInV4,
 };
 
-/** Returns the v4 form of file data. The original URL is kept, because parsing may change a URL such as "gs://…". */
+/** The original URL is kept, because parsing may change a URL such as "gs://…". */
 function toTaggedData(source: FileSource): object {
   if (source.kind === "base64") return { type: "data", data: source.data };
   const { url, text } = source;
@@ -115,12 +104,11 @@ const v4: SpecWords = {
   unknownParts: new Set(),
 };
 
-/** The formats for each specification version. A missing version is a type error. */
 export const specWords: { readonly [Version in AiSdkLanguageModel["specificationVersion"]]: SpecWords } = { v2, v3, v4 };
 
 /**
  * A tool that the service defines, made by a provider package, for example `openai.tools.webSearch({})`. `id` and `args` are
- * required. They are optional here only because the types of the packages do not guarantee them.
+ * required. Both are optional in this type only because the types of the packages do not guarantee them.
  */
 export interface AiSdkProviderTool {
   readonly type?: string | undefined;
@@ -139,7 +127,7 @@ export interface AiSdkApprovalRequest {
 }
 
 /**
- * A warning from the provider package about a part of a request that it could not send unchanged. The values of `type` are
+ * A warning from the provider package: a part of the request could not be sent unchanged. The values of `type` are
  * "unsupported-setting", "unsupported-tool" and "other" in v2; and "unsupported", "compatibility", "deprecated" and "other" in v3
  * and v4.
  */
@@ -152,34 +140,40 @@ export interface AiSdkWarning {
 export interface AiSdkModelOptions {
   /** The language model, for example `openai("gpt-5")`, or the return value of `wrapLanguageModel`. */
   readonly model: AiSdkLanguageModel;
-  /** The name of the service, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses". */
+  /**
+   * The name of the service, for usage, prices and provider metadata. Default: the model's `provider`, such as "openai.responses".
+   */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
-  /** Options for the provider package, by its name, for example `{ openai: { reasoningEffort: "low" } }`. Default none. */
+  /**
+   * Options for the provider package, under the name of the provider, for example `{ openai: { reasoningEffort: "low" } }`. Default
+   * none.
+   */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } } | undefined;
   /** HTTP headers to send with each request. Default none. */
   readonly headers?: { readonly [name: string]: string } | undefined;
   /**
-   * Tools that the service defines, by the name that the model uses. If the service runs such a tool, the run does not execute its
-   * calls and sends them back unchanged. Otherwise the run executes its own tool with the same name. Default none.
+   * Tools that the service defines. The keys are the names that the model uses. Calls to a tool that the service runs are not
+   * executed by the run, and are sent back unchanged. For other tools, the run executes its own tool with the same name. Default
+   * none.
    */
   readonly providerTools?: { readonly [name: string]: AiSdkProviderTool } | undefined;
   /**
    * Called when the service requests permission to run one of its tools, for example an MCP tool. Return true to permit the call.
-   * The answer becomes part of the transcript. By default every request is denied; so is a request for which the function throws.
+   * The answer becomes part of the transcript. By default every request is denied. If the function throws, the request is denied.
    */
   readonly approveProviderTool?: ((request: AiSdkApprovalRequest) => boolean) | undefined;
-  /** Called with each warning. A warning may be repeated for every request. Errors that the function throws are ignored. Default none. */
+  /** Called with each warning. A warning may be repeated for every request. Errors from the function are ignored. Default none. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /**
-   * The meanings of further finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. The finish reason of the service is
-   * looked up first, then that of the AI SDK. These entries take precedence over the built-in meanings. Default none.
+   * Maps further finish reasons of the service or of the AI SDK, for example `{ "FUNCTION_CALL": "tool-calls" }`. The finish reason
+   * of the service is looked up first, then the finish reason of the AI SDK. These entries take precedence over the built-in ones.
+   * Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The options with defaults filled in. */
 export interface ModelSettings extends AiSdkModelOptions {
   readonly id: string;
 }
@@ -196,7 +190,6 @@ const checks: Checks<AiSdkModelOptions> = {
   finishReasons: finishReasonsCheck,
 };
 
-/** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["model"]);

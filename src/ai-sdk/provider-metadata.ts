@@ -14,42 +14,36 @@ import {
 import { isPromptName, toFileSource } from "./turn-parts.ts";
 import type { PromptMessage, PromptPart, SpecWords, MessagePart } from "./model-options.ts";
 
-/** The answer to a service that requested permission to run one of its tools. */
 export interface ApprovalAnswer {
   readonly approvalId: string;
   readonly approved: boolean;
   readonly reason?: string;
 }
 
-/** The content of an assistant message that is kept as provider metadata. */
 export interface MessageRecord {
   readonly parts: readonly MessagePart[];
-  /** Sources and citations. They are kept, but never sent back. */
+  /** Sources and citations, which are kept but never sent back. */
   readonly references: readonly Json[];
   readonly answers: readonly ApprovalAnswer[];
 }
 
-/** Makes one provider metadata item for each part, reference and answer, in the form that `readMetadata` reads. */
 export function toMetadataItems({ parts, references, answers }: MessageRecord): readonly Json[] {
   return [...parts.map((part) => ({ part })), ...references, ...answers.map((answer) => ({ approval: { ...answer } }))];
 }
 
-/** The provider that reads a message, and the formats of its specification version. */
 export interface OwnMessageReader extends MetadataReader {
   readonly words: SpecWords;
 }
 
-/** A converted assistant message, and the metadata of its calls that must be sent with their results. */
 interface MetadataContent {
   readonly messages: readonly PromptMessage[];
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
 /**
- * Reads the provider metadata of an assistant message. Returns undefined if the message must be rebuilt from its neutral parts. All
- * recorded parts must come from this service and model, because signatures are not portable. They must also match the neutral parts:
- * the same text, and the same calls with the same ids. They do not match if a call got another id, a continuation was cut off, or
- * the message was edited.
+ * Returns undefined if the message must be rebuilt from its text and calls. All recorded parts must come from this service and
+ * model, because signatures are not portable. The parts must also have the same text and calls as the message. Parts and message
+ * differ if a call got another id, if a continuation was cut off, or if the message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: OwnMessageReader): MetadataContent | undefined {
   const own = readOwnItems(turn.providerMetadata, reader) ?? [];
@@ -61,7 +55,6 @@ export function readMetadata(turn: AssistantMessage, reader: OwnMessageReader): 
   return { messages: toMessages(items, reader.words), callOptions: new Map(parts.flatMap(toCallOptions)) };
 }
 
-/** Groups parts and answers into messages. An approval answer ends an assistant message; the parts after it begin another one. */
 function toMessages(items: readonly (MessagePart | ApprovalAnswer)[], words: SpecWords): readonly PromptMessage[] {
   const messages: { role: "assistant" | "tool"; content: PromptPart[] }[] = [];
   for (const item of items) {

@@ -1,5 +1,3 @@
-// The raw events with which services report that their answer is complete.
-
 import { expect, it } from "vitest";
 import { RawEnding } from "./model-finish.ts";
 

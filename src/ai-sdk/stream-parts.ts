@@ -1,5 +1,3 @@
-// Converts the parts of a model's stream to neutral chunks.
-
 import {
   copyFields,
   type EventReader,
@@ -19,7 +17,6 @@ import { type ModelWords, RawEnding, readFinish, readModelUsage, type SaidFinish
 import type { ModelSettings } from "./model-options.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
 
-/** The methods that `toIterable` uses of a ReadableStream. */
 interface PartStream {
   getReader(): PartReader;
 }
@@ -30,9 +27,9 @@ interface PartReader {
 }
 
 /**
- * Makes a ReadableStream iterable, and cancels it when the signal fires, because a model may ignore its signal. If the signal has
- * already fired, the stream is cancelled immediately. The stream's own iterator is not used: it cannot be cancelled while it waits
- * for a part, and some browsers do not have it. Other values are returned unchanged.
+ * Cancels the stream when the signal fires, because a model may ignore the signal. The stream's own iterator is not used: it cannot
+ * be cancelled while it waits for a part, and some browsers do not have it. A value that is not a ReadableStream is returned
+ * unchanged.
  */
 export function toIterable(stream: unknown, signal: AbortSignal): unknown {
   if (!isPartStream(stream)) return stream;
@@ -55,36 +52,30 @@ function isPartStream(value: unknown): value is PartStream {
   return isRecord(value) && typeof value.getReader === "function";
 }
 
-/** The settings, finish reasons and tool names that a reader needs. */
 interface ReaderPorts {
   readonly settings: ModelSettings;
   readonly words: ModelWords;
   readonly tools: readonly ToolDefinition[];
 }
 
-/** The state of reading one stream. */
 interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly out: ModelChunk[];
   readonly parts: MessageParts;
   readonly calls: MessageCalls;
   readonly references: Json[];
   readonly answers: ApprovalAnswer[];
-  /** The content type of the response. Empty if the package does not report it. */
   answerType: string;
   finish: SaidFinish | undefined;
   /** Reads the finish reason from raw chunks, because some packages report it only when the connection closes. */
   readonly ending: RawEnding;
-  /** True if the last part has arrived, with or without a finish reason. */
   isOver: boolean;
   failed: boolean;
 }
 
-/** An event reader that is also given the headers of the response. */
 interface PartsReader extends EventReader {
   opened(headers: unknown): void;
 }
 
-/** Makes a reader that appends chunks to `out`. Parts with unknown types are ignored. */
 export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): PartsReader {
   const parts = createMessageParts();
   const calls = new MessageCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
@@ -117,7 +108,7 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     },
     opened: (headers) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
     read: (part) => {
-      // One stream contains one message, so later parts are ignored.
+      // The stream contains one message, so parts after the end of the message are ignored.
       if (isRecord(part) && !reading.isOver) readPart(part, reading);
     },
     end: () => endReading(reading),
@@ -153,7 +144,6 @@ function readPart(part: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** Reads parts that are rare in a stream. */
 function readRarePart(part: UnknownRecord, reading: Reading): void {
   const { parts, calls, references, answers, settings } = reading;
   switch (part.type) {
@@ -197,7 +187,7 @@ function endText({ id, providerMetadata, citations }: UnknownRecord, { parts, re
   if (Array.isArray(citations) && citations.length > 0) references.push(copyFields({ citations }));
 }
 
-/** Adds the result of a tool that the service ran. A preliminary result is skipped, because another result follows. */
+/** A preliminary result is skipped, because another result follows. */
 function addServiceResult(part: UnknownRecord, parts: MessageParts): void {
   if (part.preliminary === true) return;
   const { value = null } = copyFields({ value: part.result });
@@ -220,7 +210,7 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** Calls a function that the caller passed. Its errors and rejections are ignored, so that they do not end the iteration or process. */
+/** Errors and rejections of the caller's function are ignored, so that they do not end the iteration or the process. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     const result = run();
@@ -231,7 +221,7 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** Handles an error. An error after the finish reason is ignored, unless the package could not parse the event with that reason. */
+/** An error after the finish reason is ignored, unless the package could not parse the event with the finish reason. */
 function fail(error: unknown, reading: Reading): void {
   const { ending, out } = reading;
   if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
@@ -259,7 +249,7 @@ function endReading(reading: Reading): void {
   if (!isOver && ending.usage !== undefined) out.push({ type: "usage", usage: ending.usage, mode: "snapshot" });
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
-  // Content before a refusal is not kept, so that it is not sent back.
+  // Content before a refusal must not be sent back, so it is not kept.
   if (reason !== "refusal" && reason !== "content-filter") {
     for (const item of toMetadataItems({ parts: parts.all(), references, answers }))
       out.push({ type: "provider-metadata", item });
@@ -271,7 +261,7 @@ function isNoStream(mediaType: string): boolean {
   return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
 }
 
-/** The error for a response that is not a stream. The body is not shown, because the package consumes it without passing it on. */
+/** The body of the response is not shown, because the package consumes it without passing it on. */
 function noStreamError(mediaType: string): ProviderError {
   const message = `The service sent ${mediaType} instead of a stream. Check the base URL and any proxy: the response may be an error page.`;
   return providerError("server", message, { retryable: false });

@@ -1,5 +1,3 @@
-// Collects the parts and calls of an assistant message while it streams.
-
 import {
   copyFields,
   encodeBase64,
@@ -16,7 +14,6 @@ import {
 } from "../core/provider-kit.ts";
 import type { FileSource, MessagePart } from "./model-options.ts";
 
-/** Converts a streamed file to a part that can be recorded. Returns undefined for an empty file. In v4, `data` is an object with a type. */
 export function toFilePart({ type, mediaType, data }: UnknownRecord): MessagePart | undefined {
   const place = toPlace(
     isRecord(data) && !(data instanceof Uint8Array) && !(data instanceof URL) ? (data.data ?? data.url) : data,
@@ -31,38 +28,32 @@ function toPlace(data: unknown): { readonly [field: string]: Json } | undefined 
   return /^https?:/i.test(data) ? { url: data } : { data };
 }
 
-/** Returns the data of a recorded file, or undefined if the data cannot be read. */
 export function toFileSource({ url, data }: { readonly url?: unknown; readonly data?: unknown }): FileSource | undefined {
   if (typeof data === "string") return { kind: "base64", data };
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
   return { kind: "url", text: url, url: new URL(url) };
 }
 
-/** A tool name that every service accepts. */
 const promptName = /^[\w-]{1,64}$/;
 
-/** True if a tool name may be sent back unchanged. */
 export function isPromptName(name: string): boolean {
   return promptName.test(name);
 }
 
-/** The parts of one assistant message, in the order in which they began. */
 export interface MessageParts {
-  /** Begins a text. If the id is already known, a new text begins. */
+  /** An id that is already known begins a new text. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  /** Adds a piece to a text. If the text was never begun, the piece begins a new text, so that nothing is lost. */
+  /** Adds a piece to a text. An unknown id begins a new text, so that nothing is lost. */
   extend(type: "text" | "reasoning", id: unknown, more: { readonly text: string; readonly metadata: unknown }): void;
   end(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  /** Adds a complete part. */
   add(part: MessagePart, metadata: unknown): void;
   all(): readonly MessagePart[];
 }
 
 interface PartDraft {
   readonly part: MessagePart;
-  /** The text so far. Undefined for parts that were added complete. */
   text: string | undefined;
-  /** The latest metadata. It is copied only once, when the message is finished. */
+  /** The latest metadata, which is copied only once, when the message is finished. */
   metadata: unknown;
 }
 
@@ -94,7 +85,7 @@ export function createMessageParts(): MessageParts {
   };
 }
 
-/** Returns the finished part. Its metadata becomes `providerOptions`, in which the service expects the metadata back. */
+/** The service expects the metadata back in `providerOptions`. */
 function toPart({ part, text, metadata }: PartDraft): MessagePart {
   return {
     ...part,
@@ -103,17 +94,12 @@ function toPart({ part, text, metadata }: PartDraft): MessagePart {
   };
 }
 
-/** The values that `MessageCalls` needs. */
 interface CallPorts {
-  /** Receives the chunks of calls. */
   readonly out: ModelChunk[];
-  /** Receives the parts to send back. */
   readonly parts: MessageParts;
-  /** The names of the run's tools. */
   readonly names: ReadonlySet<string>;
 }
 
-/** A call that the service runs. */
 interface ServiceCall {
   readonly toolName: string;
   readonly input: Json;
@@ -123,20 +109,16 @@ interface OpenCall {
   readonly key: string;
   readonly id: string;
   readonly name: string;
-  /** True if `call-start` was sent during the stream. */
   readonly isHeard: boolean;
   argsText: string;
 }
 
-/** Collects the tool calls of one stream. */
 export class MessageCalls {
   readonly #ports: CallPorts;
   readonly #open = new Map<unknown, OpenCall>();
   readonly #ofService = new Map<unknown, ServiceCall>();
-  /** The complete calls that call tools of the run. */
   readonly #taken = new FinishedCalls<object>();
   #begun = 0;
-  /** True if at least one call is for a tool of the run. */
   hasOwn = false;
 
   constructor(ports: CallPorts) {
@@ -144,8 +126,8 @@ export class MessageCalls {
   }
 
   /**
-   * Begins a call. Chunks that were sent cannot be taken back. Therefore a call streams only if it names a tool of the run; it might
-   * otherwise turn out to be a call that the service runs.
+   * A call streams only if it names a tool of the run. Another call may turn out to be one that the service runs, and chunks that
+   * were sent cannot be withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
     // Calls that the service runs arrive again when they are complete. A known id means that this start is repeated.
@@ -165,7 +147,6 @@ export class MessageCalls {
     if (call.isHeard) this.#ports.out.push({ type: "call-args-delta", key: call.key, text });
   }
 
-  /** Adds a complete call. Its fields take precedence over the streamed pieces. */
   take(said: UnknownRecord): void {
     const { toolCallId, providerMetadata } = said;
     const argsText = typeof said.input === "string" ? said.input : JSON.stringify(said.input ?? {});
@@ -184,12 +165,10 @@ export class MessageCalls {
     this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);
   }
 
-  /** Returns a call that the service runs, by its id. */
   ofService(id: unknown): ServiceCall | undefined {
     return this.#ofService.get(id);
   }
 
-  /** Marks unfinished calls as ready and cut off. */
   settle(): void {
     for (const call of this.#open.values()) {
       const { id, name, argsText } = call;
@@ -211,16 +190,18 @@ export class MessageCalls {
   }
 }
 
-/** Parses the input of a call to an object, which services require. */
 function toInput(argsText: string): Json {
   const input = readInput(argsText);
   return isRecord(input) ? input : toArgumentsObject(argsText);
 }
 
-/** The nesting levels that a recorded part adds. The limit for the input is lowered by them, so that the whole part stays valid. */
+/**
+ * The number of nesting levels around the input in a recorded part. The depth limit for the input is lowered by this number, so
+ * that the whole part stays valid.
+ */
 const levelsAround = 4;
 
-/** Parses the input of a call. Input that is not JSON, or is nested too deeply, stays a string. */
+/** Input that is not JSON, or is nested too deeply, stays a string. */
 function readInput(argsText: string): Json {
   try {
     const parsed = parseToolArguments(argsText);

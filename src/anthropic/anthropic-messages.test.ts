@@ -21,7 +21,6 @@ interface FakeClient extends AnthropicMessagesClient {
   readonly left: number;
 }
 
-/** Creates a client that streams the given events. Throws an event that is an Error. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const requests: (MessagesRequestOptions & { readonly body: MessagesRequestBody })[] = [];
   let left = 0;

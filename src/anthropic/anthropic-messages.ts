@@ -1,5 +1,3 @@
-// The provider for Anthropic Messages. It uses the client that the caller passes.
-
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
 import { createMessagesReader, stopWords } from "./messages-events.ts";
@@ -7,15 +5,15 @@ import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-
 
 /**
  * Makes a provider from an Anthropic client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
- * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If you also
- * retry around the provider, the numbers of attempts multiply.
+ * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
+ * code also retries, the numbers of attempts multiply.
  *
- * The stream ends with `finish` if the service sent a stop reason and `message_stop`. Otherwise the answer is incomplete, and there
- * is no `finish`. Errors that the SDK throws are passed on unchanged.
+ * The stream ends with `finish` if the service sent a stop reason and `message_stop`. Otherwise the answer is incomplete, and
+ * there is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
- * The blocks of a finished message become `provider-metadata` chunks. The next request sends them back to the same model unchanged:
- * thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. Another model gets only
- * the text and the calls. So does the same model if the message was edited.
+ * The blocks of a finished message become `provider-metadata` chunks. The next request sends them back to the same model
+ * unchanged: thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. Another
+ * model gets only the text and the calls. The same happens if the message was edited.
  *
  * The setting `seed` is not sent, because the API has no field for it.
  *
@@ -41,7 +39,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
   return createSdkProvider(settings, (request, call, out) => ({
     open: async (signal) => {
-      // Containers expire at a date, so the current date is needed. The loop's clock has an arbitrary origin.
+      // A container expires at a date, so the current date is needed. The loop's clock has an arbitrary origin.
       const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
       return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);
     },

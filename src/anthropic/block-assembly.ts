@@ -18,57 +18,49 @@ import {
 import type { WireBlock } from "./messages-options.ts";
 import { invalidJsonKey } from "./provider-metadata.ts";
 
-/** Collects the content blocks of one stream. */
 export interface BlockAssembly {
-  /** The number of blocks so far. */
   readonly size: number;
-  /** True if at least one block calls a tool of the run. */
+  /** False if the only calls are to tools that the server runs. */
   readonly hasCalls: boolean;
-  /** Begins a block. The previous block is then complete. */
   start(index: unknown, block: UnknownRecord): void;
-  /** Adds a delta. Returns false if the stream contradicts itself, so that reading must stop. */
+  /** Returns false if the stream contradicts itself. The caller must then stop reading. */
   extend(index: unknown, delta: UnknownRecord): boolean;
-  /** Marks all remaining calls as ready. `cut` means that the model was stopped early, so the last call may be incomplete. */
+  /** Sends `call-ready` for the last call. `cut` means that the model was stopped early, so the call may be incomplete. */
   settle(cut: boolean): void;
-  /** Returns the blocks to send back. `cut` omits blocks that the service would reject because they were cut off. */
+  /** Returns the blocks for the next request. `cut` omits a last block that the service would reject because it was cut off. */
   blocks(cut: boolean): readonly WireBlock[];
 }
 
-/** A call of a tool of the run, not of a tool that the server runs. */
+/** A call to one of the run's tools, not to a tool that the server runs. */
 interface OpenCall {
   readonly key: string;
-  /** Receives the chunks of this call. A separate list if the call may turn out to repeat another call. */
+  /** The list for the chunks of this call. If the call may repeat another call, the list is separate and may be discarded. */
   readonly out: ModelChunk[];
   ready: boolean;
-  /** True if this call repeats another call and is omitted. */
   isRepeated: boolean;
 }
 
 interface OpenBlock {
   readonly fields: { [field: string]: Json };
-  /** The JSON text of the block's input so far, which arrives in fragments. */
   json: string;
-  /** The citations that arrived as deltas. Undefined if there were none. */
   citations: Json[] | undefined;
   readonly call: OpenCall | undefined;
 }
 
 /**
- * Makes an assembly that appends its chunks to `out`.
+ * The service closes every block, even one that was cut off. A closed block may therefore be incomplete, so `call-ready` is sent
+ * only when the next block begins or the stop reason is known.
  *
- * The service closes every block, even one that was cut off, so a closed block may be incomplete. `call-ready` is therefore sent
- * when the next block begins, or when the stop reason is known.
- *
- * A text delta without a block, or for a block with another type, begins a new block. In this way no text is lost, and no block is
- * sent back with fields that its type does not have.
+ * A text delta without a matching block begins a new block. In this way no text is lost, and no block is sent back with fields
+ * that
+ * its type does not have.
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
-  /** The latest block with each index. */
   const byIndex = new Map<unknown, OpenBlock>();
   const finished = new FinishedCalls<OpenCall>();
   let hasCalls = false;
-  /** Settles the last block. Every earlier block was complete when the next block began. */
+  /** Settles only the last block. Every earlier block was settled when the next block began. */
   const settle = (cut: boolean): void => {
     const { call, fields, json } = blocks[blocks.length - 1] ?? {};
     if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });
@@ -109,13 +101,12 @@ function createCall(position: number, out: ModelChunk[]): OpenCall {
   return { key: `block-${position}`, out, ready: false, isRepeated: false };
 }
 
-/** True if a block repeats the call that has just begun. Some gateways send the start of a call twice. */
+/** Some gateways send the start of a call twice. */
 function isRepeated(block: OpenBlock | undefined, { type, id }: UnknownRecord): boolean {
   if (block?.call?.ready !== false || block.json !== "") return false;
   return type === "tool_use" && textOf(id) !== "" && id === block.fields.id;
 }
 
-/** Returns the block type that a delta belongs to. */
 function blockType({ type }: UnknownRecord): string | undefined {
   switch (type) {
     case "text_delta":
@@ -133,13 +124,12 @@ function blockType({ type }: UnknownRecord): string | undefined {
   }
 }
 
-/** True if a delta fits the type of a block. Input deltas also fit calls that the server runs: "server_tool_use", "mcp_tool_use". */
+/** Input deltas also fit calls that the server runs: "server_tool_use", "mcp_tool_use". */
 function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   const type = blockType(delta);
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
 }
 
-/** Sends the content that the start of a block contains. */
 function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: ModelChunk[]): void {
   if (call !== undefined) call.out.push({ type: "call-start", key: call.key, id: textOf(fields.id), name: textOf(fields.name) });
   else if (fields.type === "text") pushText(out, "text-delta", textOf(fields.text));
@@ -166,7 +156,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
       block.citations.push(copyJson(delta.citation));
       fields.citations = block.citations;
       return;
-    // The values in these two deltas are complete and replace earlier values.
+    // These two deltas contain complete values, which replace earlier values.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
@@ -203,7 +193,7 @@ interface Readiness {
 
 function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
   call.ready = true;
-  // Calls made by code on the server arrive complete, without deltas.
+  // Calls that code on the server makes arrive complete, without deltas.
   const argsText =
     json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
   const [id, name] = [textOf(fields.id), textOf(fields.name)];
@@ -214,8 +204,8 @@ function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Read
 }
 
 /**
- * Converts a block for the next request. Omits a block that the service would reject because it was cut off: thinking without a
- * signature, or a tool call of the server with incomplete input.
+ * Omits a block that the service would reject because it was cut off: thinking without a signature, or a server tool call with
+ * incomplete input.
  */
 function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
   const { type } = fields;
@@ -227,10 +217,12 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
   return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
 }
 
-/** The nesting levels that a recorded block adds. The limit for the input is lowered by them, so that the whole block stays valid. */
+/**
+ * The number of nesting levels around the input in a recorded block. The depth limit for the input is lowered by this number, so
+ * that the whole block stays valid.
+ */
 const levelsAround = 4;
 
-/** Parses the input of a call. Returns undefined for input that is not an object or is nested too deeply. */
 function readInput(json: string): Json | undefined {
   try {
     const parsed = parseToolArguments(json);

@@ -12,7 +12,6 @@ const weather: ToolDefinition = {
 };
 const search = { type: "web_search_20250305", name: "web_search" };
 
-/** Returns a function that builds request bodies with one set of converters, like one provider does. */
 function createBuild(options: Partial<AnthropicMessagesOptions> = {}, now = 0): (request: Partial<ModelRequest>) => object {
   const settings = checkMessagesOptions({ client, model: "m", ...options });
   const convert = createMessageConverter(settings);

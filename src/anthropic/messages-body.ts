@@ -1,5 +1,3 @@
-// Builds the body of a Messages request. Each message and tool is converted once and then cached.
-
 import {
   assertNever,
   type AssistantMessage,
@@ -41,8 +39,8 @@ import type {
 import { closeMessage, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
- * Converts the content of a user message. Blank texts are omitted, because the service rejects them. Throws a ProviderError
- * `bad-request` for content that the API does not support.
+ * Omits blank texts, because the service rejects them. Throws a ProviderError `bad-request` for content that the API does not
+ * support.
  */
 export function toUserBlocks(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WireBlock[] {
   if (typeof content === "string") return toTextBlocks(content);
@@ -51,7 +49,6 @@ export function toUserBlocks(content: string | readonly ContentPart[], place: Om
   );
 }
 
-/** Converts the content of a tool result. A note for the model replaces images and files that the API does not support. */
 export function toResultBlocks(content: readonly ContentPart[]): readonly WireBlock[] {
   return content.flatMap((part) => {
     const written = part.type === "text" ? part.text : writeToolMedia(part, blockMedia);
@@ -59,12 +56,11 @@ export function toResultBlocks(content: readonly ContentPart[]): readonly WireBl
   });
 }
 
-/** Returns one block, or an empty list if the text is blank. */
 function toTextBlocks(text: string): readonly WireBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-/** The supported image types. SVG is missing, because the service accepts it only as text. */
+/** SVG is missing, because the service accepts it only as text. */
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
 const blockMedia: MediaForms<WireBlock> = {
@@ -77,7 +73,6 @@ const blockMedia: MediaForms<WireBlock> = {
   },
 };
 
-/** Returns the block type for a media type. `image/*` is accepted only for URLs. */
 function toBlockType({ kind, mediaType }: ReadableMedia): "image" | "document" | undefined {
   if (mediaType === "application/pdf") return "document";
   return imageTypes.has(mediaType) || (kind === "url" && mediaType === "image/*") ? "image" : undefined;
@@ -88,28 +83,26 @@ function toSource(media: ReadableMedia): WireBlock["source"] {
   return { type: "base64", media_type: media.mediaType, data: toBase64(media) };
 }
 
-/** Converts a text file. The bytes are decoded, because the API does not accept text documents as base64. */
+/** The bytes are decoded, because the API does not accept text documents as base64. */
 function toTextDocument(media: ReadableMedia): WireBlock | undefined {
   const data = readText(media);
   return data === undefined ? undefined : { type: "document", source: { type: "text", media_type: "text/plain", data } };
 }
 
-/** A message in the API's format, possibly joined from several messages with the same role. */
 export interface JoinedMessage {
   readonly message: WireMessage;
-  /** The number of blocks that come before the last of the joined messages; 0 if nothing was joined. */
+  /** The number of blocks before the blocks of the last joined message; 0 if nothing was joined. */
   readonly stableBlocks: number;
 }
 
-/** Adds a cache mark to the last block or tool in a list. */
 export function markLast<Item extends object>(items: readonly Item[], cacheControl: CacheControl): readonly Item[] {
   return markAt(items, items.length - 1, cacheControl);
 }
 
 /**
- * Adds cache marks to the last two user messages. If the last message was joined from several, its mark is placed before the blocks
- * of the last one. Those blocks may be context items, which move to another place in the next request. If they are user messages
- * instead, the marks of the next request include them.
+ * Adds cache marks to the last two user messages. If the last message was joined from several messages, its mark goes before the
+ * blocks of the last one. Those blocks may be context items, which move to another place in the next request. If the blocks are a
+ * user message instead, the marks of the next request include them.
  */
 export function markMessages(joined: readonly JoinedMessage[], cacheControl: CacheControl): readonly WireMessage[] {
   const messages = joined.map(({ message }) => message);
@@ -128,26 +121,21 @@ function markAt<Item extends object>(items: readonly Item[], at: number, cacheCo
   return items.map((item, position) => (position === at ? { ...item, cache_control: cacheControl } : item));
 }
 
-/** Converts a system text to a block with a cache mark. A plain string cannot have a mark. */
+/** A plain string cannot have a cache mark. */
 export function markSystem(system: string, cacheControl: CacheControl): readonly WireBlock[] {
   return [{ type: "text", text: system, cache_control: cacheControl }];
 }
 
-/** A converted message. */
 interface ConvertedMessage {
-  /** The message to send if another message follows. Omitted from the request if its content is empty. */
   readonly wire: WireMessage;
   /** The message to send if it is the last of a request. A paused message is then sent back unchanged. */
   readonly asLast: WireMessage;
-  /** True if an assistant message was rebuilt from its neutral parts, and therefore has no thinking. */
   readonly isRebuilt: boolean;
   readonly container: WireContainer | undefined;
 }
 
-/** Converts the message at `index`. Throws a ProviderError `bad-request` if a user message has content that the API does not support. */
 type MessageConverter = (message: Message, index: number) => ConvertedMessage;
 
-/** Makes a converter that caches its result for each message object. */
 export function createMessageConverter(reader: MetadataReader): MessageConverter {
   return memoize((message: Message, index: number) => convert(message, index, reader));
 }
@@ -179,8 +167,8 @@ function convertAssistantMessage(message: AssistantMessage, reader: MetadataRead
 }
 
 /**
- * Converts only text and calls, because the service rejects reasoning without its signature. Trailing spaces are removed, because
- * the service also rejects a last assistant message that ends with a space.
+ * Keeps only text and calls, because the service rejects reasoning without its signature. Trailing spaces are removed, because the
+ * service also rejects a last assistant message that ends with a space.
  */
 function rebuildMessage(turn: AssistantMessage): readonly WireBlock[] {
   const { text, calls } = readAssistantMessage(turn);
@@ -191,12 +179,11 @@ function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
   return { type: "tool_use", id: toWireId(callId), name: toWireName(name), input: toWireInput(args) };
 }
 
-/** Returns arguments as an object, which the API requires. The arguments of a refused call may be any value. */
+/** The API accepts only objects. The arguments of a refused call may be any value. */
 function toWireInput(args: Json): Json {
   return isRecord(args) ? args : { [invalidJsonKey]: args };
 }
 
-/** Converts all results of a tool message to blocks for one user message. */
 function convertResults({ results }: ToolMessage): readonly WireBlock[] {
   return results.map(toToolResult);
 }
@@ -207,7 +194,6 @@ function toToolResult(part: ToolResultPart): WireBlock {
   return { ...id, ...(content === undefined ? {} : { content }), ...(hasSucceeded(part) ? {} : { is_error: true }) };
 }
 
-/** Converts a result. Text stays a string, unless there are images or files; then it becomes a block. Empty text is omitted. */
 function toResultContent({ result, content = [] }: ToolResultPart): Json | undefined {
   const text = typeof result === "string" ? result : JSON.stringify(result);
   const more = toResultBlocks(content);
@@ -215,15 +201,14 @@ function toResultContent({ result, content = [] }: ToolResultPart): Json | undef
   return [...toTextBlocks(text), ...more];
 }
 
-/** The values that `buildMessagesBody` needs. */
 interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
-  /** The current time in milliseconds since 1970, to detect expired containers. */
+  /** Milliseconds since 1970, to detect expired containers. */
   readonly now: number;
 }
 
-/** Builds the body of a request. Fields in `settings.extra` of the request may replace every field except `stream`. */
+/** The request's `settings.extra` may replace every field except `stream`. */
 export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { system, messages, settings: model = {} } = request;
   const { settings, convert } = ports;
@@ -246,13 +231,12 @@ export function buildMessagesBody(request: ModelRequest, ports: BodyPorts): Mess
   };
 }
 
-/** Inserted before a conversation that starts with an assistant message. The service requires a user message first. */
+/** Precedes a conversation that starts with an assistant message, because the service requires a user message first. */
 const opening: JoinedMessage = {
   message: { role: "user", content: [{ type: "text", text: "(The conversation begins.)" }] },
   stableBlocks: 0,
 };
 
-/** Joins consecutive messages with the same role, for example tool results and the user message after them. */
 function joinMessages(messages: readonly Message[], convert: MessageConverter): readonly JoinedMessage[] {
   const wire = messages.map((message, position) => {
     const { wire: followed, asLast } = convert(message, position);
@@ -282,7 +266,7 @@ function toChoiceField(choice: ToolChoice | undefined): object {
   return { tool_choice: { type: choice === "required" ? "any" : choice } };
 }
 
-/** Omits `seed`: the API has no such field and rejects unknown ones. */
+/** The API has no field for `seed`, and rejects unknown fields. */
 function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): object {
   return {
     ...(temperature === undefined ? {} : { temperature }),
@@ -292,8 +276,8 @@ function toSettingFields({ temperature, topP, stopSequences }: ModelSettings): o
 }
 
 /**
- * Returns the `thinking` field. With a thinking budget, the service rejects tool results after an assistant message that does not
- * begin with thinking. A message from another model has no thinking, so the request after it disables thinking.
+ * With a thinking budget, the service rejects tool results after an assistant message that does not begin with thinking. A message
+ * from another model has no thinking, so the next request disables thinking.
  */
 function toThinkingField(messages: readonly Message[], { settings, convert }: BodyPorts): object {
   const { thinking } = settings;
@@ -305,7 +289,7 @@ function toThinkingField(messages: readonly Message[], { settings, convert }: Bo
   return thinking.type === "enabled" && goesOn ? {} : { thinking };
 }
 
-/** Returns the `container` field: the last container of the conversation, unless it has expired. Skills in `extra.container` are kept. */
+/** Returns the last container of the conversation, unless it has expired. Skills in `extra.container` are kept. */
 function toContainerField(messages: readonly Message[], extra: Json | undefined, { convert, now }: BodyPorts): object {
   if (extra !== undefined && !(isRecord(extra) && extra.id === undefined)) return {};
   const container = lastContainer(messages, convert);

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { begin, call, delta, input, opening, read, stop, text, thinking } from "../../test/wire/messages-events.ts";
 
-/** Returns one short line per chunk, without provider metadata. */
 const linesOf = (chunks: readonly ModelChunk[]): readonly string[] =>
   chunks.flatMap((chunk) => {
     if (chunk.type === "provider-metadata") return [];

@@ -1,5 +1,3 @@
-// Converts the stream events of the Messages API to neutral chunks.
-
 import {
   countOf,
   cutByAnother,
@@ -20,7 +18,7 @@ import { type BlockAssembly, createBlockAssembly } from "./block-assembly.ts";
 import type { WireContainer } from "./messages-options.ts";
 import { toContainer, toMetadataItems } from "./provider-metadata.ts";
 
-/** The neutral finish reason for each stop reason. After `compaction` (beta), the message with the summary is sent back to continue. */
+/** After `compaction` (beta), the message with the summary is sent back, and the model continues. */
 export const stopWords: FinishWords = new Map<string, FinishReason>([
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
@@ -37,24 +35,20 @@ export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWord
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/**
- * True if the last block may be incomplete, although the service closes every block. This includes `stop_sequence`, because the stop
- * sequence may occur inside arguments.
- */
+/** True if the last block may be incomplete, although the service closed the block. A stop sequence may occur inside arguments. */
 export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
   const reason = words.get(raw);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
 }
 
-/** Collects the token counts of one stream. */
 interface UsageCounts {
-  /** Merges a `usage` object and returns the usage so far. Counts are totals, not increments. Missing counts keep their earlier value. */
+  /** Counts are totals, not increments. Missing counts keep their earlier value. */
   add(usage: unknown): Usage | undefined;
 }
 
 type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
 
-/** Makes empty counts. `input_tokens` excludes tokens read from or written to the cache, so they are added to the input. */
+/** `input_tokens` does not include tokens that were read from or written to the cache, so they are added to the input here. */
 export function countUsage(): UsageCounts {
   let counts: Counts = {};
   let compactions: readonly Counts[] = [];
@@ -82,7 +76,7 @@ function readCounts(usage: UnknownRecord, before: Counts): Counts {
   };
 }
 
-/** Reads the counts of requests that summarized the context. They are billed, but not included in the counts of the message. */
+/** Requests that summarized the context are billed, but are not included in the counts of the message. */
 function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
   return iterations
     .map(recordOf)
@@ -90,7 +84,6 @@ function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
     .map((usage) => readCounts(usage, {}));
 }
 
-/** Sums the counts of all requests. Returns undefined if the last request has no counts yet. */
 function toUsage(last: Counts, compactions: readonly Counts[]): Usage | undefined {
   if (last.input === undefined && last.output === undefined) return undefined;
   const requests = [last, ...compactions];
@@ -103,26 +96,23 @@ function toUsage(last: Counts, compactions: readonly Counts[]): Usage | undefine
   return usageOf({ input: inputTokens, output: sum("output") ?? 0, cached: cacheRead, cacheWrite, reasoning });
 }
 
-/** The state of reading one stream. */
 interface Reading {
   readonly out: ModelChunk[];
   readonly blocks: BlockAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
-  /** The id of the first message in the stream. */
   messageId: string;
   /** True if any event has arrived after `message_start`. */
   hasBegun: boolean;
   container: WireContainer | undefined;
   stopReason: string | undefined;
-  /** The service's explanation of a refusal. */
   explanation: string;
   hasText: boolean;
   finished: boolean;
   failed: boolean;
 }
 
-/** Makes a reader that appends chunks to `out`. Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
+/** Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
 export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
   const reading: Reading = {
     out,
@@ -149,7 +139,6 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = sto
       return reading.failed;
     },
     read: (event) => {
-      // One stream contains one message, so later events are ignored.
       if (isRecord(event) && !reading.finished) readEvent(event, reading);
     },
     end: () => endReading(reading),
@@ -179,7 +168,7 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** Reads `message_start`. It contains the whole message if code on the server calls a tool and the model generates nothing. */
+/** `message_start` contains the whole message if code on the server calls a tool and the model generates nothing. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
   const id = textOf(message.id);

@@ -1,5 +1,5 @@
-// The options of `anthropicMessages`, and the request types of the API. The types do not come from the SDK, so that any SDK version
-// works.
+// The options of `anthropicMessages`, and the request types of the API. The types are not imported from the SDK, so any SDK
+// version works.
 
 import {
   checkFields,
@@ -13,13 +13,12 @@ import {
   type Json,
 } from "../core/provider-kit.ts";
 
-/** A block of a message, a system text or a tool result. Blocks that the model created may have any type and fields. */
 export interface WireBlock {
   readonly type: string;
   readonly [field: string]: Json | undefined;
 }
 
-/** A message of a request. The content is always a list, because a cache mark must be on a block. */
+/** `content` is always a list, because only a block can have a cache mark. */
 export interface WireMessage {
   readonly role: "user" | "assistant";
   readonly content: readonly WireBlock[];
@@ -32,7 +31,7 @@ export interface WireContainer {
   readonly expires_at?: string | undefined;
 }
 
-/** The body of a streaming request. `settings.extra` of the run's options may add any field. */
+/** The body of a streaming request. The run option `settings.extra` may add any field. */
 export interface MessagesRequestBody {
   readonly model: string;
   readonly max_tokens: number;
@@ -46,14 +45,17 @@ export interface MessagesRequestOptions {
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** The methods that `anthropicMessages` calls on a client: `new Anthropic()` from `@anthropic-ai/sdk`, or the Bedrock or Vertex client. */
+/**
+ * The methods that `anthropicMessages` calls on a client: `new Anthropic()` from `@anthropic-ai/sdk`, or the Bedrock or Vertex
+ * client.
+ */
 export interface AnthropicMessagesClient {
   readonly messages: {
     create(body: MessagesRequestBody, options: MessagesRequestOptions): PromiseLike<AsyncIterable<unknown>>;
   };
 }
 
-/** Controls how the model thinks, in the format of the API: `{ type: "adaptive" }` or `{ type: "enabled", budget_tokens: 4_000 }`. */
+/** A thinking setting in the format of the API: `{ type: "adaptive" }` or `{ type: "enabled", budget_tokens: 4_000 }`. */
 export interface AnthropicThinking {
   readonly type: string;
   /** The thinking budget for type "enabled", in tokens. Must be less than the token limit of the whole answer. */
@@ -69,48 +71,51 @@ export interface AnthropicServerTool {
 
 /** The options of `anthropicMessages`. */
 export interface AnthropicMessagesOptions {
-  /** The client to use. */
+  /** The client that sends the requests. */
   readonly client: AnthropicMessagesClient;
   /** The name of the model, for example "claude-opus-4-6". */
   readonly model: string;
-  /** The name of the service that runs the model, as in `gen_ai.provider.name`. Default "anthropic". */
+  /**
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default
+   * "anthropic".
+   */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
   /**
-   * The maximum number of tokens in one answer, including thinking. Applies if the settings have no `maxOutputTokens`, because the
-   * API requires a limit. Default 16,384, plus the thinking budget if there is one.
+   * The maximum number of tokens in one answer, including thinking. The API requires a limit; this limit applies if the settings
+   * have no `maxOutputTokens`. Default 16,384, plus the thinking budget if there is one.
    */
   readonly maxTokens?: number | undefined;
   /** Controls how the model thinks. Default: the model's default. */
   readonly thinking?: AnthropicThinking | undefined;
   /**
    * Set to true to make the server cache the parts of a request that later requests repeat. The cache lasts 5 minutes unless you
-   * set `ttl`. Default false. Writing to the cache costs more than plain input; reading from it costs a tenth.
+   * set `ttl`. Default false. Writing to the cache costs more than plain input; reading from it costs a tenth of plain input.
    */
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
-  /** The names of beta features for the header `anthropic-beta`. They replace those of the client. Default none. */
+  /**
+   * The names of beta features for the header `anthropic-beta`. These names replace the names that the client sends. Default none.
+   */
   readonly betas?: readonly string[] | undefined;
   /**
-   * Tools that the server runs, offered to the model after the tools of the run. The run never executes their calls, and sends their
-   * calls and results back unchanged. Default none.
+   * Tools that the server runs. The model sees them after the tools of the run. The run never executes calls to these tools, and
+   * sends the calls and their results back unchanged. Default none.
    */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
   /**
-   * The meanings of further stop reasons of the service, for example `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence over
-   * the built-in meanings. Default none.
+   * Maps further stop reasons of the service to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
+   * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The cache mark on a block or tool. The server caches the request up to the mark. */
 export interface CacheControl {
   readonly type: "ephemeral";
   readonly ttl?: "5m" | "1h";
   readonly [field: string]: Json | undefined;
 }
 
-/** The options with defaults filled in. */
 export interface MessagesSettings {
   readonly client: AnthropicMessagesClient;
   readonly model: string;
@@ -138,7 +143,6 @@ const checks: Checks<AnthropicMessagesOptions> = {
   finishReasons: finishReasonsCheck,
 };
 
-/** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkMessagesOptions(options: AnthropicMessagesOptions): MessagesSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);

@@ -1,5 +1,3 @@
-// The token counts in events are running totals.
-
 import { expect, it } from "vitest";
 import { countUsage } from "./messages-events.ts";
 
@@ -39,7 +37,6 @@ it("countUsage: adds the counts of compactions to those of the message", () => {
     cachedInputTokens: 110_003,
   };
   expect(counts.add(last)).toEqual(sum);
-  // Adding the same counts a second time changes nothing.
   expect(counts.add(last)).toEqual(sum);
   expect(counts.add({ iterations: null })).toEqual(sum);
 });

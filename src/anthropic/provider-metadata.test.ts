@@ -1,5 +1,3 @@
-// Assistant messages that are sent back unchanged, and assistant messages that are rebuilt from their neutral parts.
-
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
 import type { WireBlock } from "./messages-options.ts";
@@ -57,8 +55,8 @@ describe("readMetadata and closeMessage", () => {
   it.for<[what: string, message: AssistantMessage]>([
     ["without provider metadata", { role: "assistant", content: [said("a")] }],
     ["with empty provider metadata", { role: "assistant", content: [said("a")], providerMetadata: [] }],
-    ["of another provider", turn([said("a")], [text("a")], { provider: "bedrock" })],
-    ["of another model", turn([said("a")], [text("a")], { model: "other" })],
+    ["from another provider", turn([said("a")], [text("a")], { provider: "bedrock" })],
+    ["from another model", turn([said("a")], [text("a")], { model: "other" })],
     [
       "of several models",
       {
@@ -77,8 +75,8 @@ describe("readMetadata and closeMessage", () => {
     ["with metadata items that are not objects", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
     ["with edited text", turn([said("b")], [text("a")])],
     ["with a later continuation that was cut off", turn([said("ab")], [text("a")])],
-    ["with a call of another id", turn([call("call_i1_0")], [use("t1")])],
-    ["with a call of another name", turn([call("t1", "g")], [use("t1")])],
+    ["with another call id", turn([call("call_i1_0")], [use("t1")])],
+    ["with another tool name", turn([call("t1", "g")], [use("t1")])],
     ["with a missing call", turn([], [use("t1")])],
     ["with an additional call", turn([call("t1"), call("t2")], [use("t1")])],
     ["with calls in another order", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
@@ -93,13 +91,13 @@ describe("readMetadata and closeMessage", () => {
     ["without its result", [text("a"), asked], [text("a")]],
     ["without its result, next to a tool call", [asked, use("t1")], [asked, use("t1")]],
     ["over MCP without its result", [{ ...asked, type: "mcp_tool_use" }], []],
-  ])("closeMessage removes only open server tool calls: one %s", ([, blocks, closed]) => {
+  ])("closeMessage: handles a server tool call %s", ([, blocks, closed]) => {
     expect(closeMessage(blocks)).toEqual(closed);
   });
 });
 
 describe("readMetadata and toContainer: container", () => {
-  it("return the last container from this provider, whatever the model", () => {
+  it("return the last container from this provider, even from another model", () => {
     const items = [{ container: { id: "c1" } }, { container: { id: "c2", expires_at: "2999" } }, { container: null }];
     const message: AssistantMessage = {
       role: "assistant",

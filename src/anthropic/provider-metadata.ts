@@ -1,5 +1,5 @@
 // Keeps the blocks of an assistant message as provider metadata, and sends them back unchanged. Only these blocks contain the
-// signatures of thinking, and the results of tools that the server runs.
+// signatures of thinking and the results of server tools.
 
 import {
   type AssistantMessage,
@@ -14,27 +14,24 @@ import {
 } from "../core/provider-kit.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
 
-/** The key under which arguments that are not a JSON object are sent. The API accepts only objects. */
+/** The key for arguments that are not a JSON object. The API accepts only objects. */
 export const invalidJsonKey = "INVALID_JSON";
 
-/** Makes one provider metadata item for each block, and one for the container, in the form that `readMetadata` reads. */
 export function toMetadataItems(blocks: readonly WireBlock[], container: WireContainer | undefined): readonly Json[] {
   const items: Json[] = blocks.map((block) => ({ content_block: block }));
   if (container !== undefined) items.push({ container: { ...container } });
   return items;
 }
 
-/** The provider metadata of a message, for the service that sent the message. */
 export interface MetadataContent {
-  /** The blocks of the message. Undefined if the message must be rebuilt from its neutral parts. */
   readonly blocks: readonly WireBlock[] | undefined;
   readonly container: WireContainer | undefined;
 }
 
 /**
- * Reads the provider metadata of an assistant message. The blocks may be sent only if all of them come from this service and model,
- * because signatures are not portable. The blocks must also match the neutral parts: the same text, and the same calls with the same
- * ids. They do not match if a call got another id, a continuation was cut off, or the message was edited.
+ * The blocks may be sent only if all of them come from this service and model, because signatures are not portable. The blocks must
+ * also have the same text and calls as the message. Blocks and message differ if a call got another id, if a continuation was cut
+ * off, or if the message was edited.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
   const { providerMetadata } = turn;
@@ -45,8 +42,8 @@ export function readMetadata(turn: AssistantMessage, reader: MetadataReader): Me
 }
 
 /**
- * Omits blank texts: the service sends them between thinking and a call, but rejects them in a request. Also omits thinking at the
- * end of a cut-off message, which the service rejects (github.com/tailcallhq/forgecode/issues/2107).
+ * Omits blank texts, which the service sends between thinking and a call but rejects in a request. Also omits thinking at the end
+ * of a cut-off message, which the service rejects (github.com/tailcallhq/forgecode/issues/2107).
  */
 function toSendable(blocks: readonly WireBlock[]): readonly WireBlock[] {
   const sendable = blocks.filter((block) => !isBlank(block));
@@ -63,7 +60,6 @@ function isThinkingBlock(block: WireBlock | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-/** Returns undefined if any part is not a block from the reader's service and model. */
 function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader): readonly WireBlock[] | undefined {
   const items = readOwnItems(providerMetadata, reader) ?? [];
   const blocks: WireBlock[] = [];
@@ -74,7 +70,7 @@ function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader):
   return blocks.length === 0 ? undefined : blocks;
 }
 
-/** Returns the last container, also one from another model, because containers belong to the account. */
+/** Accepts a container from another model, because containers belong to the account. */
 function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReader): WireContainer | undefined {
   let last: WireContainer | undefined;
   for (const { provider, item } of providerMetadata) {
@@ -83,7 +79,6 @@ function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReade
   return last;
 }
 
-/** Reads a container. Keeps only its id and expiry date. */
 export function toContainer(value: unknown): WireContainer | undefined {
   if (!isRecord(value) || typeof value.id !== "string" || value.id === "") return undefined;
   const { id, expires_at: expiresAt } = value;
@@ -99,7 +94,7 @@ function toRecorded(blocks: readonly WireBlock[]): RecordedMessage<WireBlock> {
   return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
 
-/** The pattern of names and ids that the service accepts for calls. */
+/** The names and call ids that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
@@ -114,15 +109,15 @@ function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
 
 /**
  * Replaces each character of a call id that the service rejects with its code point, such as `_x20_`. Text that already looks like
- * a replacement is also replaced, so that two ids never become equal. Ids that the service made stay unchanged.
+ * a replacement is also replaced, so that two ids never become equal. Ids from the service stay unchanged.
  */
 export function toWireId(callId: string): string {
   return callId.replace(/[^\w-]|_(?=x[\da-f]+(?:_|[^\w-]))/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
 }
 
 /**
- * Removes unfinished calls of server tools from a message that is not the last. Such a call was unfinished when the message was
- * paused. If the message also calls tools of the run, the server call is kept, because the service completes it after their results.
+ * Removes calls to server tools that were unfinished when the message was paused. Used for a message that is not the last. If the
+ * message also calls tools of the run, the server call is kept, because the service completes it after their results.
  */
 export function closeMessage(blocks: readonly WireBlock[]): readonly WireBlock[] {
   if (blocks.some(({ type }) => type === "tool_use")) return blocks;

@@ -1,5 +1,3 @@
-// Parses the arguments with which a model calls the tool `result_cache`.
-
 import {
   argumentSchema,
   describeRule,
@@ -33,12 +31,11 @@ const json = {
     end_line: { type: "integer", minimum: 1, description: "For read: the last line. Default: as many lines as fit." },
     lines: { type: "integer", minimum: 1, description: `For head and tail: the number of lines. Default ${fallbackLines}.` },
     pattern: { type: "string", description: "For grep: a regular expression without lookaround and backreferences." },
-    ignore_case: { type: "boolean", description: "For grep: ignore upper and lower case. Default false." },
+    ignore_case: { type: "boolean", description: "For grep: treat upper and lower case as equal. Default false." },
   },
   required: ["action", "id"],
 } satisfies JsonSchema;
 
-/** The schema for the arguments of the tool `result_cache`. */
 export const cacheRequestSchema: StandardSchema<unknown, CacheRequest> = argumentSchema<CacheRequest>(json, readRequest);
 
 function readRequest(fields: UnknownRecord): StandardResult<CacheRequest> {
@@ -72,7 +69,7 @@ function readGrep(
   return { value: { action: "grep", ...place, pattern, ignoreCase: ignoreCase === true } };
 }
 
-/** Treats null as absent, because some models write null for fields that they omit. */
+/** Some models write null for fields that they omit. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

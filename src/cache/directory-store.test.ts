@@ -1,5 +1,3 @@
-// Tests the files of a result cache, and that the store leaves other files unchanged.
-
 import { access, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Stores cached results as files in one directory. Nothing outside of this directory is read or changed: file names are made
-// from valid ids only, and symbolic links are not followed. Other files in the directory are ignored.
+// Stores cached results in files in one directory. Nothing outside this directory is read or changed: file names are made from
+// valid ids only, and symbolic links are not followed. Other files in the directory are ignored.
 
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
@@ -9,14 +9,14 @@ import { storedAt } from "./shelf.ts";
 
 const ending = ".txt";
 
-/** 0 on Windows, which does not define O_NOFOLLOW. */
+/** Windows does not define O_NOFOLLOW. */
 const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? constants.O_NOFOLLOW : 0;
 
 /**
- * Makes a store for `createResultCache` that keeps each result in a file. The directory is created if it does not exist.
- * Several processes may use the same directory. Files can only be read by their owner.
+ * Makes a store for `createResultCache` that keeps each result in a file. The directory is created if it does not exist. Several
+ * processes may use the same directory. Only the owner of a file can read it.
  *
- * The methods of the store reject if `path` is a symbolic link or an id is invalid, and with errors from the file system.
+ * The methods of the store reject if `path` is a symbolic link, if an id is invalid, or if the file system fails.
  *
  * @example const cache = createResultCache({ store: directoryStore("/var/cache/results") });
  */
@@ -26,7 +26,7 @@ export function directoryStore(path: string): ResultStore {
     async write(id, text) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const file = await fileOf(directory, id);
-      // With the flag "wx", opening fails if anything with that name exists, including a symbolic link.
+      // With the flag "wx", opening fails if anything with this name exists, including a symbolic link.
       const handle = await open(file, "wx", 0o600);
       try {
         await handle.writeFile(text, "utf8");
@@ -40,7 +40,6 @@ export function directoryStore(path: string): ResultStore {
   };
 }
 
-/** Returns the path of the file for an id, and checks the directory first. */
 async function fileOf(directory: string, id: string): Promise<string> {
   if (storedAt(id) === undefined) throw new Error("This is not the id of a cached result. Use an id that the cache returned.");
   await checkDirectory(directory);
@@ -81,7 +80,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return stats.isFile() ? stats.size : undefined;
 }
 
-/** Returns `fallback` if the file is missing, because another process may have removed the file. */
+/** Another process may have removed the file. */
 async function unlessMissing<T>(work: () => Promise<T>, fallback: T): Promise<T> {
   try {
     return await work();

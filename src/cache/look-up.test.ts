@@ -1,5 +1,3 @@
-// The results of the cache tool. Their size is bounded for any text and pattern.
-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countBytes } from "../core/utils/texts.ts";
@@ -81,7 +79,7 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
 describe("lookUp: long results", () => {
   const text = numbered(5_000);
 
-  it("names the start line of the next read, and skips or repeats no line", () => {
+  it("names the start line of the next read; no line is skipped or repeated", () => {
     const read: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
@@ -94,7 +92,7 @@ describe("lookUp: long results", () => {
     expect(read.join("\n")).toBe(text);
   });
 
-  it("names the start line of the next search, and skips or repeats no match", () => {
+  it("names the start line of the next search; no match is skipped or repeated", () => {
     const found: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {

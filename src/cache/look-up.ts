@@ -1,34 +1,30 @@
-// Reads and searches a stored result for the model. The size of the returned text and the work are limited, for any pattern and
-// any stored result.
+// Reads and searches a stored result for the model. The work and the size of the returned text are limited for any pattern and any
+// result.
 
 import { assertNever, countBytes, tokensOfBytes } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import type { CacheRequest } from "./cache-request.ts";
 
 /**
- * The maximum length of a line in UTF-16 code units. Longer lines are broken. Shorter than `longestSearched`, so grep searches
+ * The maximum length of a line in UTF-16 code units. Longer lines are broken. Less than `longestSearched`, so that grep searches
  * whole lines.
  */
 const longestLine = 1_000;
 
-/** The number of UTF-16 code units at the end of a long line in which to look for a comma or a space. */
 const slack = 200;
 
-/** The index has one offset per this number of lines. */
+/** The index stores the offset of every 256th line. */
 const stride = 256;
 
-/** The size of a text and the offsets of some of its lines. A request then does not need to scan the whole text. */
 export interface LineIndex {
   readonly count: number;
-  /** The size of the whole text in bytes. */
   readonly bytes: number;
-  /** The offsets of line 1, line 257 and so on. */
   readonly starts: readonly number[];
 }
 
 /**
- * Counts the lines of a text. Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one
- * near the end. Does not create a string for each line, because there may be as many lines as characters.
+ * Lines of more than 1,000 UTF-16 code units are broken, after a comma or a space if there is one near the end. No string is
+ * created for each line, because there may be as many lines as characters.
  */
 export function indexLines(text: string): LineIndex {
   const starts: number[] = [];
@@ -40,7 +36,7 @@ export function indexLines(text: string): LineIndex {
   return { count, bytes: countBytes(text), starts };
 }
 
-/** Yields the lines of a text, starting with line `first`. Line numbers start at 1. */
+/** Line numbers start at 1. */
 export function* linesFrom(text: string, { starts }: LineIndex, first: number): Generator<string> {
   let start: number | undefined = starts[Math.floor((first - 1) / stride)];
   for (let ahead = (first - 1) % stride; start !== undefined; ahead--) {
@@ -62,7 +58,6 @@ function endOf(text: string, start: number): number {
   return last === text.length ? last : findBreak(text, start);
 }
 
-/** Returns the start of the next line; undefined after the last one. */
 function startAfter(text: string, end: number): number | undefined {
   if (end === text.length) return undefined;
   const unit = text.charCodeAt(end);
@@ -80,28 +75,24 @@ function findBreak(text: string, start: number): number {
   return (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }
 
-/** The maximum size of a returned text in bytes. Smaller than the default `threshold` of the cache. */
+/** The maximum size of a returned text in bytes. Less than the default `threshold` of the cache. */
 const mostBytes = 6_000;
 
 /**
- * The work limit of one search: instructions of the expression, multiplied by the number of searched characters. Takes at most
- * 0.4 seconds.
+ * The work limit of one search: instructions of the expression, multiplied by the number of searched characters. The limit is
+ * reached after at most 0.4 seconds.
  */
 const mostSteps = 10_000_000;
 
-/** The maximum number of characters of a line that a regular expression searches. */
 const longestSearched = 4_096;
 
-/** The fixed cost of each line, which is added to the steps of its search. */
 const stepsPerLine = 100;
 
-/** A text and its line index. */
 export interface Kept {
   readonly text: string;
   readonly index: LineIndex;
 }
 
-/** Returns the text with which the tool answers a request. */
 export function lookUp(kept: Kept, request: CacheRequest): string {
   const { count, bytes } = kept.index;
   switch (request.action) {
@@ -162,7 +153,7 @@ interface Search {
   readonly note: string;
 }
 
-/** Makes the search for a pattern. A pattern that is not a supported regular expression is searched for as plain text. */
+/** A pattern that is not a supported regular expression is searched for as plain text. */
 function createSearch(pattern: string, ignoreCase: boolean): Search {
   const compiled = parseLinearRegExp(pattern, ignoreCase ? "iu" : "u");
   const loose = compiled.kind === "compiled" ? compiled : parseLinearRegExp(pattern, ignoreCase ? "i" : "");
@@ -180,7 +171,6 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
   return { find, note: ` The pattern ${loose.problem}, so grep searched for the pattern as plain text.` };
 }
 
-/** Collects lines up to the size limit. */
 class Answer {
   readonly #lines: string[] = [];
   #bytes = 0;
@@ -189,7 +179,7 @@ class Answer {
     return this.#lines.length;
   }
 
-  /** Adds a line. Returns false if the line does not fit. The first line always fits, because the length of a line is limited. */
+  /** Returns false if the line does not fit. The first line always fits, because the length of a line is limited. */
   add(line: string): boolean {
     const bytes = countBytes(line) + 1;
     if (this.#bytes + bytes > mostBytes) return false;

@@ -1,5 +1,3 @@
-// Storing and reading results: ids, age, size, and errors that a store throws.
-
 import { describe, expect, it } from "vitest";
 import type { ResultStore, StoredResult } from "../core/types/policies.ts";
 import { runTool } from "../testing/run-tool.ts";
@@ -13,7 +11,6 @@ async function keep({ cacher }: ResultCache, output: string): Promise<string> {
   return idIn(await cacher.store(output, facts));
 }
 
-/** Returns the data of the tool's result, or the kind of its failure. */
 async function ask({ tool }: ResultCache, args: unknown): Promise<unknown> {
   const outcome = await runTool(tool, args);
   return outcome.kind === "completed" ? outcome.data : outcome.kind;
@@ -94,7 +91,7 @@ describe("createResultCache: ttlMs", () => {
   it.for<[ms: number, answer: string]>([
     [3_599_999, "Lines: 1. Bytes: 1. Tokens: about 1."],
     [3_600_000, "failed"],
-  ])("answers for a result of %d ms: %s", async ([ms, answer]) => {
+  ])("by default, after %d ms a request for a result gives: %s", async ([ms, answer]) => {
     const clock = createTestClock();
     const cache = createResultCache({ clock });
     const id = await keep(cache, "x");
@@ -164,12 +161,12 @@ describe("createResultCache: maxBytes", () => {
     const cache = createResultCache({ maxBytes: 10 });
     const id = await keep(cache, "x");
     await expect(cache.cacher.store("é".repeat(6), facts)).rejects.toThrow(
-      'A result of 12 bytes does not fit into the result cache: its "maxBytes" is 10.',
+      'A result of 12 bytes does not fit into the result cache. Increase "maxBytes", which is 10.',
     );
     expect(await ask(cache, { action: "stats", id })).toContain("Bytes: 1.");
   });
 
-  it("counts no texts that other code wrote to the store, and keeps them", async () => {
+  it("neither counts nor removes texts that other code wrote to the store", async () => {
     const store = createMemoryStore();
     await store.write("somebody's own", "x".repeat(100));
     await keep(createResultCache({ store, maxBytes: 10 }), "x");
@@ -178,7 +175,6 @@ describe("createResultCache: maxBytes", () => {
 });
 
 describe("createResultCache: a store shared by several caches", () => {
-  /** Creates a store that counts how many entries its lists contained. */
   function countingStore(): { readonly store: ResultStore; readonly counted: { listed: number } } {
     const held = createMemoryStore();
     const counted = { listed: 0 };

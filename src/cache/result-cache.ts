@@ -1,6 +1,3 @@
-// Keeps large results out of the model's context. The model gets the id and the beginning of a large result, and can read the
-// rest with a tool.
-
 import {
   checkFields,
   type Checks,
@@ -20,7 +17,6 @@ import { type CacheRequest, cacheRequestSchema } from "./cache-request.ts";
 import { indexLines, type Kept, type LineIndex, linesFrom, lookUp } from "./look-up.ts";
 import { Shelf } from "./shelf.ts";
 
-/** Makes a store that keeps results in memory. */
 export function createMemoryStore(): ResultStore {
   const texts = new Map<string, { readonly text: string; readonly bytes: number }>();
   return {
@@ -38,7 +34,7 @@ export interface ResultCacheOptions {
    * `turnwright/cache`.
    */
   readonly store?: ResultStore | undefined;
-  /** How long a result can be read, in milliseconds. `Infinity` means that results never expire. Default 3,600,000. */
+  /** The time in milliseconds for which a result can be read. `Infinity` means that results never expire. Default 3,600,000. */
   readonly ttlMs?: number | undefined;
   /** The maximum number of bytes to keep. The oldest results are dropped first. Default 64 MiB. */
   readonly maxBytes?: number | undefined;
@@ -48,7 +44,7 @@ export interface ResultCacheOptions {
   readonly clock?: Pick<Clock, "now"> | undefined;
 }
 
-/** A cache for large results. Pass both parts to the loop. */
+/** A cache for large results. Pass both parts to `runToolLoop`. */
 export interface ResultCache {
   /** The part that stores results. Pass it as `cacher` to `processResults`. */
   readonly cacher: ResultCacher;
@@ -59,18 +55,17 @@ export interface ResultCache {
 const toolName = "result_cache";
 const previewLines = 10;
 const longestPreview = 600;
-/** The maximum number of line indexes to keep. */
 const mostIndexes = 16;
 
 /**
  * Makes a cache for large results. The model gets the id, the size and the first lines of a large result. With the tool
  * `result_cache`, the model can read more lines or search the result. The results of this tool are short.
  *
- * Anyone with the id of a result can read the result. Ids cannot be guessed. Use one cache per conversation, or share a store
- * if it is enough to keep the ids secret.
+ * Anyone with the id of a result can read the result. Ids cannot be guessed. Use one cache per conversation. Share a store between
+ * caches only if secret ids are enough protection.
  *
- * Throws LoopError "unknown-option" or "invalid-option". `cacher.store` rejects if a result is larger than `maxBytes`, and with
- * errors from the store. `processResults` then reports the error, and the model gets the whole result.
+ * Throws LoopError "unknown-option" or "invalid-option". `cacher.store` rejects if a result is larger than `maxBytes`, or if the
+ * store fails. `processResults` then reports the error, and the model gets the whole result.
  *
  * @example
  * const cache = createResultCache();
@@ -94,8 +89,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
     },
     tool: {
       name: toolName,
-      description:
-        "Reads or searches a large result of an earlier tool call, which was stored: read lines, grep, head, tail, stats.",
+      description: "Reads or searches the stored result of an earlier tool call. Actions: read (lines), grep, head, tail, stats.",
       inputSchema: cacheRequestSchema,
       replay: "safe",
       execute: async (request) => {
@@ -110,10 +104,10 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   };
 }
 
-/** The wall clock. The clock of a loop would be wrong, because stored files outlive the process. */
+/** The clock of a loop would be wrong, because stored files outlive the process. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
-/** Makes a cache of line indexes by id. The text with an id never changes, and a model reads few results at the same time. */
+/** The text with an id never changes, and a model reads few results at the same time. */
 function rememberIndexes(): (id: string, text: string) => LineIndex {
   const known = new Map<string, LineIndex>();
   return (id, text) => {

@@ -1,24 +1,23 @@
-// Enforces the limits of a result cache on age and size. The store is listed rarely, so the cost of storing a result does not
-// depend on the number of results.
+// Limits the age and the total size of cached results. The store is listed rarely, so the cost of storing a result does not depend
+// on the number of results.
 
 import { type Clock, countBytes, type ResultStore } from "../core/entry-kit.ts";
 
 const shape = /^([0-9a-z]{1,11})-[0-9a-f]{24}$/;
 const randomBytes = 12;
 
-/** Makes the id of a result that is stored at the time `now`, in milliseconds since 1970. */
+/** The id contains `now`, in milliseconds since 1970. */
 function createCacheId(now: number): string {
   const random = [...crypto.getRandomValues(new Uint8Array(randomBytes))].map((byte) => byte.toString(16).padStart(2, "0"));
   return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
 }
 
-/** Returns the time at which the result with an id was stored, in milliseconds since 1970; undefined if the id is invalid. */
+/** In milliseconds since 1970; undefined if the id is invalid. */
 export function storedAt(id: string): number | undefined {
   const time = shape.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);
 }
 
-/** The store, the limits and the clock of a shelf. */
 interface ShelfSettings {
   readonly store: ResultStore;
   readonly ttlMs: number;
@@ -29,30 +28,25 @@ interface ShelfSettings {
 /** The store is listed again when the number of new results reaches a quarter of the known results. */
 const listedShare = 4;
 
-/** Keeps texts in a store, within limits on age and size. */
 export class Shelf {
   readonly #settings: ShelfSettings;
-  /** The size of each known result in bytes, by id, oldest first. */
   #known = new Map<string, number>();
   #total = 0;
-  /** Ids of results that are being written. */
   readonly #writing = new Set<string>();
-  /** The number of results that were written since the store was last listed. */
+  /** The number of results written since the store was last listed. */
   #written = Number.POSITIVE_INFINITY;
 
   constructor(settings: ShelfSettings) {
     this.#settings = settings;
   }
 
-  /**
-   * Stores a text and returns its id. Drops old results first. Rejects if the text is larger than `maxBytes`, and with errors
-   * from the store.
-   */
   async keep(text: string): Promise<string> {
     const { store, maxBytes, clock } = this.#settings;
     const bytes = countBytes(text);
     if (bytes > maxBytes)
-      throw new Error(`A result of ${bytes} bytes does not fit into the result cache: its "maxBytes" is ${maxBytes}.`);
+      throw new Error(
+        `A result of ${bytes} bytes does not fit into the result cache. Increase "maxBytes", which is ${maxBytes}.`,
+      );
     if (this.#written * listedShare >= this.#known.size) await this.#list();
     const id = createCacheId(clock.now());
     // The size is counted before the write, so that two concurrent results cannot use the same free space.
@@ -68,14 +62,13 @@ export class Shelf {
     } finally {
       this.#writing.delete(id);
     }
-    // A concurrent result may have dropped this one during the write.
+    // A concurrent result may have dropped this result during the write.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }
 
   /**
-   * Returns the text with an id; undefined if the text is not stored or too old. Passes only valid ids to the store, because
-   * ids come from models.
+   * Returns undefined if the text is not stored or too old. Only valid ids are passed to the store, because ids come from models.
    */
   async find(id: string): Promise<string | undefined> {
     return this.#isFresh(id) ? this.#settings.store.read(id) : undefined;
@@ -96,12 +89,12 @@ export class Shelf {
     }
   }
 
-  /** Lists the store, because other caches and processes may use the same store. */
+  /** Other caches and processes may use the same store, so the known results may be incomplete. */
   async #list(): Promise<void> {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));
     const listed = await this.#settings.store.list();
-    // Results that were written while the store was being listed may be missing in the list.
+    // Results that were written while the store was being listed may be missing from the list.
     const recent = [...this.#known].filter(([id]) => !settled.has(id));
     this.#known = new Map();
     this.#total = 0;

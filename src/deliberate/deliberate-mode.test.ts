@@ -10,7 +10,6 @@ const triggers: DeliberateModeOptions["triggers"] = {
 };
 const always = ["get_time", { trigger: "^", match: "", source: "always" }] as const;
 
-/** Returns the tools that a turn allows, each with its reason. Omits tools that are always allowed. */
 function judge(mode: DeliberateMode, turn: DeliberateTurn): string {
   const { active, allowedNames, triggerMatchByToolName } = mode.forTurn(turn);
   expect([active, [...allowedNames]]).toEqual([true, [...triggerMatchByToolName.keys()]]);
@@ -83,7 +82,7 @@ describe("createDeliberateMode: slow regular expressions", () => {
   const slow = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`t${index}`, `/.{0,49${index % 10}}z/`]));
   const texts = Array.from({ length: 20 }, () => "a".repeat(4_096));
 
-  it("are skipped once the search takes too long, but phrases are still found", () => {
+  it("are skipped after the time limit, but phrases are still found", () => {
     const mode = createDeliberateMode({ triggers: { ...slow, last: "again", search: "look" } });
     const gate = mode.forTurn({ text: "again", recent: ["look", ...texts.slice(1)] });
     expect([...gate.allowedNames]).toEqual(["last", "search"]);
@@ -108,7 +107,7 @@ describe("createDeliberateMode: follow-ups", () => {
     ["againx", ""],
     ["", ""],
     ["!", ""],
-  ])("allow for %j the tools %j", ([text, exposed]) => {
+  ])("with the text %j, allow the tools %j", ([text, exposed]) => {
     expect(judge(createDeliberateMode({ triggers }), { text, recent })).toBe(exposed);
   });
 
@@ -159,7 +158,7 @@ describe("createDeliberateMode: retainTurns", () => {
     [0, 0],
     [1, 1],
     [10, 10],
-  ])("set to %s keeps a tool that succeeded for %d turns", ([retainTurns, turns]) => {
+  ])("set to %s keeps a tool for %d turns after its success", ([retainTurns, turns]) => {
     const mode = createDeliberateMode({ triggers, retainTurns });
     mode.forTurn(ask).retain("set_reminder");
     expect(say(mode, turns + 2)).toEqual([...Array.from({ length: turns }, () => kept), "", ""]);
@@ -203,7 +202,7 @@ describe("createDeliberateMode: retainTurns", () => {
     expect(say(mode, 3)).toEqual([kept, kept, ""]);
   });
 
-  it("applies to one conversation, and to none without a conversationId", () => {
+  it("applies to one conversation; without a conversationId, nothing is kept", () => {
     const mode = createDeliberateMode({ triggers });
     mode.forTurn(ask).retain("set_reminder");
     mode.forTurn({ text: "remind me" }).retain("set_reminder");

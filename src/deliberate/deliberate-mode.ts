@@ -1,5 +1,5 @@
-// Deliberate tool mode: a tool is visible if the user's text contains a trigger of the tool, if the user asks to repeat the
-// last request, or if the tool succeeded recently.
+// Deliberate tool mode: a tool is visible if the user's text contains a trigger of the tool, if the user asks to repeat the last
+// request, or if the tool succeeded recently.
 
 import {
   checkFields,
@@ -28,7 +28,6 @@ const turnChecks: Checks<DeliberateTurn> = {
   recent: is.texts,
 };
 
-/** Throws LoopError "unknown-option" or "invalid-option" if the options of `createDeliberateMode` are invalid. */
 function checkModeOptions(options: unknown): asserts options is DeliberateModeOptions {
   checkFields("options", options, modeChecks);
   const { triggers } = options as DeliberateModeOptions;
@@ -39,7 +38,6 @@ function checkModeOptions(options: unknown): asserts options is DeliberateModeOp
   }
 }
 
-/** Throws LoopError "unknown-option" or "invalid-option" if the argument of `forTurn` is invalid. */
 function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
   checkFields("options", turn, turnChecks);
   const { text } = turn as DeliberateTurn;
@@ -50,19 +48,19 @@ function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
 const longestLookBack = 20;
 
 /**
- * Makes a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns
- * the gate of that turn. Pass the gate as `policies.gate`. The gate allows:
+ * Makes a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
+ * gate of that turn. Pass the gate as `policies.gate`. The gate allows:
  *
  * - tools with a trigger in the text,
  * - tools that succeeded in one of the last `retainTurns` turns of the conversation, and
- * - if the text is a follow-up phrase, the tools with a trigger in the most recent text that has any.
+ * - if the text is a follow-up phrase, the tools with a trigger in the most recent text that contains a trigger.
  *
- * A trigger has one of four forms. `remind me` matches whole words in upper and lower case. `remind*` matches the start of a
- * word. `^` always matches. `/remind(er)?s?/i` is a regular expression; the flags i, m, s and u are supported. A search with a
- * regular expression takes time proportional to the text, and the time per turn is limited. Invalid triggers are ignored and
- * listed in `problems`.
+ * A trigger has one of four forms. `remind me` matches whole words in upper and lower case. `remind*` matches the start of a word.
+ * `^` always matches. `/remind(er)?s?/i` is a regular expression; the flags i, m, s and u are supported. A search with a regular
+ * expression takes time proportional to the text, and the time per turn is limited. Invalid triggers are ignored and listed in
+ * `problems`.
  *
- * The returned object remembers successes, for at most `maxConversations` conversations. They are not stored in a journal.
+ * The returned object remembers successes, for at most `maxConversations` conversations. Successes are not stored in a journal.
  *
  * `createDeliberateMode` and `forTurn` throw LoopError "invalid-option" or "unknown-option" if their argument is invalid.
  *
@@ -106,7 +104,7 @@ export function createDeliberateMode(options: DeliberateModeOptions): Deliberate
   return { problems: [...table.problems, ...repeats.problems], forTurn };
 }
 
-/** Returns the tools with a trigger in the newest text that has any. Ignores triggers that always match. */
+/** Searches for the newest text with a trigger. Triggers that always match are ignored. */
 function findLastAsked(search: TriggerSearch, recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
   for (const text of recent.slice(-longestLookBack).reverse()) {
     const asked = [...search.find(text)].filter(([, { source }]) => source !== "always");

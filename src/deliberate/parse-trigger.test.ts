@@ -31,7 +31,6 @@ describe("parseTrigger: literal", () => {
     ["λόγος", "ΛΌΓΟΣ", "ΛΌΓΟΣ"],
     ["напомни", "Напомни мне", "Напомни"],
     ["напомни", "напомнить", none],
-    // Composed and decomposed characters, both in the trigger and in the text.
     ["cafe\u0301", "Caf\u00e9?", "Caf\u00e9"],
     ["caf\u00e9", "cafe\u0301", "caf\u00e9"],
     ["cafe", "cafe\u0301", none],
@@ -59,7 +58,7 @@ describe("parseTrigger: literal", () => {
     ["remind", "请reminder吧", none],
     ["提醒me", "请提醒me吧", "提醒me"],
     ["提醒me", "提醒men", none],
-    // Korean has spaces. A word boundary excludes words with a suffix.
+    // Korean has spaces, so a word with a suffix does not match.
     ["알림", "알림 설정", "알림"],
     ["알림", "알림을 설정", none],
   ])("%j in %j matches %j", ([trigger, text, match]) => {
@@ -139,7 +138,6 @@ describe("readText", () => {
   });
 
   it("keeps at most 30 combining marks on a letter, because longer sequences are slow to compose", () => {
-    // Composition merges one mark into the letter.
     expect(readText(`a${"\u0301\u0323".repeat(8_000)}b`)).toHaveLength(31);
     expect(readText(`x${"\u0323".repeat(30)}`)).toHaveLength(31);
     expect(readText(`x${"\u0323".repeat(31)}y`)).toBe(`x${"\u0323".repeat(30)}y`);

@@ -4,7 +4,6 @@ import type { TriggerProblem } from "./types.ts";
 import { readText } from "./trigger-table.ts";
 import type { TriggerMatch } from "../core/entry-kit.ts";
 
-/** The default follow-up phrases. */
 const englishFollowUps: readonly string[] = [
   "again",
   "again please",
@@ -51,16 +50,12 @@ const englishFollowUps: readonly string[] = [
   "try that again",
 ];
 
-/** A check for follow-up phrases, and the phrases that are invalid. */
 interface FollowUps {
   readonly problems: readonly TriggerProblem[];
   isFollowUp(text: string): boolean;
 }
 
-/**
- * Makes a check for follow-up phrases. A text matches if it consists of the words of one phrase. Upper and lower case,
- * punctuation and spaces are ignored.
- */
+/** A text matches if it consists of the words of one phrase. Upper and lower case, punctuation and spaces are ignored. */
 export function createFollowUps(phrases: readonly string[] = englishFollowUps): FollowUps {
   const problems: TriggerProblem[] = [];
   const known = new Set<string>();
@@ -76,23 +71,18 @@ function foldWords(text: string): string {
   return (readText(text).match(/[\p{L}\p{M}\p{N}_]+/gu) ?? []).join(" ").toLowerCase();
 }
 
-/** The limits of the memory. */
 interface RetentionLimits {
   readonly retainTurns: number;
   readonly maxConversations: number;
 }
 
-/** The remembered successes at the beginning of a turn. */
 interface RememberedTurn {
-  /** The tools that succeeded in one of the last `retainTurns` turns. Each has the trigger that made the tool visible. */
   readonly retained: ReadonlyMap<string, TriggerMatch>;
   /** Records that a tool succeeded in this turn, even if later turns have begun since. */
   retain(name: string, match: TriggerMatch): void;
 }
 
-/** Remembers the successes of all conversations. */
 interface Retention {
-  /** Begins the next turn of a conversation. Without a conversation id, nothing is remembered. */
   nextTurn(conversationId: string | undefined): RememberedTurn;
 }
 
@@ -108,7 +98,6 @@ interface Success {
 
 const nothing: RememberedTurn = { retained: new Map(), retain: () => {} };
 
-/** Makes a memory without any successes. */
 export function createRetention({ retainTurns, maxConversations }: RetentionLimits): Retention {
   /** The conversations by id, least recently used first. */
   const conversations = new Map<string, Conversation>();

@@ -1,6 +1,3 @@
-// Parses triggers and searches text for them. A trigger is a phrase, the start of a word, a regular expression, or `^`, which
-// always matches.
-
 import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
 import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
 import type { DeliberateModeOptions, TriggerProblem } from "./types.ts";
@@ -8,45 +5,42 @@ import type { DeliberateModeOptions, TriggerProblem } from "./types.ts";
 /** The maximum length of text that is searched, in UTF-16 code units. */
 const longestText = 16_384;
 
-/** Matches more combining marks after one letter than any language uses. Normalization takes time quadratic in their number. */
+/** No language uses so many combining marks after one letter. Normalization takes time quadratic in the number of marks. */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 
-/** Returns the start of a text in Unicode normalization form C, where letters and their combining marks are composed. */
+/** Composes letters and their combining marks (Unicode normalization form C). Long texts are cut. */
 export function readText(text: string): string {
   return text.slice(0, longestText).replace(tooManyMarks, "$1").normalize("NFC");
 }
 
 /**
- * The remaining work budget for the regular expressions of one turn: instructions of the expressions, multiplied by searched
- * characters. Ten million take at most 0.4 seconds.
+ * The remaining work for the regular expressions of one turn: instructions of the expressions, multiplied by searched characters.
+ * Ten million steps take at most 0.4 seconds.
  */
 interface SearchBudget {
   steps: number;
 }
 
-/** A valid trigger. */
 interface Trigger {
   readonly kind: "trigger";
   readonly source: Exclude<TriggerMatch["source"], "follow-up" | "retained">;
   /**
-   * Returns the words that matched, or undefined if none did. Returns an empty string for a trigger that always matches. `text`
-   * must be a result of `readText`.
+   * Returns the matched words, undefined without a match, or an empty string for a trigger that always matches. `text` must be a
+   * result of `readText`.
    */
   find(text: string, budget: SearchBudget): string | undefined;
 }
 
-/** A valid trigger, or the problem with an invalid one. In messages, `problem` follows the trigger. */
+/** `problem` is a phrase that follows the trigger in a message. */
 type ParsedTrigger = Trigger | { readonly kind: "refused"; readonly problem: string };
 
 const longestPhrase = 500;
 
-/** The maximum number of characters of a text that a regular expression searches. */
 const longestSearched = 4_096;
 
-/** Matches "/pattern/flags". A trigger with only one slash, such as "/remind", is a phrase. */
+/** A trigger with only one slash, such as "/remind", is a phrase. */
 const slashed = /^\/(.*)\/([^/]*)$/s;
 
-/** Matches one character of a word. */
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
 
 /** Scripts that are written without spaces between words. In these scripts, a match may begin and end anywhere. */
@@ -57,7 +51,6 @@ const startsSpaced = new RegExp(`^${spacedChar}`, "u");
 const endsSpaced = new RegExp(`${spacedChar}$`, "u");
 const endsInWord = new RegExp(`${wordChar}$`, "u");
 
-/** Parses one trigger. */
 export function parseTrigger(written: string): ParsedTrigger {
   if (written.length > longestPhrase) return refuse(`is longer than ${longestPhrase} characters`);
   const trigger = readText(written).trim();
@@ -80,7 +73,7 @@ function parseRegExp(pattern: string, flags: string): ParsedTrigger {
   return { kind: "trigger", source: "regex", find };
 }
 
-/** Parses a phrase. The platform's RegExp is safe here, because the expression for a phrase cannot backtrack much. */
+/** The platform's RegExp is safe here, because the expression for a phrase cannot backtrack much. */
 function parsePhrase(trigger: string): ParsedTrigger {
   const isStem = trigger.endsWith("*");
   const phrase = isStem ? trigger.slice(0, -1) : trigger;
@@ -95,7 +88,7 @@ function parsePhrase(trigger: string): ParsedTrigger {
 
 const restOfWord = `(?:${spacedChar}|\\p{M})*`;
 
-/** Returns the expression for the end of a phrase. In every script, a combining mark belongs to the letter before the mark. */
+/** In every script, a combining mark belongs to the letter before the mark. */
 function endOfPhrase(phrase: string): string {
   if (endsSpaced.test(phrase)) return `(?!${spacedChar}|\\p{M})`;
   return endsInWord.test(phrase) ? "(?!\\p{M})" : "";
@@ -105,24 +98,18 @@ function refuse(problem: string): ParsedTrigger {
   return { kind: "refused", problem };
 }
 
-/** The maximum length of a reported match, because matches are shown in notices. */
 const longestMatch = 200;
 
-/** The work budget for all regular expressions of one turn. */
 const mostSteps = 10_000_000;
 
-/** The parsed triggers of all tools. */
 interface TriggerTable {
   readonly problems: readonly TriggerProblem[];
-  /** Begins the search of one turn. One search may cover several texts. */
   search(): TriggerSearch;
 }
 
-/** The search of one turn. Its time is limited, whatever the triggers are. */
+/** A search takes limited time for any triggers. One search may cover several texts. */
 export interface TriggerSearch {
-  /** The regular expressions that were not searched for in every text, because the time limit was reached. */
   readonly unsearched: ReadonlySet<string>;
-  /** Returns the tools with a trigger in the text. Each tool has its first trigger that matches. */
   find(text: string): ReadonlyMap<string, TriggerMatch>;
 }
 
@@ -132,7 +119,6 @@ interface Row {
   readonly parsed: Trigger;
 }
 
-/** Parses the triggers of all tools. */
 export function createTriggerTable(triggers: DeliberateModeOptions["triggers"]): TriggerTable {
   const rows: Row[] = [];
   const problems: TriggerProblem[] = [];

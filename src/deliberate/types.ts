@@ -3,14 +3,14 @@ import type { DeliberateGate, TriggerMatch } from "../core/entry-kit.ts";
 /** The options of `createDeliberateMode`. */
 export interface DeliberateModeOptions {
   /**
-   * The triggers of each tool, by tool name. A tool is exposed if the user's text contains one of its triggers. Tools that are
-   * not listed are never exposed.
+   * The triggers of each tool, by tool name. A tool is visible if the user's text contains one of its triggers. Tools that are not
+   * listed are never visible.
    */
   readonly triggers: { readonly [toolName: string]: string | readonly string[] };
-  /** The number of turns for which a tool stays exposed after it succeeded. An integer from 0 to 10. Default 4. */
+  /** The number of turns for which a tool stays visible after it succeeded. An integer from 0 to 10. Default 4. */
   readonly retainTurns?: number | undefined;
   /**
-   * Follow-up phrases. If a user's text consists of the words of such a phrase, the tools of the previous request are exposed
+   * Follow-up phrases. If a user's text consists of the words of such a phrase, the tools of the previous request are visible
    * again. Default: English phrases, such as "do it again".
    */
   readonly followUps?: readonly string[] | undefined;
@@ -18,7 +18,7 @@ export interface DeliberateModeOptions {
   readonly maxConversations?: number | undefined;
 }
 
-/** Exposes tools only if the user asks for them. Created by `createDeliberateMode`. */
+/** Makes tools visible only if the user asks for them. Created by `createDeliberateMode`. */
 export interface DeliberateMode {
   /** Triggers that are ignored because they are invalid. */
   readonly problems: readonly TriggerProblem[];
@@ -28,10 +28,10 @@ export interface DeliberateMode {
 
 /** An invalid trigger or follow-up phrase. */
 export interface TriggerProblem {
-  /** The tool of the trigger; undefined for a phrase in `followUps`. */
+  /** The tool with the trigger; undefined for a phrase in `followUps`. */
   readonly toolName: string | undefined;
   readonly trigger: string;
-  /** The problem, for example "is empty". Write it after the trigger in a message. */
+  /** The problem, for example "is empty". In a message, write the problem after the trigger. */
   readonly problem: string;
 }
 
@@ -42,8 +42,8 @@ export interface DeliberateTurn {
   /** The user's text in this turn. */
   readonly text: string;
   /**
-   * Earlier texts of the user, oldest first. After a follow-up phrase, the last 20 texts are searched, newest first. The first
-   * text with a trigger determines the exposed tools.
+   * Earlier texts of the user, oldest first. After a follow-up phrase, the last 20 texts are searched, newest first. The first text
+   * with a trigger determines the visible tools.
    */
   readonly recent?: readonly string[] | undefined;
 }
@@ -51,14 +51,14 @@ export interface DeliberateTurn {
 /** The gate of one turn. Pass it as `policies.gate`. */
 export interface DeliberateTurnGate extends DeliberateGate {
   readonly active: true;
-  /** The names of the exposed tools. */
+  /** The names of the visible tools. */
   readonly allowedNames: ReadonlySet<string>;
-  /** The trigger that exposed each tool, by tool name. */
+  /** The trigger that made each tool visible, by tool name. */
   readonly triggerMatchByToolName: ReadonlyMap<string, TriggerMatch>;
   /**
-   * Regular expressions that were not searched for in all texts, because the time limit of the turn was reached. Usually empty.
+   * The regular expressions that were not searched for in all texts, because the time limit of the turn was reached. Usually empty.
    */
   readonly unsearched: readonly string[];
-  /** Keeps a tool exposed in the next turns. The loop calls `retain` for each tool that succeeded in this turn. */
+  /** Keeps a tool visible in the next turns. The loop calls `retain` for each tool that succeeded in this turn. */
   retain(name: string): void;
 }

@@ -1,5 +1,3 @@
-// Messages are sent back unchanged if possible. Otherwise they are rebuilt from their neutral parts.
-
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json, Message, ToolMessage, ToolResultPart } from "../core/provider-kit.ts";
 import { type ContentSettings, createContentConverter } from "./generate-body.ts";
@@ -115,7 +113,7 @@ describe("createContentConverter: tool results", () => {
   const answerOf = (message: ToolMessage, before?: Message): readonly unknown[] =>
     partsOf(message, {}, before).map((part) => Object(part).functionResponse);
 
-  it("have the call ids of the assistant message as it is sent", () => {
+  it("have the call ids that are sent in the assistant message", () => {
     const asked: readonly AssistantPart[] = [call("c1", "f", { providerCallId: "p1" }), call("c2")];
     const providerMetadata = turnOf(
       asked,
@@ -181,7 +179,7 @@ describe("createContentConverter: tool results", () => {
   });
 });
 
-it("createContentConverter: converts a message once, but converts results again after another message", () => {
+it("createContentConverter: converts a message once, but converts results again if the message before them changes", () => {
   const convert = createContentConverter(settings);
   const turn = turnOf([call("c", "f", { providerCallId: "p" })], { functionCall: { id: "p", name: "f" }, thoughtSignature: "s" });
   const answers: ToolMessage = { role: "tool", results: [result("c")] };

@@ -1,5 +1,3 @@
-// Builds the contents and settings of a generateContent request. Each message is converted once and then cached.
-
 import {
   assertNever,
   type AssistantMessage,
@@ -32,8 +30,8 @@ import type { GenerateContentParams, GenerateSettings, WireContent, WirePart } f
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
 /**
- * Converts the content of a user message. Blank texts are omitted, because Vertex AI rejects them. Throws a ProviderError
- * `bad-request` for content that the API does not support.
+ * Omits blank texts, because Vertex AI rejects them. Throws a ProviderError `bad-request` for content that the API does not
+ * support.
  */
 export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
@@ -42,22 +40,20 @@ export function toContentParts(content: string | readonly ContentPart[], place: 
   );
 }
 
-/** Returns one part, or an empty list if the text is blank. */
 function toTextParts(text: string): readonly WirePart[] {
   return text.trim() === "" ? [] : [{ text }];
 }
 
-/** Converts an image or a file from a tool result. If the API does not support it, returns a note for the model instead. */
 export function toResultMedia(part: MediaPart): MediaWirePart | string {
   return writeToolMedia(part, partMedia);
 }
 
-/** Media as base64 data, or as a URL that the service fetches: from the Files API, a storage bucket or the web. */
+/** Media in the form of base64 data, or of a URL that the service fetches: from the Files API, a storage bucket or the web. */
 export type MediaWirePart =
   | { readonly inlineData: { readonly mimeType: string; readonly data: string } }
   | { readonly fileData: { readonly mimeType: string; readonly fileUri: string } };
 
-/** True if a part may be inside a function response. */
+/** True if a function response may contain the part. */
 export function standsInAnswer(part: MediaWirePart): boolean {
   return "inlineData" in part && answerTypes.has(part.inlineData.mimeType);
 }
@@ -78,34 +74,32 @@ const partMedia: MediaForms<MediaWirePart> = {
 const imageTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"]);
 const otherTypes = /^(?:(?:audio|video)\/[\w.+-]+|application\/pdf)$/;
 
-/** Maps a media type to one that the service supports. All text types become "text/plain", because few others are supported. */
+/** All text types become "text/plain", because the service supports few other text types. */
 function toKnownType(mediaType: string): string | undefined {
   if (isTextType(mediaType)) return "text/plain";
   return imageTypes.has(mediaType) || otherTypes.test(mediaType) ? mediaType : undefined;
 }
 
-/** The options that affect the conversion of messages. */
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
 /**
- * Converts a message, given the message before it and its own index. The caller must omit a result without parts. Throws a
- * ProviderError `bad-request` if a user message has content that the API does not support.
+ * The caller must omit a result without parts. Throws a ProviderError `bad-request` if a user message has content that the API does
+ * not support.
  */
 type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
-/** A converted assistant message, and the ids to send with the results of its calls. A call without an id has no entry. */
+/** `ids` has the id to send with the result of each call. A call without an id has no entry. */
 interface ConvertedAssistant {
   readonly content: WireContent;
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** Converted tool results, and the assistant message with their calls. The ids of the calls depend on that message. */
+/** `turn` is the assistant message with the calls. The ids in `content` depend on that message. */
 interface ConvertedResults {
   readonly turn: Message | undefined;
   readonly content: WireContent;
 }
 
-/** Makes a converter that caches its result for each message object. */
 export function createContentConverter(settings: ContentSettings): ContentConverter {
   const results = new WeakMap<ToolMessage, ConvertedResults>();
   const toUser = memoize(({ content }: UserMessage, index: number): WireContent => ({
@@ -147,7 +141,6 @@ function convertAssistantMessage(message: AssistantMessage, settings: ContentSet
   };
 }
 
-/** Maps the ids of the run's calls to the service's ids. Calls have the same order in the message and in its metadata. */
 function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   const asked = providerMetadata.filter(isCallPart);
@@ -160,8 +153,8 @@ function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]):
 }
 
 /**
- * Converts only text and calls, because thoughts and ids may come from another service. Calls need no ids, because results are sent
- * in the order of their calls.
+ * Keeps only text and calls, because thoughts and ids may come from another service. Calls need no ids, because results are sent in
+ * the order of the calls.
  */
 function rebuildMessage(turn: AssistantMessage): readonly WirePart[] {
   const { text, calls } = readAssistantMessage(turn);
@@ -176,8 +169,8 @@ function toCallPart({ name, args }: ToolCallPart): WirePart {
 const noSignature = "skip_thought_signature_validator";
 
 /**
- * Adds a placeholder signature to the first call. Gemini 3 requires a signature there, and messages from another model have none.
- * A message that already has a signature stays unchanged.
+ * Gemini 3 requires a signature on the first call, and messages from another model do not have one. A message that already has a
+ * signature stays unchanged.
  */
 function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   const first = parts.findIndex(isCallPart);
@@ -185,7 +178,6 @@ function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   return parts.map((part, position) => (position === first ? { ...part, thoughtSignature: noSignature } : part));
 }
 
-/** Converts tool results, followed by the images and files that the API does not accept inside a function response. */
 function convertResults(
   { results }: ToolMessage,
   ids: ReadonlyMap<string, string>,
@@ -201,12 +193,9 @@ function convertResults(
   return [...answers, ...media];
 }
 
-/** The content parts of a tool result, sorted by where they are sent. */
 interface SortedContent {
   readonly texts: readonly string[];
-  /** Images and files to send inside the function response. */
   readonly inside: readonly MediaWirePart[];
-  /** Images and files to send after all function responses. */
   readonly behind: readonly MediaWirePart[];
 }
 
@@ -223,7 +212,7 @@ function sortContent({ content = [] }: ToolResultPart, { generation }: ContentSe
   return { texts, inside, behind };
 }
 
-/** Converts a result. The keys "output" and "error" come from the docstring of `FunctionResponse.response` in @google/genai. */
+/** The keys "output" and "error" come from the docstring of `FunctionResponse.response` in @google/genai. */
 function toFunctionResponse(
   part: ToolResultPart,
   id: string | undefined,
@@ -238,7 +227,6 @@ function toFunctionResponse(
   };
 }
 
-/** The settings, converter and signal that `buildGenerateParams` needs. */
 interface RequestPorts {
   readonly settings: GenerateSettings;
   readonly convert: ContentConverter;
@@ -246,8 +234,8 @@ interface RequestPorts {
 }
 
 /**
- * Builds a request. Fields in `settings.extra` of the request may replace every field of `config` except those that this adapter
- * relies on: the signal, the continuation token, and the fields that keep the SDK from running tools or continuing by itself.
+ * The request's `settings.extra` may replace fields of `config`, except those that this adapter relies on: the signal, the
+ * continuation token, and the fields that keep the SDK from running tools or continuing by itself.
  */
 export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {
   const { system, messages, continuationToken, settings: model = {} } = request;
@@ -269,10 +257,9 @@ export function buildGenerateParams(request: ModelRequest, { settings, convert, 
   };
 }
 
-/** Inserted before a conversation that starts with an assistant message. The service requires a user message first. */
+/** Precedes a conversation that starts with an assistant message, because the service requires a user message first. */
 const opening: WireContent = { role: "user", parts: [{ text: "(The conversation begins.)" }] };
 
-/** Joins consecutive contents with the same role, for example function responses and the user message after them. */
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {
   const contents = messages.map((message, index) => convert(message, messages[index - 1], index));
   const groups = groupByRole(contents.filter(({ parts }) => parts.length > 0));
@@ -289,7 +276,9 @@ function toToolFields({ tools, toolChoice }: ModelRequest, settings: GenerateSet
   return { tools: [...functions, ...serverTools], ...(tools.length === 0 ? {} : toToolConfig(toolChoice, settings)) };
 }
 
-/** Builds `toolConfig`. With tools of the run and of the service, Gemini 3 must report its own calls. Vertex AI has no such field. */
+/**
+ * Gemini 3 must report its own calls if the request has tools of the run and tools of the service. Vertex AI has no field for this.
+ */
 function toToolConfig(choice: ToolChoice | undefined, settings: GenerateSettings): object {
   const { client, generation, serverTools, streamArguments } = settings;
   const calling = {
@@ -310,8 +299,8 @@ function toCallingMode(choice: ToolChoice): object {
 }
 
 /**
- * Converts a tool. `parametersJsonSchema` accepts any JSON Schema. With the older field `parameters`, the service answers 400 to
- * unknown keywords such as `exclusiveMinimum`.
+ * `parametersJsonSchema` accepts any JSON Schema. With the older field `parameters`, the service answers 400 to unknown keywords
+ * such as `exclusiveMinimum`.
  */
 const toDeclaration = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
   name,

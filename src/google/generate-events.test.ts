@@ -176,7 +176,7 @@ describe("createGenerateReader", () => {
     ["an answer", [stop("SAFETY", { finishMessage: "Not this." })], "Not this."],
     ["an answer after text", [says({ text: "Sure" }), stop("SAFETY", { finishMessage: "Not this." })], "\n\nNot this."],
     ["an answer after a thought", [says({ text: "Hm", thought: true }), stop("SAFETY", { finishMessage: "No." })], "No."],
-  ])("yields the explanation of %s that is blocked, and keeps no metadata", ([, chunks, text]) => {
+  ])("yields the explanation for blocking %s, and keeps no metadata", ([, chunks, text]) => {
     const said = read(...chunks);
     expect(said.filter(({ type }) => type === "refusal-delta")).toEqual([{ type: "refusal-delta", text }]);
     expect(metadataOf(said)).toEqual([]);

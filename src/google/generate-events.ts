@@ -1,5 +1,3 @@
-// Converts the chunks of generateContentStream to neutral chunks.
-
 import {
   AnswerIds,
   countOf,
@@ -21,10 +19,7 @@ import {
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 
-/**
- * The neutral finish reason for each `finishReason`. The service also reports STOP for calls. Reasons that are not listed, such as
- * FINISH_REASON_UNSPECIFIED, become "unknown".
- */
+/** The service also reports STOP for calls. Reasons that are not listed, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
@@ -48,14 +43,12 @@ export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["CONTINUATION", "continue"],
 ]);
 
-/** The content of a finished message that affects its finish reason. */
 interface FinishedMessage {
   readonly hasCalls: boolean;
-  /** True if the service sent a continuation token. */
   readonly hasToken: boolean;
 }
 
-/** Returns the neutral finish reason. "continue" without a continuation token becomes "length", because the answer is cut off. */
+/** "continue" without a continuation token becomes "length", because the answer is cut off. */
 export function toFinishReason(
   raw: string,
   { hasCalls, hasToken }: FinishedMessage,
@@ -66,20 +59,17 @@ export function toFinishReason(
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** True if a later finish reason may replace this one. A later STOP never replaces an abnormal finish reason. */
+/** A later STOP never replaces an abnormal finish reason. */
 function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
   const reason = words.get(raw);
   return reason === "stop" || reason === "tool-calls";
 }
 
-/** True if a message with this finish reason is sent back unchanged. Filtered or broken content is not sent back. */
 export function isKept(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls" || reason === "length" || reason === "continue";
 }
 
-/** Collects the token counts of one stream. */
 interface UsageCounts {
-  /** Merges a `usageMetadata` object. Returns the usage so far, or undefined if the object has no counts. */
   add(metadata: unknown): Usage | undefined;
 }
 
@@ -94,9 +84,9 @@ const fields = [
 type Counts = { [Field in (typeof fields)[number]]?: number };
 
 /**
- * Makes empty counts. Each `usageMetadata` object contains totals for the stream so far. In the middle of a stream, Vertex AI sends
- * objects without counts. A missing count keeps its earlier value. Prompt counts include cached tokens, but not the input of tools
- * that the service runs. Candidate counts exclude thoughts.
+ * Each `usageMetadata` object contains totals for the stream so far. In the middle of a stream, Vertex AI sends objects without
+ * counts. A missing count keeps its earlier value. Prompt counts include cached tokens, but not the input of tools that the service
+ * runs. Candidate counts exclude thoughts.
  */
 export function countUsage(): UsageCounts {
   const counts: Counts = {};
@@ -119,7 +109,7 @@ export function countUsage(): UsageCounts {
   };
 }
 
-/** Converts the counts. A reported `total` may lack an earlier count, so the total is at least the sum of all counts. */
+/** A reported `total` may lack an earlier count, so the total is at least the sum of all counts. */
 function toUsage(counts: Counts, total: number): Usage | undefined {
   const { promptTokenCount: prompt, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = counts;
   if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
@@ -132,36 +122,30 @@ function toUsage(counts: Counts, total: number): Usage | undefined {
   });
 }
 
-/** The state of reading one stream. */
 interface Reading {
   readonly out: ModelChunk[];
   readonly parts: PartAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
   readonly ids: AnswerIds;
-  /** True if at least one part has arrived. */
   hasBegun: boolean;
-  /** True if the stream has switched to another answer, which is not read. */
+  /** True if the stream has switched to another answer. The reader ignores that answer. */
   isLeft: boolean;
-  /** True if the service is running code. The result and more text then follow, even after a finish reason. */
+  /** True while the service runs code. The result and more text then follow, even after a finish reason. */
   runsCode: boolean;
-  /** The finish reason as the service sent it. */
   finishRaw: string | undefined;
-  /** The service's reason for blocking the prompt. */
   blockRaw: string | undefined;
-  /** The service's explanation of the finish reason or of the block reason. */
   explanation: string;
-  /** The latest continuation token of an incomplete answer. */
   token: string;
   hasText: boolean;
   failed: boolean;
 }
 
 /**
- * Makes a reader that appends chunks to `out`. Only the first candidate is read. Parts of unknown kinds are kept and sent back.
+ * Only the first candidate is read. Parts of unknown kinds are kept and sent back.
  *
- * A continuation token may arrive before the end of the stream, for resuming after a lost connection. The reader uses it only if
- * the finish reason requests a continuation; a lost stream is a failure.
+ * A continuation token may arrive before the end of the stream, so that a client can resume after a lost connection. The reader
+ * uses the token only if the finish reason requests a continuation; a lost connection is a failure.
  */
 export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
   const reading: Reading = {
@@ -202,7 +186,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { error, candidates, promptFeedback, usageMetadata } = chunk;
-  // The SDK throws this error. The check is for SDK versions and clients that pass the error on as a chunk.
+  // The SDK throws this error. The check is for SDK versions and clients that yield the error as a chunk.
   if (error !== undefined && error !== null) return fail(error, reading);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));
@@ -215,7 +199,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 
-/** True for the candidate with index 0, or the first in the list if it has no index. Others arrive only if the caller requests them. */
+/** If a candidate has no index, its position in the list is used. Further candidates arrive only if the caller requests them. */
 function isFirst(candidate: unknown, place: number): boolean {
   const { index } = recordOf(candidate);
   return (typeof index === "number" ? index : place) === 0;
@@ -239,7 +223,7 @@ function readPart(part: unknown, reading: Reading): void {
   reading.parts.add(part);
 }
 
-/** Cancels an earlier clean finish reason if the service runs code, because more content follows. */
+/** Cancels an earlier clean finish reason when the service runs code, because more content follows. */
 function noteCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
   if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
   reading.runsCode = isRecord(executableCode);
@@ -252,7 +236,7 @@ function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, readin
   reading.explanation = textOf(blockReasonMessage).trim();
 }
 
-/** Stops reading when another answer begins. The answer so far is complete if its finish reason has arrived, otherwise cut off. */
+/** Stops reading when another answer begins. If no finish reason has arrived, the answer so far was cut off. */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   if (reading.finishRaw !== undefined || reading.blockRaw !== undefined) return;

@@ -1,4 +1,4 @@
-// The options of `googleGenerateContent`, and the request types of the API. The types do not come from the SDK, so that many SDK
+// The options of `googleGenerateContent`, and the request types of the API. The types are not imported from the SDK, so many SDK
 // versions work.
 
 import {
@@ -15,26 +15,24 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** One part of a `Content` object. Parts that the model created may have any fields. */
 export interface WirePart {
   readonly [field: string]: Json | undefined;
 }
 
-/** A `Content` object of the API: a message from the user or from the model. */
 export interface WireContent {
   readonly role: "user" | "model";
   readonly parts: readonly WirePart[];
 }
 
-/** The argument of the SDK's `generateContentStream`. `settings.extra` of the run's options may add any field to `config`. */
+/** The argument of the SDK's `generateContentStream`. The run option `settings.extra` may add any field to `config`. */
 export interface GenerateContentParams {
   readonly model: string;
-  /** The conversation, as `Content` objects with `role` and `parts`. */
+  /** The conversation: a list of `Content` objects with `role` and `parts`. */
   readonly contents: unknown;
   readonly config?: object | undefined;
 }
 
-/** The fields that `googleGenerateContent` uses of a Google client: `new GoogleGenAI()` from `@google/genai` 2 or later. */
+/** The parts of a Google client that `googleGenerateContent` uses. Pass `new GoogleGenAI()` from `@google/genai` 2 or later. */
 export interface GoogleGenAIClient {
   /** True if the client uses Vertex AI. */
   readonly vertexai?: boolean | undefined;
@@ -43,7 +41,7 @@ export interface GoogleGenAIClient {
   };
 }
 
-/** Controls how much the model thinks, in the format of the SDK. Fields that are not listed here are also sent. */
+/** The thinking settings in the format of the SDK. Fields that are not listed here are also sent. */
 export interface GoogleThinking {
   /** Set to true to receive a summary of the thoughts. */
   readonly includeThoughts?: boolean | undefined;
@@ -61,22 +59,22 @@ export interface GoogleServerTool {
 
 /** The options of `googleGenerateContent`. */
 export interface GoogleGenerateContentOptions {
-  /** The client to use, for the Gemini API or for Vertex AI. */
+  /** The client that sends the requests to the Gemini API or to Vertex AI. */
   readonly client: GoogleGenAIClient;
   /** The name of the model, for example "gemini-3-pro-preview". */
   readonly model: string;
   /**
-   * The name of the service that runs the model, as in `gen_ai.provider.name`. Default "gcp.vertex_ai" if the client uses Vertex AI,
-   * otherwise "gcp.gemini". Thought signatures are sent back only to a provider with the same id, so use different ids for clients
-   * with different accounts.
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default
+   * "gcp.vertex_ai" if the client uses Vertex AI, otherwise "gcp.gemini". Thought signatures are sent back only to a provider with
+   * the same id, so use different ids for clients with different accounts.
    */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
   /**
-   * The model generation, which decides the format of requests. Gemini 3 requires a signature on the first call of each message,
-   * and accepts images inside function responses. Gemini 2 does neither. Default: 2 if the model's name contains Gemini 1, Gemini
-   * 2 or Gemma, otherwise 3.
+   * The model generation, which determines the format of requests. Gemini 3 requires a signature on the first call of each message,
+   * and accepts images inside function responses. Gemini 2 does not. Default: 2 if the model's name contains Gemini 1, Gemini 2 or
+   * Gemma, otherwise 3.
    */
   readonly generation?: 2 | 3 | undefined;
   /** Controls how much the model thinks. Default: the model's default. */
@@ -84,18 +82,17 @@ export interface GoogleGenerateContentOptions {
   /** Set to true to stream the arguments of calls in pieces, which only Vertex AI supports. Default false. */
   readonly streamArguments?: boolean | undefined;
   /**
-   * Tools that the service runs, offered to the model after the tools of the run. The run never executes their calls, and sends
-   * their calls and results back unchanged. Default none.
+   * Tools that the service runs. The model sees them after the tools of the run. The run never executes calls to these tools, and
+   * sends the calls and their results back unchanged. Default none.
    */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
   /**
-   * The meanings of further finish reasons of the service, for example `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence
-   * over the built-in meanings. Default none.
+   * Maps further values of `finishReason` to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
+   * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The options with defaults filled in. */
 export interface GenerateSettings {
   readonly client: GoogleGenAIClient;
   readonly model: string;
@@ -119,7 +116,6 @@ const checks: Checks<GoogleGenerateContentOptions> = {
   finishReasons: finishReasonsCheck,
 };
 
-/** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkGenerateOptions(options: GoogleGenerateContentOptions): GenerateSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);
@@ -132,7 +128,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   return { client, model, id, family, generation, thinking, streamArguments, serverTools };
 }
 
-/** Guesses the generation from the model's name. Returns 3 for names without a version, such as "gemini-flash-latest". */
+/** Names without a version, such as "gemini-flash-latest", are treated as generation 3. */
 function generationOf(model: string): 2 | 3 {
   return /(?:^|\/)(?:gemini-[12](?![\d])|gemma)/i.test(model) ? 2 : 3;
 }

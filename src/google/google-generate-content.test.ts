@@ -10,11 +10,10 @@ const ending = { candidates: [{ finishReason: "STOP" }], usageMetadata: { prompt
 
 interface FakeClient extends GoogleGenAIClient {
   readonly asked: readonly GenerateContentParams[];
-  /** The signal of the latest request. */
   readonly signal: AbortSignal;
 }
 
-/** Creates a client that streams the given events. Throws an event that is an Error. */
+/** An event that is an Error is thrown instead of streamed. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const asked: GenerateContentParams[] = [];
   return {

@@ -1,5 +1,3 @@
-// The provider for Gemini's generateContentStream. It uses the client that the caller passes.
-
 import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildGenerateParams, createContentConverter } from "./generate-body.ts";
 import { createGenerateReader, generateWords } from "./generate-events.ts";
@@ -10,15 +8,15 @@ import { watchFetch } from "./watched-fetch.ts";
  * Makes a provider from a Google client, for the Gemini API or for Vertex AI. The provider uses the client's key, project, base URL
  * and `httpOptions` unchanged. The client does not retry unless its `httpOptions.retryOptions` is set.
  *
- * The stream ends with `finish` if the service reported why the model stopped, or that it blocked the prompt. Otherwise the answer
+ * The stream ends with `finish` if the service sent a finish reason, or reported that the prompt was blocked. Otherwise the answer
  * is incomplete, and there is no `finish`. Errors that the SDK throws are passed on unchanged.
  *
  * The parts of a finished message become `provider-metadata` chunks. The next request sends them back to the same model unchanged:
- * parts with thought signatures, and calls of tools that the service runs. Another model gets only the text and the calls. So does
- * the same model if the message was edited.
+ * parts with thought signatures, and calls to tools that the service runs. Another model gets only the text and the calls. The same
+ * happens if the message was edited.
  *
- * If an answer reaches the limit of one request, the loop continues it with another request. The continuation of the SDK is
- * disabled, because no limit of the run would apply to it.
+ * If an answer reaches the limit of one request, the loop continues the answer with another request. The SDK's own continuation is
+ * disabled, because the limits of the run would not apply to it.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

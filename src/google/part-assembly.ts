@@ -16,40 +16,32 @@ import {
 import type { WirePart } from "./generate-options.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
 
-/** Collects the parts of one stream. */
 export interface PartAssembly {
-  /** True if at least one part calls a tool of the run. */
   readonly hasCalls: boolean;
   add(part: UnknownRecord): void;
-  /** Marks an unfinished call as ready, with the problem "truncated". */
   settle(): void;
-  /** Returns the parts to send back. */
   parts(): readonly WirePart[];
 }
 
-/** A text part that later parts may continue. A text with a signature is never continued, because the signature covers only that text. */
+/**
+ * A text part that later parts may continue. Text with a signature is never continued, because the signature covers only that text.
+ */
 interface OpenText {
   text: string;
   readonly isThought: boolean;
 }
 
-/** A tool call and the part that contained it. */
 interface OpenCall {
   readonly key: string;
   readonly id: string | undefined;
   readonly name: string;
   readonly args: PartialArguments;
-  /** The fields of the part, without the call. */
   readonly part: { [field: string]: Json };
-  /** The fields of the call, without the arguments. */
   readonly call: { [field: string]: Json };
-  /** The complete arguments as JSON, if the service sent them in one piece. */
   whole: string | undefined;
-  /** True if the arguments arrived in several pieces. */
   inPieces: boolean;
-  /** Receives the chunks of this call. A separate list if the call may turn out to repeat another call. */
+  /** The list for the chunks of this call. If the call may repeat another call, the list is separate and may be discarded. */
   out: ModelChunk[];
-  /** True if this call repeats another call and is omitted. */
   isRepeated: boolean;
 }
 
@@ -64,8 +56,6 @@ interface Assembly {
 }
 
 /**
- * Makes an assembly that appends its chunks to `out`.
- *
  * A call usually arrives complete in one part, and is then ready. Vertex AI may stream a call: first a part with the name and
  * `willContinue`, then parts with `partialArgs`, and a last part without `willContinue`.
  */
@@ -99,7 +89,6 @@ function addText(part: UnknownRecord, text: string, { out, kept }: Assembly): vo
   else kept.push({ text: { text, isThought } });
 }
 
-/** True if a text part has no other fields, such as a signature. */
 function isPlain(part: UnknownRecord): boolean {
   for (const field in part) if (field !== "text" && field !== "thought") return false;
   return true;
@@ -113,9 +102,9 @@ function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): 
     extendCall(call, open, assembly);
     return;
   }
-  // If another call begins before the open call has ended, the remaining arguments of the open call are unknown.
+  // If another call begins while a call is open, the remaining arguments of the open call are unknown.
   closeCall(assembly, false);
-  // An empty call only marks the end of the call before it, so it begins nothing.
+  // An empty call only marks the end of the previous call.
   if (Object.keys(call).length > 0) extendCall(call, startCall(part, call, assembly), assembly);
 }
 
@@ -171,7 +160,6 @@ function closeCall(assembly: Assembly, isComplete: boolean): void {
   if (out !== assembly.out) for (const chunk of out) assembly.out.push(chunk);
 }
 
-/** Returns the part of the arguments that has not been sent yet. */
 function restOf({ whole, args, inPieces }: OpenCall): string {
   if (whole === undefined) return args.end();
   return inPieces ? "" : whole;
@@ -186,7 +174,7 @@ function toWirePart(kept: KeptPart): WirePart {
   return { ...part, functionCall: { ...call, ...given } };
 }
 
-/** Writes arguments as JSON. Arguments that are nested too deeply for JSON.stringify become the malformed text "{". */
+/** Arguments that are nested too deeply for JSON.stringify become the malformed text "{". */
 function writeArguments(args: unknown): string {
   try {
     return JSON.stringify(args);
@@ -196,12 +184,12 @@ function writeArguments(args: unknown): string {
 }
 
 /**
- * The number of nesting levels that a recorded part adds around the arguments. The nesting limit for arguments is lowered by this
- * number, so that the whole part stays valid.
+ * The number of nesting levels around the arguments in a recorded part. The nesting limit for arguments is lowered by this number,
+ * so that the whole part stays valid.
  */
 const levelsAround = 5;
 
-/** Parses arguments. Arguments that are nested too deeply are kept as text in an object, because the API requires an object. */
+/** Arguments that are nested too deeply are kept as text in an object, because the API requires an object. */
 function readArguments(text: string): Json {
   try {
     return toJson(JSON.parse(text), -levelsAround);

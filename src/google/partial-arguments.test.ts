@@ -1,5 +1,3 @@
-// Arguments that arrive one value at a time, and the argument text after each value.
-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createPartialArguments } from "./partial-arguments.ts";
@@ -18,7 +16,6 @@ const count = (jsonPath: string, numberValue: number): Entry => ({ jsonPath, num
 interface Read {
   readonly args: unknown;
   readonly problem: string | undefined;
-  /** The argument text that was yielded so far. */
   readonly told: string;
 }
 
@@ -158,7 +155,6 @@ describe("createPartialArguments", () => {
     object: fc.dictionary(fc.string(), tie("tree"), { minKeys: 1, maxKeys: 3 }),
   }));
 
-  /** Returns the entries that stream a value, with its strings split into pieces of `length` characters. */
   function toEntries(value: unknown, path: string, length: number): readonly Entry[] {
     if (Array.isArray(value)) return value.flatMap((item, index) => toEntries(item, `${path}[${index}]`, length));
     if (typeof value === "object" && value !== null)

@@ -1,8 +1,5 @@
-// Assembles call arguments that arrive value by value. Each value comes with a JSON Path (RFC 9535).
-
 import { isRecord, textOf, type UnknownRecord } from "../core/provider-kit.ts";
 
-/** An object key or an array index. */
 type PathSegment = string | number;
 
 /** The maximum number of segments in a path. Real arguments are less deep. */
@@ -11,8 +8,8 @@ const deepest = 64;
 const segmentAt = /\.([^.[\]*]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]/y;
 
 /**
- * Parses a path that identifies one value, such as `$.a.b[0]["c d"]`. Returns undefined for any other path, such as one with a
- * wildcard, a slice or more than 64 segments.
+ * Parses an RFC 9535 path that identifies one value, such as `$.a.b[0]["c d"]`. Returns undefined for any other path, such as a
+ * path with a wildcard, a slice or more than 64 segments.
  */
 export function parseJsonPath(path: string): readonly PathSegment[] | undefined {
   if (!path.startsWith("$")) return undefined;
@@ -34,7 +31,7 @@ function toSegment([, key, index, quoted]: RegExpExecArray): PathSegment | undef
   return quoted === undefined ? key : unquote(quoted);
 }
 
-/** Parses a quoted name. The escapes are those of JSON. A single-quoted name may also contain `\'` and unescaped double quotes. */
+/** The escapes are those of JSON. A single-quoted name may also contain `\'` and unescaped double quotes. */
 function unquote(quoted: string): string | undefined {
   const inside = quoted.slice(1, -1);
   const escaped = quoted.startsWith("'") ? inside.replace(/\\'|"/g, (found) => (found === '"' ? '\\"' : "'")) : inside;
@@ -45,33 +42,26 @@ function unquote(quoted: string): string | undefined {
   }
 }
 
-/** A value to write, or the next piece of a string. */
 interface WrittenValue {
   readonly path: readonly PathSegment[];
-  /** The number of leading path segments that already exist: all of them if the value continues a string. */
+  /** The number of leading path segments that already exist. All segments exist if the value continues a string. */
   readonly known: number;
-  /** The value or the piece of a string, as JSON. */
   readonly json: string;
-  /** True if more pieces of the same string follow. */
   readonly isOpen: boolean;
 }
 
-/** Writes the arguments as JSON text, value by value. */
 interface ArgumentsText {
-  /** Returns the JSON text that a value adds. */
   write(value: WrittenValue): string;
-  /** Returns the closing brackets after the last value. */
   end(): string;
 }
 
 /**
- * Makes an empty JSON text. The text grows while the values arrive in the order in which JSON text contains them, as models write
- * them. After the first value out of order, such as a field of a closed object, nothing more can be added.
+ * The text grows while the values arrive in the order of the JSON text, as models write them. After the first value out of order,
+ * such as a field of a closed object, nothing more can be added.
  */
 function createArgumentsText(): ArgumentsText {
   let started = false;
   let lost = false;
-  /** The path of the latest value. `isOpen` is true if that value is a string with more pieces to follow. */
   let path: readonly PathSegment[] = [];
   let isOpen = false;
 
@@ -99,7 +89,6 @@ function createArgumentsText(): ArgumentsText {
   };
 }
 
-/** Closes the objects and arrays of the previous value, and opens those of the next value. */
 function toHead({ path, known }: WrittenValue, before: readonly PathSegment[] | undefined): string {
   let head = before === undefined ? "{" : `${closersOf(before, known + 1)},`;
   for (let depth = known; depth < path.length; depth += 1) {
@@ -110,22 +99,18 @@ function toHead({ path, known }: WrittenValue, before: readonly PathSegment[] | 
   return head;
 }
 
-/** Returns the closing brackets from the innermost container out to the segment at `depth`. */
 function closersOf(path: readonly PathSegment[], depth: number): string {
   let closers = "";
   for (let inner = path.length - 1; inner >= depth; inner -= 1) closers += typeof path[inner] === "number" ? "]" : "}";
   return closers;
 }
 
-/** Collects the arguments of one call while they arrive. */
 export interface PartialArguments {
-  /** Adds one entry of `partialArgs`. Returns the JSON text to send for it; empty if the entry is out of order. */
+  /** Adds one entry of `partialArgs`. Returns the JSON text to send; empty if the entry is out of order. */
   add(entry: unknown): string;
-  /** The current problem: "malformed" if entries contradict each other, "truncated" if a string is incomplete. */
+  /** "malformed" if entries contradict each other, "truncated" if a string is incomplete. */
   readonly problem: "malformed" | "truncated" | undefined;
-  /** Returns the closing brackets to send after the last entry. */
   end(): string;
-  /** Returns the arguments so far as JSON. */
   toText(): string;
 }
 
@@ -134,19 +119,18 @@ type Scalar = string | number | boolean | null;
 interface Leaf {
   readonly kind: "leaf";
   value: Scalar;
-  /** True for a string with more pieces to follow. */
   isOpen: boolean;
 }
 
-/** A value in the argument tree. Objects are maps, so that a key such as "__proto__" is plain data. */
+/** Objects are maps, so that a key such as "__proto__" is plain data. */
 type ArgumentNode =
   | { readonly kind: "object"; readonly fields: Map<string, ArgumentNode> }
   | { readonly kind: "array"; readonly items: ArgumentNode[] }
   | Leaf;
 
 /**
- * Makes empty arguments. Contradictions are not repaired and make the arguments malformed: a second value for the same path, a gap
- * in an array, or a path that does not identify one value.
+ * Contradictions are not repaired and make the arguments malformed: a second value for the same path, a gap in an array, or a path
+ * that does not identify one value.
  */
 export function createPartialArguments(): PartialArguments {
   const root: ArgumentNode = { kind: "object", fields: new Map() };
@@ -154,7 +138,6 @@ export function createPartialArguments(): PartialArguments {
   let isBroken = false;
   let openTexts = 0;
 
-  /** Adds an entry. Returns undefined if the entry is invalid or contradicts earlier entries. */
   function addOne(entry: UnknownRecord): string | undefined {
     const path = parseJsonPath(textOf(entry.jsonPath));
     const value = readScalar(entry);
@@ -195,11 +178,9 @@ function readScalar({ stringValue, numberValue, boolValue, nullValue }: UnknownR
 
 interface Place {
   readonly leaf: Leaf;
-  /** The number of leading path segments that existed before. */
   readonly known: number;
 }
 
-/** Finds or creates the leaf at a path. Returns undefined if the path conflicts with an existing value. */
 function findPlace(root: ArgumentNode, path: readonly PathSegment[]): Place | undefined {
   let node = root;
   let known = 0;

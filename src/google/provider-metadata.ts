@@ -1,5 +1,5 @@
 // Keeps the parts of an assistant message as provider metadata, and sends them back unchanged. Only these parts contain the thought
-// signatures, and the results of tools that the service runs.
+// signatures and the results of tools that the service runs.
 
 import {
   type AssistantMessage,
@@ -16,15 +16,14 @@ import {
 } from "../core/provider-kit.ts";
 import type { WirePart } from "./generate-options.ts";
 
-/** Makes one provider metadata item for each part of a message, in the form that `readMetadata` reads. */
 export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
   return parts.map((part) => ({ part }));
 }
 
 /**
- * Returns the recorded parts of an assistant message, or undefined if the message must be rebuilt from its neutral parts. All
- * recorded parts must come from this service and model, because signatures are not portable. They must also have the same text and
- * the same calls as the neutral parts. They do not if the message was edited, or if a continuation was cut off.
+ * Returns undefined if the message must be rebuilt from its text and calls. All recorded parts must come from this service and
+ * model, because signatures are not portable. The parts must also have the same text and calls as the message. Parts and message
+ * differ if the message was edited, or if a continuation was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
   const items = readOwnItems(turn.providerMetadata, reader);
@@ -44,23 +43,22 @@ function toRecorded(parts: readonly WirePart[]): RecordedMessage<WirePart> {
   return { text, calls, isCall: (part, call) => !isAmbiguous && isCall(part, call) };
 }
 
-/** True if a part calls a tool of the run. Calls of tools that the service runs are in `toolCall`. */
+/** False for tools that the service runs: their calls are in `toolCall`. */
 export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }
 
-/** Returns the id that the service gave a call. Vertex AI, and models before Gemini 3, often send no id. */
+/** Vertex AI, and models before Gemini 3, often send no id. */
 export function idOfCall({ functionCall }: WirePart): string | undefined {
   return filledOrNone(recordOf(functionCall).id);
 }
 
-/** True if two calls in a message have the same id, which then identifies neither call. */
 function hasDouble(asked: readonly WirePart[]): boolean {
   const ids = asked.map(idOfCall).filter((id) => id !== undefined);
   return new Set(ids).size < ids.length;
 }
 
-/** A function name that the service accepts (docstring of `FunctionDeclaration.name` in @google/genai). */
+/** The function names that the service accepts (docstring of `FunctionDeclaration.name` in @google/genai). */
 const wireName = /^[a-z_][\w.:-]{0,127}$/i;
 
 function isCall(part: WirePart, call: ToolCallPart): boolean {
@@ -70,7 +68,7 @@ function isCall(part: WirePart, call: ToolCallPart): boolean {
   return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
 }
 
-/** Makes a name valid. Otherwise one invalid name, invented by the model, would make the service reject every later request. */
+/** An invalid name, invented by the model, would make the service reject every later request. */
 export function toWireName(name: string): string {
   const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
   return wireName.test(plain) ? plain : `_${plain}`;

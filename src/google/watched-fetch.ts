@@ -6,17 +6,15 @@ import type { GenerateContentParams, GoogleGenAIClient } from "./generate-option
 
 type Fetch = typeof globalThis.fetch;
 
-/** A request whose responses are observed. */
 interface WatchedRequest {
   readonly params: GenerateContentParams;
-  /** Adds the status and the headers of the response to an error that the SDK threw. */
   explain(error: unknown): unknown;
 }
 
 /**
- * Wraps the fetch function of the request, with two changes to its responses. The body of an error response becomes JSON, because
- * the SDK parses the body before it reads the status, and would throw a SyntaxError. If a response is not a stream, the wrapped
- * fetch throws the error that the response contains. The fetch of a client that does not expose it is not wrapped.
+ * Wraps the fetch function of the request. The body of an error response becomes JSON, because the SDK parses the body before it
+ * reads the status, and would throw a SyntaxError. If a response is not a stream, the wrapped fetch throws the error in the
+ * response. If the client does not expose its fetch, nothing is wrapped.
  */
 export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams, clock: Clock): WatchedRequest {
   const own = readFetch(client, params);
@@ -39,7 +37,6 @@ export function watchFetch(client: GoogleGenAIClient, params: GenerateContentPar
   };
 }
 
-/** Returns the fetch function of a client, or undefined if the client accepts no fetch function with its requests. */
 function readFetch(client: object, { config }: GenerateContentParams): Fetch | undefined {
   const own: unknown = Reflect.get(client, "apiClient");
   if (!isRecord(own) || typeof own.getFetch !== "function") return undefined;
@@ -51,10 +48,10 @@ function isFetch(value: unknown): value is Fetch {
   return typeof value === "function";
 }
 
-/** The key under which Node's fetch stores its dispatcher. */
+/** Node's fetch stores its dispatcher under this key. */
 const dispatcherKey = Symbol.for("undici.globalDispatcher.1");
 
-/** Calls Node's fetch, but disables its timeouts after 300 s of silence. The SDK does this only for requests without a fetch function. */
+/** Disables the timeouts of Node's fetch after 300 s of silence. The SDK does this only for requests without a fetch function. */
 const fetchWithoutLimits: Fetch = (input, init) => {
   const dispatch = (options: object, handler: unknown): unknown => {
     const dispatcher = recordOf(Reflect.get(globalThis, dispatcherKey));
@@ -66,7 +63,6 @@ const fetchWithoutLimits: Fetch = (input, init) => {
   return fetch(input, options);
 };
 
-/** Converts an error response with an unreadable body to the JSON format of the service. */
 async function toReadable(response: Response): Promise<Response> {
   const { status, statusText, headers } = response;
   const text = await response.text();
@@ -83,8 +79,8 @@ async function toReadable(response: Response): Promise<Response> {
 }
 
 /**
- * True if a rewritten response can keep its status. A `Response` with a body cannot have a status such as 304 or 999. It gets status
- * 400 instead, and the original status is added to the error later.
+ * A `Response` with a body cannot have a status such as 304 or 999. Such a response gets the status 400, and the original status is
+ * added to the error later.
  */
 function isError(status: number): boolean {
   return status >= 400 && status <= 599;

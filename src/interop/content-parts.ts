@@ -1,6 +1,3 @@
-// Converts results of other libraries' tools to content parts. The libraries use different field names for the data or URL, and
-// for the media type.
-
 import {
   type ContentPart,
   encodeBase64,
@@ -16,7 +13,6 @@ import {
   type UnknownRecord,
 } from "../core/entry-kit.ts";
 
-/** Makes a tool result from content blocks. Text becomes the data of the result; images and files become its content. */
 export function toContentResult(blocks: readonly unknown[], more: ToolResultFields = {}): ToolResult {
   const parts = blocks.flatMap(toParts);
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
@@ -28,10 +24,7 @@ export function toContentResult(blocks: readonly unknown[], more: ToolResultFiel
   });
 }
 
-/**
- * Converts one block to content parts. A block that cannot be converted, such as a provider's file id, becomes a text part that
- * says so.
- */
+/** A block that cannot be converted, such as a provider's file id, becomes text that says so. */
 function toParts(block: unknown): readonly ContentPart[] {
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (!isRecord(block)) return [];
@@ -44,14 +37,12 @@ function toParts(block: unknown): readonly ContentPart[] {
 
 function textIn({ type, text, source, data }: UnknownRecord): string | undefined {
   if (type === "text" || type === "input_text" || type === "output_text" || type === "text-plain") return textOrNone(text);
-  // A document may contain plain text.
   for (const holder of [source, data]) {
     if (isRecord(holder) && holder["type"] === "text") return textOrNone(holder["data"] ?? holder["text"]);
   }
   return undefined;
 }
 
-/** Returns the blocks in a search result or a document. */
 function nestedBlocks({ type, content, source, title }: UnknownRecord): readonly unknown[] | undefined {
   const held = isRecord(source) && source["type"] === "content" ? source["content"] : content;
   if (typeof held === "string") return [held];
@@ -74,7 +65,6 @@ function toMedia(block: UnknownRecord): ContentPart | undefined {
   };
 }
 
-/** Returns the objects that may contain the data and the media type of a block, innermost first. */
 function holdersOf(block: UnknownRecord): readonly UnknownRecord[] {
   const inner = ["source", "image", "file", "image_url", "data"].flatMap((field) => {
     const value = block[field];
@@ -93,7 +83,7 @@ function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecor
   return undefined;
 }
 
-/** False for a URL that is not http or https. The model's service would read such a URL with its own permissions. */
+/** The model's service would read a URL that is not http or https with its own permissions. */
 function isOpen(data: string): boolean {
   const source = locateMedia({ type: "file", mediaType: "", data });
   return source.kind !== "url" || isOnWeb(source);

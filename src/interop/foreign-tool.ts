@@ -1,4 +1,5 @@
-// Types and functions that the converters of other libraries' tools share. Tools and schemas are recognized by their fields, never by their class.
+// Types and functions that the converters of other libraries' tools share. Tools and schemas are recognized by their fields, never
+// by their class.
 
 import {
   isRecord,
@@ -16,15 +17,11 @@ import {
 
 type Answer = StandardResult<unknown> | Promise<StandardResult<unknown>>;
 
-/** Makes a Standard Schema from a validation function. */
 export function toStandardSchema(vendor: string, json: JsonSchema, validate: (args: unknown) => Answer): StandardSchema {
   return { "~standard": { version: 1, vendor, validate, jsonSchema: { input: () => ({ ...json }) } } };
 }
 
-/**
- * Makes a schema that validates like `schema`, but returns the input unchanged. Used for tools that parse their arguments
- * themselves.
- */
+/** Validates like `schema`, but returns the input unchanged, for tools that parse their arguments themselves. */
 export function keepArgs(schema: StandardSchema): StandardSchema {
   const { vendor, jsonSchema, validate } = schema["~standard"];
   const check = (args: unknown): Answer => {
@@ -34,7 +31,6 @@ export function keepArgs(schema: StandardSchema): StandardSchema {
   return { "~standard": { version: 1, vendor, validate: check, jsonSchema } };
 }
 
-/** Returns the validation issues in an error: its `issues`, the issues of its cause, or its message. */
 export function toIssues(error: unknown): StandardResult<never> {
   const cause = isRecord(error) ? error["cause"] : undefined;
   const found = [error, cause].map(listOf).find((list) => list.length > 0) ?? [{ message: toPlainError(error).message }];
@@ -52,51 +48,36 @@ function isIssue(value: unknown): value is StandardIssues[number] {
   return isRecord(value) && typeof value["message"] === "string" && (value["path"] === undefined || Array.isArray(value["path"]));
 }
 
-/** A tool from another library, with the parts that are needed to import the tool. */
 export interface ForeignTool {
   readonly name: unknown;
   readonly description: unknown;
   /** Undefined if only the model's service knows the schema of the tool. */
   readonly schema: ForeignSchema | undefined;
-  /**
-   * True if the tool parses its arguments itself. Such a tool needs the arguments as the model wrote them, not the output of a
-   * schema.
-   */
+  /** True if the tool parses its arguments itself. Such a tool needs the arguments from the model, not the output of a schema. */
   readonly parses: boolean;
-  /** Converts the approval setting of the tool. `parse` returns the arguments in the form that the tool expects. */
   readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval<unknown>) | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Checks results from outside, of a tool that defers its calls. */
   readonly outputSchema?: StandardSchema | undefined;
   readonly replay?: ToolTraits["replay"];
   execute(args: unknown, context: ToolContext): unknown;
 }
 
-/**
- * The schema that validates a tool's arguments. `jsonSchema` is for the model, and only set if it cannot be derived from
- * `inputSchema`.
- */
+/** `jsonSchema` is for the model, and only set if it cannot be derived from `inputSchema`. */
 export interface ForeignSchema {
   readonly inputSchema: ToolSchema;
   readonly jsonSchema?: JsonSchema | undefined;
 }
 
-/** Parses the arguments of a call with the tool's schema. Returns undefined if the arguments are invalid. */
 export type ParseArgs = (args: unknown) => Parsed | PromiseLike<Parsed>;
 
 type Parsed = { readonly value: unknown } | undefined;
 
-/** A function with unknown arguments. */
 export type Callable = (...args: readonly unknown[]) => unknown;
 
 export function isCallable(value: unknown): value is Callable {
   return typeof value === "function";
 }
 
-/**
- * Returns a function that calls a method of another library's object. The function returns undefined if the method does not
- * exist.
- */
 export function methodOf(owner: UnknownRecord, name: string): Callable {
   return (...args) => {
     const method = owner[name];

@@ -27,12 +27,10 @@ import {
 import { toContentResult } from "./content-parts.ts";
 import { type ForeignSchema, type ForeignTool, isCallable, methodOf, toIssues, toStandardSchema } from "./foreign-tool.ts";
 
-/** A message of the AI SDK. */
 type ModelMessage = { readonly role: string; readonly content: unknown };
 
 /**
- * Returns the messages before a call, in the AI SDK's format. Like the AI SDK, omits the assistant message that contains the
- * call.
+ * Returns the messages before a call. The assistant message that contains the call is omitted, as in the AI SDK.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message
  */
@@ -81,7 +79,7 @@ function toModelResult(part: ToolResultPart): unknown {
 }
 
 /**
- * Converts a tool of the AI SDK. The calls of a tool without `execute` wait for results from outside, which its `outputSchema` checks.
+ * The calls of a tool without `execute` wait for results from outside, which `outputSchema` checks.
  *
  * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/tool
  */
@@ -114,19 +112,14 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
   };
 }
 
-/** Only a Standard Schema can check a result. The AI SDK also takes a JSON Schema. */
 function toChecked(schema: unknown): Pick<ForeignTool, "outputSchema"> {
   const output = schema as ToolSchema;
   return isStandardSchema(output) ? { outputSchema: output } : {};
 }
 
-/** The context from which the second argument of `execute` and `needsApproval` is made. */
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
-/**
- * Makes the second argument of `execute` and `needsApproval`. Uses getters, because a signal and a converted transcript are
- * expensive, and most tools use neither.
- */
+/** Uses getters, because a signal and a converted transcript are expensive, and most tools use neither. */
 function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
   return {
     toolCallId,
@@ -142,12 +135,11 @@ function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
 }
 
 /**
- * Converts a schema from any library, a function that returns a schema, or a result of `jsonSchema()` or `zodSchema()` from the
- * AI SDK.
+ * Accepts a schema from any library, a function that returns a schema, or a result of `jsonSchema()` or `zodSchema()` from the AI
+ * SDK.
  */
 function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
   const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;
-  // Other schemas are checked later, together with the whole tool.
   if (!isRecord(schema) || isStandardSchema(schema as ToolSchema) || !("jsonSchema" in schema))
     return { inputSchema: schema as ToolSchema };
   const json: unknown = schema["jsonSchema"];
@@ -172,7 +164,6 @@ function readAiSdkSchema(given: unknown, name: unknown): ForeignSchema {
   };
 }
 
-/** Converts the AI SDK's `ValidationResult`. */
 function toResult(answer: unknown): StandardResult<unknown> {
   if (!isRecord(answer)) return { issues: [{ message: "The validation returned no result." }] };
   return answer["success"] === true ? { value: answer["value"] } : toIssues(answer["error"]);
@@ -187,9 +178,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/**
- * Reads all results of a generator. All but the last are preliminary. Listeners get every result; the model gets only the last.
- */
+/** All results but the last are preliminary. Listeners get every result; the model gets only the last. */
 async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: ToolContext): Promise<unknown> {
   let last: unknown;
   for await (const result of results) {

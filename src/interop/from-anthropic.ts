@@ -1,6 +1,3 @@
-// Converts tools of the Anthropic SDK: `betaZodTool`, `betaTool` and `betaStandardSchemaTool` from
-// `@anthropic-ai/sdk/helpers/beta`.
-
 import { isRecord, type JsonSchema, refuseTool, type UnknownRecord, whenReady } from "../core/entry-kit.ts";
 import { toContentResult } from "./content-parts.ts";
 import {
@@ -14,7 +11,8 @@ import {
 } from "./foreign-tool.ts";
 
 /**
- * Converts a tool of the Anthropic SDK. A tool that Anthropic's service defines, such as the memory tool, has no schema.
+ * Converts tools of the Anthropic SDK: `betaZodTool`, `betaTool` and `betaStandardSchemaTool` from
+ * `@anthropic-ai/sdk/helpers/beta`. A tool that Anthropic's service defines, such as the memory tool, has no schema.
  *
  * @see https://github.com/anthropics/anthropic-sdk-typescript/blob/main/helpers.md
  */
@@ -42,7 +40,8 @@ export function fromAnthropic(tool: UnknownRecord, name: unknown): ForeignTool {
 function readAnthropicSchema(tool: UnknownRecord, name: unknown): ForeignSchema | undefined {
   const { input_schema: given, parse } = tool;
   if (given === undefined) return undefined;
-  if (!isRecord(given)) throw refuseTool(name, 'has an "input_schema" that is not a JSON Schema: make it an object');
+  if (!isRecord(given))
+    throw refuseTool(name, 'has an "input_schema" that is not a JSON Schema: use an object with the JSON Schema');
   const json = withoutNulls(given);
   const parseArgs = methodOf(tool, "parse");
   if (!isCallable(parse) || givesBack(parseArgs)) return { inputSchema: json };
@@ -58,8 +57,8 @@ function readAnthropicSchema(tool: UnknownRecord, name: unknown): ForeignSchema 
 }
 
 /**
- * True if `parse` returns its input without validation, as in tools without a schema library. The probe is a symbol, because no
- * object schema accepts a symbol.
+ * True if `parse` returns its input without validation, which happens for tools without a schema library. The probe is a symbol,
+ * because no object schema accepts a symbol.
  */
 function givesBack(parse: Callable): boolean {
   const probe = Symbol("probe");
@@ -70,10 +69,7 @@ function givesBack(parse: Callable): boolean {
   }
 }
 
-/**
- * Removes null fields. Tools that were converted from MCP tools without parameters have `properties: null`, which other
- * services reject.
- */
+/** Tools that were converted from MCP tools without parameters have `properties: null`, which other services reject. */
 function withoutNulls(schema: UnknownRecord): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)) as JsonSchema;
 }

@@ -14,8 +14,7 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignSchema, type ForeignTool, methodOf } from "./foreign-tool.ts";
 
 /**
- * Converts a tool of LangChain. The tool is invoked with the whole call, as in LangChain's agents, so that the tool returns a
- * ToolMessage.
+ * The tool is invoked with the whole call, as in LangChain's agents, so that the tool returns a ToolMessage.
  *
  * @see https://docs.langchain.com/oss/javascript/langchain/tools
  */
@@ -48,13 +47,9 @@ function readLangChainSchema(schema: unknown): ForeignSchema {
   return takesText(schema) ? { inputSchema, jsonSchema: textSchema } : { inputSchema };
 }
 
-/** The schema that the model sees for a tool with one string argument. */
 const textSchema = { type: "object", properties: { input: { type: "string" } } } as const;
 
-/**
- * True for the schema that LangChain gives a tool without a schema: a zod 3 transform around `{ input }`. It cannot be
- * converted to JSON Schema.
- */
+/** LangChain gives a tool without a schema a zod 3 transform around `{ input }`, which cannot be converted to JSON Schema. */
 function takesText(schema: unknown): boolean {
   const { typeName, schema: inner } = recordOf(recordOf(schema)["_def"]);
   if (typeName !== "ZodEffects" || !isRecord(inner) || !isRecord(inner["shape"])) return false;
@@ -62,9 +57,7 @@ function takesText(schema: unknown): boolean {
   return names.length === 1 && names[0] === "input";
 }
 
-/**
- * Converts a ToolMessage, or the direct result of a tool. The artifact of a message becomes metadata, which only listeners get.
- */
+/** The artifact of a ToolMessage becomes metadata, which only listeners get. */
 function readAnswer(message: unknown, endTurn: boolean): unknown {
   if (!isToolMessage(message)) return endTurn ? toolResult({ data: message, endTurn }) : message;
   const { content, artifact, status } = message;

@@ -1,5 +1,3 @@
-// Converts tools of OpenAI Agents: `tool({ name, description, parameters, execute })` from `@openai/agents-core`.
-
 import {
   isRecord,
   type JsonSchema,
@@ -13,7 +11,8 @@ import { toContentResult } from "./content-parts.ts";
 import { type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
 
 /**
- * Converts a tool of OpenAI Agents. The parser of the tool is not accessible, so invalid arguments make the call fail.
+ * Converts tools of OpenAI Agents: `tool({ name, description, parameters, execute })` from `@openai/agents-core`. The parser of the
+ * tool is not accessible, so invalid arguments make the call fail.
  *
  * @see https://openai.github.io/openai-agents-js/guides/tools/
  */
@@ -24,7 +23,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
     if (!Array.isArray(guardrails) || guardrails.length === 0) continue;
     throw refuseTool(
       name,
-      `has "${field}", which only the runner of OpenAI Agents applies: import { ...tool, ${field}: [] } to use the tool without them`,
+      `has "${field}", which only the runner of OpenAI Agents applies: pass { ...tool, ${field}: [] } to use the tool without guardrails`,
     );
   }
   const invoke = methodOf(tool, "invoke");
@@ -57,7 +56,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
 }
 
 /**
- * Makes the part of a RunContext that a tool may read. There is no run of OpenAI Agents, so the usage is 0 and no approval is
+ * Makes the parts of a RunContext that a tool may use. There is no run of OpenAI Agents, so the usage is 0 and no approval is
  * pending.
  */
 function toRunContext(context: unknown): UnknownRecord {
@@ -83,8 +82,7 @@ function toDetails({ name }: UnknownRecord, args: unknown, context: ToolContext)
 }
 
 /**
- * The text that `tool()` returns if its function throws, unless the tool has an `errorFunction`. Older versions append the
- * error.
+ * The text that `tool()` returns if its function throws, unless the tool has an `errorFunction`. Older versions append the error.
  */
 const failed = "An error occurred while running the tool. Please try again.";
 
@@ -97,7 +95,7 @@ function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknow
   return blocks.length > 0 && blocks.every(isBlock) ? toContentResult(blocks) : output;
 }
 
-/** True for a structured output of OpenAI Agents. Any other object with a `type` is data. */
+/** Any object with another `type` or without these fields is data, not a structured output of OpenAI Agents. */
 function isBlock(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { type, text, image, imageUrl, file, fileData, fileUrl, fileId, data } = value;

@@ -1,5 +1,3 @@
-// Converts tools of other libraries.
-
 import {
   assertTool,
   describeValue,
@@ -24,25 +22,18 @@ import { fromAnthropic } from "./from-anthropic.ts";
 import { fromLangChain } from "./from-langchain.ts";
 import { fromOpenAiAgents } from "./from-openai-agents.ts";
 
-/** The supported libraries. */
 type ForeignKind = "ai-sdk" | "openai-agents" | "anthropic" | "langchain";
 
-/**
- * The library of a tool, or the reason why the tool cannot be imported. In the error message, `problem` follows the name of the
- * tool.
- */
+/** `problem` is a phrase that follows the name of the tool in the error message. */
 type FoundKind = { readonly kind: ForeignKind } | { readonly problem: string };
 
 interface Shape {
   readonly kind: ForeignKind;
   readonly label: string;
-  /** True if the tool has the fields that distinguish this library. */
   looksLike(tool: UnknownRecord): boolean;
-  /** The fields that are needed to run the tool, and their checks. */
   readonly needs: readonly (readonly [field: string, fits: (value: unknown) => boolean])[];
 }
 
-/** In some libraries, a schema is a function. */
 const isSchema = (value: unknown): boolean => isRecord(value) || isCallable(value);
 
 const shapes: readonly Shape[] = [
@@ -84,7 +75,6 @@ const shapes: readonly Shape[] = [
 const known =
   '"inputSchema" and "execute" (AI SDK), "parameters" and "invoke" (OpenAI Agents), "input_schema" and "run" (Anthropic), or "schema" and "invoke" (LangChain)';
 
-/** Finds the library of a tool. */
 function findKind(tool: UnknownRecord): FoundKind {
   const shape = shapes.find(({ looksLike }) => looksLike(tool));
   if (shape === undefined) return { problem: describeStranger(tool) };
@@ -98,7 +88,7 @@ function findKind(tool: UnknownRecord): FoundKind {
   const [field] = missing;
   const why =
     field.endsWith("chema") || field === "parameters"
-      ? "the model needs this schema of its arguments"
+      ? "the model needs this schema of the arguments"
       : "turnwright calls this function to run the tool";
   return { problem: `looks like a tool from ${shape.label}, but has no ${quote(field)}: ${why}` };
 }
@@ -107,18 +97,18 @@ function isProviderTool({ type }: UnknownRecord): boolean {
   return type === "provider" || type === "provider-defined";
 }
 
-/** Describes the problem with an unknown tool. A tool with a `type` runs elsewhere; anything else is not a tool. */
+/** A tool with a `type` runs elsewhere; any other object is not a tool. */
 function describeStranger({ type }: UnknownRecord): string {
   return typeof type === "string"
-    ? `has the type ${quote(type)}, which is run elsewhere: a tool to import needs ${known}`
-    : `is not from a supported library: a tool to import needs ${known}`;
+    ? `has the type ${quote(type)}, and tools of this type run elsewhere: an imported tool needs ${known}`
+    : `is not from a supported library: an imported tool needs ${known}`;
 }
 
-/** Fields and traits that replace those of the imported tool. */
+/** The fields and traits that replace those of the imported tool. */
 export interface ImportOverrides extends ToolTraits {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** Replaces the tool's schema: validates the arguments and is shown to the model. */
+  /** Replaces the tool's schema, both for validating the arguments and for the model. */
   readonly inputSchema?: ToolSchema | undefined;
   /** The JSON Schema to show to the model. Required if the schema of the tool cannot be converted to JSON Schema. */
   readonly jsonSchema?: JsonSchema | undefined;
@@ -133,16 +123,16 @@ const readers: { readonly [Kind in ForeignKind]: (tool: UnknownRecord, name: unk
 
 /**
  * Converts a tool that was written for the AI SDK (`tool()`), OpenAI Agents (`tool()`), the Anthropic SDK (`betaZodTool`,
- * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the fields of the tool; none of these
- * packages is loaded.
+ * `betaTool`) or LangChain (`tool()`, StructuredTool). The library is recognized by the fields of the tool; none of these packages
+ * is loaded.
  *
- * The tool's schema is shown to the model and validates the arguments. The tool gets the abort signal of the call. The results
- * and errors of the tool, including images and files, become the results and errors of the call. The tool's approval setting
- * becomes the trait `needsApproval`. `overrides` take precedence over the fields of the tool. Tools of the AI SDK have no name,
- * so pass a name in `overrides`. Calls of an AI SDK tool without `execute` wait for results from outside.
+ * The tool's schema is shown to the model and validates the arguments. The tool gets the abort signal of the call. The results and
+ * errors of the tool, including images and files, become the results and errors of the call. The tool's approval setting becomes
+ * the trait `needsApproval`. Fields in `overrides` take precedence over the fields of the tool. Tools of the AI SDK have no name,
+ * so pass a name in `overrides`. Calls to an AI SDK tool without `execute` wait for results from outside.
  *
- * Throws LoopError "invalid-tool" if the value is not a tool from one of these libraries, has no name, or is run by its
- * provider. Throws "invalid-schema" if the schema cannot be converted and `jsonSchema` is not set.
+ * Throws LoopError "invalid-tool" if the value is not a tool from one of these libraries, has no name, or is run by its provider.
+ * Throws "invalid-schema" if the schema cannot be converted and `jsonSchema` is not set.
  *
  * @example
  * const weather = importTool(aiSdkWeather, { name: "get_weather", timeoutMs: 10_000 });
@@ -162,8 +152,8 @@ export function importTool(tool: object, overrides: ImportOverrides = {}): Execu
 }
 
 /**
- * Converts several tools: an array of tools with names, or an object with tools by name, as in the AI SDK. A name in the object
- * takes precedence over the name of the tool. `overrides` has one entry per tool, by name.
+ * Converts several tools: an array of tools with names, or an object whose keys are the names, as in the AI SDK. A key takes
+ * precedence over the name of the tool. `overrides` may have one entry per tool, by name.
  *
  * Throws the errors of `importTool`, and LoopError "invalid-option" if `tools` is neither an array nor an object.
  *
@@ -186,7 +176,7 @@ export function importTools(
   });
 }
 
-/** True for an object with tools by name. Excludes a promise, a Map and a Set, which would look like an object without tools. */
+/** Excludes a promise, a Map and a Set, which would look like an object without tools. */
 function hasNames(given: unknown): boolean {
   return isRecord(given) && !isThenable(given) && !(Symbol.iterator in given);
 }
@@ -194,7 +184,7 @@ function hasNames(given: unknown): boolean {
 function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly name: string }): ExecutableTool<unknown> {
   const { name } = overrides;
   const inputSchema = overrides.inputSchema ?? foreign.schema?.inputSchema;
-  if (inputSchema === undefined) throw refuseTool(name, 'has no schema: pass a schema for its arguments as "inputSchema"');
+  if (inputSchema === undefined) throw refuseTool(name, 'has no schema: pass a schema for the arguments as "inputSchema"');
   const own = overrides.inputSchema === undefined ? foreign.schema?.jsonSchema : undefined;
   const parse: ParseArgs = (args) =>
     whenReady(validateArgs(inputSchema, args), (checked) => ("issues" in checked ? undefined : checked));
@@ -213,7 +203,6 @@ function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly 
   return { ...made, execute: foreign.execute };
 }
 
-/** Returns the fields that are not undefined. */
 function definedOf(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,3 +1,1 @@
-// The entry `turnwright/interop`: converts tools of other libraries.
-
 export { importTool, type ImportOverrides, importTools } from "./import-tool.ts";

@@ -1,5 +1,3 @@
-// The JSON Schema keywords for values of any type: types, choices, and subschemas for the same value.
-
 import { isRecord, stableJson } from "../core/entry-kit.ts";
 import {
   blame,
@@ -14,7 +12,7 @@ import {
   type Visit,
 } from "./visit.ts";
 
-/** The number of characters that one unit of work compares. */
+/** The number of compared characters that cost one unit of work. */
 const comparedPerUnit = 4_096;
 
 export const anyValueKeywords: readonly Keyword[] = [
@@ -78,13 +76,12 @@ export const anyValueKeywords: readonly Keyword[] = [
   },
 ];
 
-/** Checks that the argument of a keyword is a list. Throws a TypeError if it is not, because an untrusted schema may be wrong. */
+/** An untrusted schema may be wrong, so an argument that is not a list throws a TypeError. */
 export function toList(argument: unknown, keyword: string): readonly unknown[] {
   if (Array.isArray(argument)) return argument;
   throw new TypeError(`"${keyword}" in the schema must be a list`);
 }
 
-/** Checks that the argument of a keyword is an object, and returns its entries. Throws a TypeError if it is not. */
 export function toEntries(argument: unknown, keyword: string): readonly (readonly [string, unknown])[] {
   if (isRecord(argument)) return Object.entries(argument);
   throw new TypeError(`"${keyword}" in the schema must be an object`);
@@ -123,7 +120,6 @@ function checkChoice(choices: readonly unknown[], word: () => string): Check {
   };
 }
 
-/** True for objects and arrays. */
 export function isHolder(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }

@@ -1,5 +1,3 @@
-// The JSON Schema keywords for arrays.
-
 import type { Schema } from "@cfworker/json-schema";
 import { isHolder, toList } from "./check-any-value.ts";
 import {
@@ -49,12 +47,11 @@ export const arrayKeywords: readonly Keyword[] = [
 
 const misfit = "The item is not allowed by the schema";
 
-/** Returns the items of an array. Other values give an empty list, because array keywords do not apply to them. */
+/** Array keywords do not apply to other values, so other values give an empty list. */
 function toItems({ value }: Visit): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Checks the items from `start` on with one schema each. Items after the last schema are not checked. */
 function checkFirst(schemas: readonly unknown[], start: number): Check {
   return (visit) => {
     const items = toItems(visit).slice(start, start + schemas.length);
@@ -65,7 +62,6 @@ function checkFirst(schemas: readonly unknown[], start: number): Check {
   };
 }
 
-/** Checks all items from `start` on with the same schema. */
 function checkRest(schema: unknown, start: number, message: string): Check {
   return (visit) => {
     const items = toItems(visit);
@@ -85,7 +81,6 @@ function checkItems(argument: unknown, { prefixItems }: Schema): Check {
   return Array.isArray(argument) ? checkFirst(argument, start) : checkRest(argument, start, misfit);
 }
 
-/** Checks the items for which the list of schemas in `items` has no schema. Does nothing if `items` is not a list. */
 function checkAdditionalItems(schema: unknown, { prefixItems, items }: Schema): Check {
   if (!Array.isArray(items)) return () => {};
   return checkRest(schema, lengthOf(prefixItems) + items.length, 'The item is not allowed by "additionalItems"');
@@ -126,7 +121,7 @@ function checkContains(schema: unknown, { minContains = 1, maxContains }: Schema
   };
 }
 
-/** Checks that no two items are equal. Compares the items by text in a map, which is faster than comparing all pairs. */
+/** Compares the items by their text in a map, which is faster than comparing all pairs. */
 function checkUniqueItems(isWanted: unknown): Check {
   return (visit) => {
     if (isWanted !== true) return;

@@ -1,5 +1,3 @@
-// The JSON Schema keywords for objects.
-
 import type { Schema } from "@cfworker/json-schema";
 import { isRecord, type UnknownRecord } from "../core/entry-kit.ts";
 import { toEntries, toList } from "./check-any-value.ts";
@@ -67,7 +65,6 @@ function keysOf(visit: Visit): readonly string[] {
   return keys;
 }
 
-/** Returns the properties of an object. Other values give an empty object, because object keywords do not apply to them. */
 function toRecord({ value }: Visit): UnknownRecord {
   return isRecord(value) ? value : {};
 }
@@ -130,7 +127,6 @@ function checkPatternProperties(argument: unknown): Check {
   };
 }
 
-/** Checks the properties that are neither in `properties` nor match a pattern in `patternProperties`. */
 function checkAdditionalProperties(schema: unknown, { properties, patternProperties }: Schema): Check {
   const expressions = isRecord(patternProperties) ? Object.keys(patternProperties) : [];
   const named: object = isRecord(properties) ? properties : {};

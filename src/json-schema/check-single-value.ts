@@ -1,5 +1,3 @@
-// The JSON Schema keywords for strings and numbers.
-
 import { format as formats } from "@cfworker/json-schema";
 import { type Check, fail, type Keyword, toLimit, type Visit } from "./visit.ts";
 
@@ -8,7 +6,6 @@ interface Decimal {
   readonly exponent: number;
 }
 
-/** True if a number is a multiple of a divisor. False if the divisor is not positive, or if either number is not finite. */
 function isMultipleOf(number: number, divisor: number): boolean {
   if (!Number.isFinite(number) || !Number.isFinite(divisor) || divisor <= 0) return false;
   const one = toDecimal(number);
@@ -25,13 +22,13 @@ function toDecimal(number: number): Decimal {
   return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
 }
 
-/** The number of characters that one unit of work counts. */
+/** The number of counted characters that cost one unit of work. */
 const countedPerUnit = 1_024;
-/** The units of work for each character that a format check reads. */
+/** The units of work per character for a format check. */
 const unitsOfFormat = 1 / 8;
-/** The units of work for each character with the format "regex". It compiles the text, which takes far longer. */
+/** The units of work per character for the format "regex". Compiling the text takes far longer than other format checks. */
 const unitsOfCompiling = 20;
-/** The units of work for each character of a text and each instruction of its pattern. */
+/** The units of work for each character of the text, multiplied by the number of instructions in the pattern. */
 const unitsOfInstruction = 1 / 20;
 
 export const textKeywords: readonly Keyword[] = [
@@ -41,7 +38,7 @@ export const textKeywords: readonly Keyword[] = [
   { name: "format", on: "string", make: checkFormat },
 ];
 
-/** Checks the length in code points. A code point has one or two UTF-16 units, so most strings need not be counted. */
+/** Lengths are in code points. A code point has one or two UTF-16 units, so the code points of most strings need not be counted. */
 function checkMaxLength(argument: unknown): Check {
   const limit = toLimit(argument);
   return (visit) => {
@@ -84,7 +81,7 @@ function checkPattern(expression: unknown): Check {
   };
 }
 
-/** True if a text matches a pattern. Also true if the pattern cannot run in linear time and is therefore not checked. */
+/** Also true for a pattern that cannot run in linear time, because such a pattern is not checked. */
 export function matches({ ports }: Visit, expression: string, text: string): boolean {
   const pattern = ports.patternOf(expression);
   if (pattern === undefined) return true;
@@ -93,7 +90,8 @@ export function matches({ ports }: Visit, expression: string, text: string): boo
 }
 
 function checkFormat(argument: unknown): Check {
-  // "url" is not a JSON Schema format. It is treated as "uri", because the library's expression for "url" is slow for long texts.
+  // The format "url" is not part of JSON Schema. It is checked as "uri", because the library's expression for "url" is slow for
+  // long texts.
   const name = argument === "url" ? "uri" : String(argument);
   const check = Object.hasOwn(formats, name) ? formats[name] : undefined;
   return (visit) => {
@@ -106,7 +104,7 @@ function checkFormat(argument: unknown): Check {
 
 type Judge = (number: number, isDraft4: boolean) => string | undefined;
 
-/** The keywords for numbers. In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans that exclude the limit itself. */
+/** In draft 4, "exclusiveMinimum" and "exclusiveMaximum" are booleans that exclude the limit itself. */
 export const numberKeywords: readonly Keyword[] = [
   {
     name: "minimum",

@@ -11,15 +11,15 @@ import { falseMessage, type Check, type Fault, type Finding, type Path, type Por
 
 /**
  * The maximum work for one check, in units of about a microsecond. Each use of a schema part costs one unit; long arrays, objects
- * and strings cost more. The limit stops, for example, a schema that refers to itself in `anyOf` and doubles the work with each level.
+ * and strings cost more. The limit stops, for example, a schema that refers to itself in `anyOf` and doubles the work with each
+ * level.
  */
 const mostUnits = 500_000;
 export const tooLong = "it would take too long";
 
-/** The number of characters of a comparison text that one unit of work writes. */
+/** The number of characters that one unit of work writes when a value becomes text for a comparison. */
 const writtenPerUnit = 32;
 
-/** A compiled schema. */
 export interface Rules {
   readonly root: unknown;
   /** All schema parts that a `$ref` can refer to, by absolute address. */
@@ -32,7 +32,7 @@ export interface Rules {
 const keywords = [...anyValueKeywords, ...objectKeywords, ...arrayKeywords, ...numberKeywords, ...textKeywords];
 const fits: Finding = { faults: [], evaluated: new Set() };
 
-/** Makes a function that returns the faults of a value. The function throws if the check takes too long or the value is not JSON. */
+/** The returned function throws if the check takes too long or the value is not JSON. */
 export function createChecker({ root, lookup, patterns, draft, tracksEvaluated }: Rules): (value: unknown) => readonly Fault[] {
   const checksOf = memoize((part: Schema) => toChecks(part, draft));
   return (value) => {
@@ -76,14 +76,14 @@ interface TypedCheck {
   readonly check: Check;
 }
 
-/** Makes the checks for a schema part. In drafts 4 to 7, keywords next to a `$ref` are ignored. */
+/** In drafts 4 to 7, keywords next to a `$ref` are ignored. */
 function toChecks(part: Schema, draft: Rules["draft"]): readonly TypedCheck[] {
   const isReference = part.$ref !== undefined && draft !== "later";
   const own = keywords.filter(({ name }) => (isReference ? name === "$ref" : part[name] !== undefined));
   return own.map(({ name, on, make }) => ({ on, check: makeOrThrow(() => make(part[name], part)) }));
 }
 
-/** Makes a check. If the keyword's argument is invalid, the check throws, but only for values to which the keyword applies. */
+/** An invalid keyword argument makes the check throw, but only for values to which the keyword applies. */
 function makeOrThrow(make: () => Check): Check {
   try {
     return make();

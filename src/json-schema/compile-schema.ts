@@ -8,13 +8,13 @@ import type { Fault, Key } from "./visit.ts";
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
-/** The maximum length of a `$id` or `$ref`, in characters. URLs in practice are shorter. */
+/** The maximum length of a `$id` or `$ref`, in characters. Real URLs are shorter. */
 const longestAddress = 2_000;
 
-/** The maximum nesting of parts with a `$id`. Each level doubles how often the parts inside are read. */
+/** The maximum nesting of parts with a `$id`. Each level doubles the number of reads of the inner parts. */
 const mostNested = 8;
 
-/** Returns a problem with the addresses in a schema, as text that follows the schema's name. Unused parts are not checked. */
+/** Returns the problem as a phrase that follows the schema's name. Parts that the validator ignores are not checked. */
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);
@@ -49,10 +49,9 @@ function partsOf(key: string, value: unknown): readonly unknown[] {
 
 /** The maximum nesting of a value. The validator recurses for each level, and real arguments are flat. */
 const deepestLevel = 100;
-/** The maximum number of values in a value to check, including itself. */
+/** The maximum number of values inside a value, including the value itself. */
 const mostValues = 20_000;
 
-/** Returns why a value is too large to be checked, or undefined if it is not too large. */
 function findExcess(value: unknown): string | undefined {
   let count = 0;
   let level: readonly unknown[] = [value];
@@ -71,10 +70,9 @@ function findExcess(value: unknown): string | undefined {
   return undefined;
 }
 
-/** A compiled schema, or the problem that makes the schema unusable. `problem` is text that follows the schema's name. */
+/** `problem` is a phrase that follows the schema's name. */
 type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
 
-/** The result of a check: the issues of a value, empty if it is valid; or the reason why it was not checked. */
 export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
 
 /** The maximum number of reads of schema parts. Parts inside a nested `$id` are read several times. */
@@ -83,17 +81,16 @@ const mostParts = 100_000;
 /** The number of address characters that take as long as one read of a part. */
 const unitsOfPart = 400;
 
-/** Compiles a schema. The result is cached, and the schema is not changed. */
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
 
-/** Like `compileSchema`, for schemas that the caller did not write. Patterns that cannot run in linear time are ignored, not rejected. */
+/** For schemas that the caller did not write. Patterns that cannot run in linear time are ignored, not rejected. */
 export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) =>
   compile(schema, "not checked"),
 );
 
 function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): CompiledSchema {
   try {
-    // The schema is copied, because `dereference` writes addresses into it.
+    // The schema is copied, because `dereference` writes addresses into the schema.
     const root = toJson(schema) as Schema;
     const costly = findCostlyAddress(root);
     if (costly !== undefined) return { problem: costly };
@@ -113,10 +110,9 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
   }
 }
 
-/** All schema parts that a `$ref` can refer to, by absolute address. */
 type Lookup = { readonly [address: string]: Schema | boolean };
 
-/** Counts the lookups that `dereference` makes, and throws if there are too many. There is no other way to stop it. */
+/** Throws if `dereference` makes too many lookups. There is no other way to stop `dereference`. */
 function countReads(lookup: Lookup): Lookup {
   let count = 0;
   return new Proxy(lookup, {
@@ -154,7 +150,7 @@ const drafts: readonly (readonly [mark: string, draft: Rules["draft"]])[] = [
   ["2019-09", "later"],
 ];
 
-/** Finds the draft of a schema. Without `$schema`, boolean limits indicate draft 4, in which they must not be compared with numbers. */
+/** Without `$schema`, a boolean "exclusiveMinimum" or "exclusiveMaximum" indicates draft 4. */
 function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   const found = typeof said === "string" ? drafts.find(([mark]) => said.includes(mark)) : undefined;
   if (found !== undefined) return found[1];
@@ -163,7 +159,7 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/** Returns a problem in a schema part that would make every check fail, or pass without a check. */
+/** Finds problems that would make every check fail, or let every value pass unchecked. */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not supported: use "$ref" instead`;

@@ -1,5 +1,3 @@
-// Converts a JSON Schema to a Standard Schema, which is shown to the model and validates arguments.
-
 import { invalidOption, isRecord, type JsonSchema, LoopError, type StandardSchema } from "../core/entry-kit.ts";
 import { compileSchema, type Judgement } from "./compile-schema.ts";
 
@@ -39,7 +37,6 @@ export function fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSc
   return toStandardSchema(schema, made.judge);
 }
 
-/** Makes a Standard Schema from a compiled schema. A value that could not be checked is invalid. */
 export function toStandardSchema<Output = unknown>(
   schema: JsonSchema,
   judge: (value: unknown) => Judgement,
@@ -51,7 +48,6 @@ export function toStandardSchema<Output = unknown>(
       validate(value) {
         const judged = judge(value);
         const issues = "issues" in judged ? judged.issues : [{ message: judged.unchecked }];
-        // The type argument from the caller is the type of a valid value.
         return issues.length === 0 ? { value: value as Output } : { issues };
       },
       jsonSchema: { input: () => ({ ...schema }) },

@@ -1,16 +1,12 @@
-// Compiles the patterns in a schema, and finds patterns that cannot be used.
-
 import type { Schema } from "@cfworker/json-schema";
 import { cutText, isRecord, quote } from "../core/entry-kit.ts";
 import { compileLinearRegExp, type LinearRegExp } from "../core/utils/linear-regexp.ts";
 
-/** The compiled patterns, by expression. Patterns that cannot run in linear time are missing. */
 export type Patterns = ReadonlyMap<string, LinearRegExp>;
 
 /** The maximum total length of all patterns in a schema, in characters. Compiling may take 50 microseconds per character. */
 const mostCharacters = 20_000;
 
-/** Compiles each pattern in a schema once. If there is a problem, returns it as text that follows the schema's name. */
 export function readPatterns(
   parts: readonly Schema[],
   slowPatterns: "refused" | "not checked",
@@ -41,7 +37,7 @@ function expressionsOf({ pattern, patternProperties }: Schema): readonly string[
   ];
 }
 
-/** True if a pattern is a valid JavaScript regular expression, which other validators also require. */
+/** Other validators also reject a pattern that is not a JavaScript regular expression. */
 function isExpression(text: string): boolean {
   try {
     return new RegExp(text, "u").source !== "";

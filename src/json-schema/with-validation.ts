@@ -1,5 +1,3 @@
-// Adds argument validation to tool registries that do not validate arguments.
-
 import {
   isStandardSchema,
   type JsonSchema,
@@ -17,16 +15,17 @@ import { toStandardSchema } from "./from-json-schema.ts";
 
 /**
  * Wraps a registry or a list of tools, so that unvalidated arguments are validated with the JSON Schema that the model sees.
- * Arguments are unvalidated if the registry has no `validate`, or if `validate` returns them as `unchecked`. The `validate` of
- * `createToolRegistry` returns arguments as `unchecked` for tools with plain JSON Schema. Validated arguments are not validated again.
- * Each schema is compiled once.
+ * Arguments are unvalidated if the registry has no `validate`, or if `validate` returns them with `unchecked: true`. The
+ * `validate` of `createToolRegistry` does so for tools with plain JSON Schema. Validated arguments are not validated again. Each
+ * schema is compiled once.
  *
  * In a list of tools, a pattern that cannot run in linear time is rejected. In a registry, such a pattern is ignored, because the
  * schemas may come from a server.
  *
- * Throws LoopError "invalid-schema" for an invalid schema. If the schema appears later, `definitions()` throws the error, and the run
- * ends as "hook-failed". In a registry with `validate`, an invalid schema becomes an issue of the first call that needs it. Throws
- * LoopError "invalid-option" if the argument is neither tools nor a registry. `fromJsonSchema` lists the schemas that are rejected.
+ * Throws LoopError "invalid-schema" for an invalid schema. If an invalid schema appears later, `definitions()` throws the error,
+ * and the run ends as "hook-failed". In a registry with `validate`, an invalid schema becomes an issue of the first call that
+ * needs it. Throws LoopError "invalid-option" if the argument is neither tools nor a registry. `fromJsonSchema` lists the schemas
+ * that are rejected.
  *
  * @example
  * await runToolLoop({ provider, tools: withValidation(remoteTools), messages });
@@ -60,9 +59,8 @@ export function withValidation(tools: ToolRegistry | readonly Tool[]): ToolRegis
 
 interface Source {
   readonly registry: ToolRegistry;
-  /** Returns true if the arguments of a tool are known to be unvalidated. */
   isUnchecked(definition: ToolDefinition): boolean;
-  /** Compiles a schema. Schemas from a registry may come from a server; schemas from a list come from the caller. */
+  /** Schemas from a registry may come from a server; schemas in a list come from the caller. */
   readonly compile: typeof compileSchema;
 }
 
@@ -81,7 +79,6 @@ function assertSchema({ name, inputSchema }: ToolDefinition, compile: typeof com
   if ("problem" in made) throw new LoopError("invalid-schema", { toolName: name, problem: made.problem });
 }
 
-/** Validates a value if it is unchecked. A valid value is returned unchanged, without `unchecked`. */
 function check(
   validation: Validation,
   schema: JsonSchema | undefined,

@@ -10,7 +10,7 @@ const cold = { celsius: 7, places: ["Oslo"] };
 
 type Row = [what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]];
 
-/** Addresses that must not reach a model. The service of the model would fetch some of them. */
+/** Addresses that must not reach a model, because the model's service would fetch some of them. */
 const unreadable = [
   "https://evil.example/beacon?c=42",
   "http://169.254.169.254/latest",
@@ -160,7 +160,7 @@ describe("toToolResult: failure", () => {
     expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
   });
 
-  it.for([{ content: [] }, {}])("is the outcome if the server only started a task, with %j", (result) => {
+  it.for([{ content: [] }, {}])("is reported if the server only started a task: %j", (result) => {
     expect(read({ ...result, task: { taskId: "1" } })).toMatchObject({
       success: false,
       message: expect.stringContaining("task"),

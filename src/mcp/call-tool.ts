@@ -1,5 +1,3 @@
-// Calls a tool of an MCP server and reads its result.
-
 import {
   type ContentPart,
   isRecord,
@@ -20,15 +18,13 @@ import { type McpAnswer, readAnswer } from "./read-server.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
-/** An action that is limited by a minimum pause between two runs. */
 interface Rested {
-  /** Runs the action now, or during a pause, once after it. */
+  /** Runs the action immediately, or once after the current pause. */
   ask(): void;
-  /** Cancels a run that waits for the end of the pause. */
   stop(): void;
 }
 
-/** Limits `act` to one run per `restMs` milliseconds. Requests during a pause lead to one run after it. */
+/** Requests during a pause lead to one run after the pause. */
 export function withRests(act: () => void, restMs: number): Rested {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let isAsked = false;
@@ -49,8 +45,8 @@ export function withRests(act: () => void, restMs: number): Rested {
  * breaks, otherwise null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a
  * line of text. Texts that only repeat the structured content are omitted.
  *
- * With `isError`, the result is a failure. Its reason contains the texts and the structured content. `_meta` becomes the `metadata`
- * of the result, which listeners get.
+ * With `isError`, the result is a failure, whose reason contains the texts and the structured content. `_meta` becomes the
+ * `metadata` of the result, which only listeners get.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
  */
@@ -69,7 +65,7 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
-/** Makes the result for a tool that runs as a task. The server would only start the task, and nothing here would fetch its result. */
+/** The server would only start an MCP task, and nothing here would fetch the result of the task. */
 function refuseTask(): ToolResult {
   return toolResult({
     success: false,
@@ -83,13 +79,10 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** A text shorter by more than this factor cannot be equal JSON. Smaller differences are possible, for example with 1e20. */
+/** JSON text that is shorter by more than this factor cannot be equal. Smaller differences are possible, for example with 1e20. */
 const mostShortened = 8;
 
-/**
- * Returns a function that detects texts with the same content as the structured content. Servers repeat structured content as text
- * for clients that do not support it.
- */
+/** Servers repeat structured content as text for clients that do not support structured content. */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
   const copy = toJson(structuredContent);
   const written = JSON.stringify(copy);
@@ -128,7 +121,7 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
   return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
 }
 
-/** Converts base64 media. Returns undefined for a URL, because the model's service would fetch any URL that the MCP server chose. */
+/** Returns undefined for a URL, because the model's service would fetch any URL that the MCP server chose. */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
   return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
@@ -144,21 +137,18 @@ function unknownPart(type: string): ContentPart {
   return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
 }
 
-/** The longest possible timer. The loop limits the time of a call; the SDK's default of 60 seconds could end it earlier. */
+/** The longest possible timer. The loop limits the time of a call; the SDK's default of 60 seconds could end a call earlier. */
 const longestMs = 2 ** 31 - 1;
 
-/** The server and the tool to call. */
 interface McpCallTarget {
   readonly client: McpClient;
   readonly tool: McpTool;
-  /** Returns the `_meta` to send with a call. */
   readonly meta: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
 }
 
 /**
- * Calls a tool on its server. Progress that the server reports becomes progress of the call. When the call's signal fires, the server
- * is notified that the call is cancelled. Rejects if the connection is lost, the server returns an error, or the result does not
- * match the output schema.
+ * Progress that the server reports becomes progress of the call. When the call's signal fires, the server is notified that the call
+ * is cancelled. Rejects if the connection is lost, the server returns an error, or the result does not match the output schema.
  */
 export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
   if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
@@ -188,8 +178,8 @@ function toPlainProgress({ progress, total, message }: McpProgress): McpProgress
 }
 
 /**
- * Makes a separate signal for one call. Version 1 of the SDK never removes its listener from a signal, and would later cancel calls
- * that are over. Both versions send the abort reason to the server, which must not get the caller's reason.
+ * Version 1 of the SDK never removes its listener from a signal, and would later cancel calls that have ended. Both versions send
+ * the abort reason to the server, which must not get the caller's reason.
  */
 function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const own = new AbortController();

@@ -1,5 +1,3 @@
-// Validates the result of a call with the tool's output schema. The server cannot make the check slow.
-
 import { compileForeignSchema } from "../json-schema/compile-schema.ts";
 import type { JsonSchema } from "../core/entry-kit.ts";
 import type { McpTool } from "./mcp-client.ts";

@@ -1,5 +1,3 @@
-// A tool registry for the tools of an MCP server. It uses the client that the caller passes.
-
 import {
   createToolRegistry,
   type JsonSchema,
@@ -18,7 +16,7 @@ import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits
 import { toToolNames } from "./tool-names.ts";
 
 /**
- * The minimum pause between two listings of the tools. Without it, a server that reports a change after each listing would keep this
+ * The minimum pause between two listings of the tools. Otherwise a server that reports a change after each listing would keep this
  * process busy forever.
  */
 const restMs = 100;
@@ -36,13 +34,13 @@ export interface McpRegistry extends ToolRegistry {
  * `@modelcontextprotocol/client`. Resolves when all pages of tools are listed. Tool names that providers reject are changed. If two
  * servers have tools with the same names, set a `prefix`.
  *
- * The timeouts of the loop apply to a call, not the timeout of the SDK. Progress is a heartbeat and a `tool-progress` event. A
- * cancelled call is also cancelled on the server. The server validates the arguments, not this registry. A call fails if the server
+ * The loop's timeouts apply to a call; the SDK's timeout does not. Progress is a heartbeat and a `tool-progress` event. A cancelled
+ * call is also cancelled on the server. The server validates the arguments; this registry does not. A call fails if the server
  * returns an error or the connection closes. It also fails if its result has `isError` or does not match the output schema.
  *
  * Rejects with LoopError `invalid-option` or `unknown-option` before the first request. Rejects with `invalid-tool` if `traits`
- * returns invalid traits, and with `invalid-schema` for a schema that is nested more than 1,000 levels deep. Also rejects with errors
- * of the client.
+ * returns invalid traits, and with `invalid-schema` for a schema that is nested more than 1,000 levels deep. Also rejects with
+ * errors from the client.
  *
  * @example
  * const client = new Client({ name: "my-app", version: "1.0.0" });
@@ -109,10 +107,9 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
   }));
 }
 
-/** The number of nesting levels that a tool object adds around its schemas. */
+/** The number of nesting levels around the schemas in a tool object. */
 const envelope = 8;
 
-/** Throws LoopError "invalid-schema" for a tool that is nested too deeply to be copied. */
 function assertDepth(tool: McpTool): void {
   try {
     toJson(tool, envelope);
@@ -124,14 +121,14 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** For a renamed tool, returns the server's name as `origin`. After the tool list changes, the new name may refer to another tool. */
+/** After the tool list changes, a changed name may refer to another tool. The server's name is therefore kept as `origin`. */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
 
 /**
- * Copies an input schema, because a server in the same process may still change it. Drops `$schema`, because models do not need it
- * and some providers reject it.
+ * The schema is copied, because a server in the same process may still change it. `$schema` is dropped, because models do not need
+ * it and some providers reject it.
  */
 function toSchema({ name, inputSchema }: McpTool): JsonSchema {
   try {
@@ -146,7 +143,10 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/** Runs `act` one at a time. A request during a run waits for the next run, which includes everything before the request. */
+/**
+ * Two runs of `act` never overlap. A request during a run waits for the next run, which sees everything that happened before the
+ * request.
+ */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -167,7 +167,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Calls `onError`. Errors that it throws are ignored, because nothing else can report them. */
+/** Errors from `onError` are ignored, because nothing else can report them. */
 function report({ onError }: McpSettings, error: unknown): void {
   try {
     onError?.(error);

@@ -1,5 +1,3 @@
-// The entry `turnwright/mcp`.
-
 export { createMcpRegistry, type McpRegistry } from "./create-mcp-registry.ts";
 export type {
   McpCallParams,

@@ -7,7 +7,6 @@ type Page = (cursor: string | undefined, options: unknown) => McpToolPage;
 const one = { name: "a", inputSchema: { type: "object" } };
 const nothing = async (): Promise<object> => ({});
 
-/** Creates a client that can only list tools. */
 function lister(page: Page, capabilities: { readonly tools?: object } | undefined = { tools: {} }): McpClientV1 {
   return {
     getServerCapabilities: () => capabilities,

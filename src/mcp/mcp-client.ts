@@ -1,6 +1,4 @@
-// The parts of an MCP client that the registry uses. Versions 1 and 2 of the official SDK both have them.
-
-/** Hints from a server about its tool. They may be wrong. */
+/** Hints from a server about its tool. The hints may be wrong. */
 export interface McpToolAnnotations {
   readonly title?: string | undefined;
   readonly readOnlyHint?: boolean | undefined;
@@ -9,7 +7,7 @@ export interface McpToolAnnotations {
   readonly openWorldHint?: boolean | undefined;
 }
 
-/** A tool as the server lists it. */
+/** A tool in the server's list of tools. */
 export interface McpTool {
   readonly name: string;
   readonly title?: string | undefined;
@@ -76,12 +74,12 @@ export interface McpClientV2 extends McpClientBase {
 /** A client from `@modelcontextprotocol/sdk` (version 1) or `@modelcontextprotocol/client` (version 2). */
 export type McpClient = McpClientV1 | McpClientV2;
 
-/** True for version 2 of the SDK. The methods of the two versions have different parameters. */
+/** The two versions of the SDK have methods with different parameters. */
 function isSecondGeneration(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
-/** False for a client that is not connected. Without this check, version 2 would report that the server has no tools. */
+/** Without this check, version 2 would report that the server has no tools. */
 export function isConnected(client: McpClient): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
@@ -89,7 +87,7 @@ export function isConnected(client: McpClient): boolean {
 /** The notification that a server sends when its tools change. */
 const toolsChanged = "notifications/tools/list_changed";
 
-/** A schema that accepts any value. It has the methods of a zod schema that version 1 of the SDK calls. */
+/** Accepts any value. Has the methods of a zod schema that version 1 of the SDK calls. */
 const anySchema = {
   parse: (value: unknown): unknown => value,
   safeParse: (value: unknown): object => ({ success: true, data: value }),
@@ -97,19 +95,17 @@ const anySchema = {
 
 const toolsChangedSchema = { shape: { method: { value: toolsChanged } }, ...anySchema };
 
-/** A client that can send any request. The exact type differs between SDK releases. */
 interface HasRequest {
   request(request: object, resultSchema: object, options?: McpRequestOptions): Promise<unknown>;
 }
 
-/** True if the client has the method `request`. A client with a custom class may not have it. */
 function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
   return "request" in client && typeof client.request === "function";
 }
 
 /**
- * Sends a call. The client's `callTool` would validate the result with the output schema, and a pattern in this schema can block the
- * process. With version 1, the request is therefore sent directly; with version 2, `callTool` gets the tool without its output schema.
+ * The client's `callTool` would validate the result with the output schema, and a pattern in this schema can block the process.
+ * With version 1, the request is therefore sent directly; with version 2, `callTool` gets the tool without its output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
@@ -128,21 +124,20 @@ function withoutOutput(tool: McpTool): McpTool {
 }
 
 /**
- * Requests a page of tools. With version 1, the request is sent directly, because its `listTools` compiles every output schema, and
- * rejects all tools if one schema is invalid.
+ * With version 1, the request is sent directly. The `listTools` of version 1 compiles every output schema, and rejects all tools if
+ * one schema is invalid.
  */
 export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };
-  // Version 2 would otherwise use its cache. Without a cursor, it returns all pages as one.
+  // Without this option, version 2 would use its cache. Without a cursor, version 2 returns all pages as one.
   if (isSecondGeneration(client)) return client.listTools(params, { cacheMode: "refresh" });
   if (!hasRequest(client)) return client.listTools(params);
   return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);
 }
 
-/** The listeners of all registries, by client. A client has only one handler per notification, which its registries share. */
+/** A client has only one handler per notification, so all registries with the same client share the handler. */
 const listeners = new WeakMap<McpClient, Set<() => void>>();
 
-/** Calls `listener` whenever the server reports that its tools have changed. Returns a function that removes the listener. */
 export function onToolsChanged(client: McpClient, listener: () => void): () => void {
   const heard = listeners.get(client) ?? new Set();
   if (heard.size === 0) {

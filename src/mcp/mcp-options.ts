@@ -1,5 +1,3 @@
-// The options of `createMcpRegistry`, and the conversion of a server's annotations to traits.
-
 import {
   checkFields,
   checkRequired,
@@ -13,13 +11,12 @@ import {
 } from "../core/entry-kit.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolAnnotations } from "./mcp-client.ts";
 
-/** Selects the annotations from a server that are used. */
+/** The annotations to use: only those that the server states, also the assumed defaults, or none. */
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
 /**
- * Returns the traits for a tool's annotations. A read-only tool starts early, an idempotent tool is tried twice, and a destructive
- * tool always needs approval. With "assumed", the defaults of the specification apply: a tool is destructive unless it is annotated
- * as read-only or as not destructive.
+ * A read-only tool starts early, an idempotent tool is tried twice, and a destructive tool always needs approval. With "assumed",
+ * the defaults of the specification apply: a tool is destructive unless it is annotated as read-only or as not destructive.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
  */
@@ -42,8 +39,8 @@ function destroys({ readOnlyHint, destructiveHint }: McpToolAnnotations, rule: A
 }
 
 /**
- * Merges the server's traits with the caller's traits, which take precedence. If the server's early start or second attempt conflicts
- * with a trait from the caller, it is dropped.
+ * The caller's traits take precedence. An early start or a second attempt from the server's annotations is dropped if it conflicts
+ * with a trait from the caller.
  */
 export function mergeTraits(traits: ToolTraits, own: ToolTraits | undefined): ToolTraits {
   if (own === undefined) return traits;
@@ -60,30 +57,39 @@ function hasVeto({ needsApproval = false, sequential, replay }: ToolTraits): boo
 
 /** The options of `createMcpRegistry`. */
 export interface McpRegistryOptions {
-  /** A connected client. The caller remains responsible for its transport, for timeouts while connecting, and for closing the client. */
+  /**
+   * A connected client. The caller remains responsible for its transport, for timeouts while connecting, and for closing the
+   * client.
+   */
   readonly client: McpClient;
-  /** A text to put before each tool's name, for example "github_". 1 to 32 letters, digits, "_" or "-". Default none. */
+  /** Text in front of each tool's name, for example "github_". 1 to 32 letters, digits, "_" or "-". Default none. */
   readonly prefix?: string | undefined;
   /**
-   * Selects the annotations that are used. "stated": only explicit hints. "assumed": explicit hints and the defaults of the
-   * specification, so that each call of a tool without hints needs approval. "ignored": no annotations, for servers that are not
+   * The annotations to use. "stated": only explicit hints. "assumed": explicit hints, and otherwise the defaults of the
+   * specification. Each call to a tool without hints then needs approval. "ignored": no annotations, for servers that are not
    * trusted. Default "stated".
    */
   readonly annotations?: AnnotationRule | undefined;
-  /** Returns the traits for a tool, which override those from its annotations. Called when the tools are listed. Default none. */
+  /**
+   * Returns traits for a tool. These traits override the traits from the tool's annotations. Called when the tools are listed.
+   * Default none.
+   */
   readonly traits?: ((tool: McpTool) => ToolTraits | undefined) | undefined;
-  /** Returns the `_meta` to send with a call, for example `context.idempotencyKey` under the server's name for it. Default none. */
+  /**
+   * Returns the `_meta` to send with a call. For example, return `context.idempotencyKey` under the name that the server expects.
+   * Default none.
+   */
   readonly meta?: ((tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined) | undefined;
   /**
-   * By default the registry lists the tools again when the server reports a change. It sets the client's only handler for the
-   * notification `notifications/tools/list_changed`. Set to false to handle that notification yourself, and call `refresh`.
+   * By default the registry lists the tools again when the server reports a change. The registry sets the client's only handler for
+   * the notification `notifications/tools/list_changed`. Set to false to handle this notification yourself; then call `refresh`
+   * after each change.
    */
   readonly listChanged?: boolean | undefined;
-  /** Called with the error if listing the tools after a reported change fails. The tools then stay unchanged. Default none. */
+  /** Called with the error if the tools cannot be listed after a reported change. The tools then stay unchanged. Default none. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** The options with defaults filled in. */
 export interface McpSettings {
   readonly client: McpClient;
   readonly prefix: string;
@@ -106,7 +112,6 @@ const checks: Checks<McpRegistryOptions> = {
   onError: is.fn,
 };
 
-/** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client"]);

@@ -1,12 +1,9 @@
-// Reads tools and results from the JSON that a server sends, and checks their types.
-
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 import { isRecord, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
 
-/** The maximum number of pages. It stops listing a server that never ends its pages. */
+/** Limits a server that always returns another page. */
 const mostPages = 1_000;
 
-/** Lists all tools from all pages. If several have the same name, the first is used. Empty if the server declares no tools. */
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {
   if (!isConnected(client)) throw new Error("Not connected");
   const capabilities = client.getServerCapabilities();
@@ -15,7 +12,7 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   const asked = new Set<string | undefined>();
   for (let cursor: string | undefined; asked.size < mostPages;) {
     if (asked.has(cursor))
-      throw new Error("Listing the tools of the MCP server would never end: it returned the same page cursor twice.");
+      throw new Error("The MCP server returned the same page cursor twice, so listing its tools would never end.");
     asked.add(cursor);
     const page: McpToolPage = readPage(await requestPage(client, cursor));
     for (const tool of page.tools) if (!byName.has(tool.name)) byName.set(tool.name, tool);
@@ -25,7 +22,6 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   throw new Error(`The MCP server has more than ${mostPages} pages of tools, which is the maximum.`);
 }
 
-/** The result of a tool call, with checked types. */
 export interface McpAnswer {
   readonly content: readonly unknown[];
   readonly structuredContent: unknown;
@@ -56,7 +52,6 @@ const annotationFields: FieldChecks = {
 };
 const executionFields: FieldChecks = { taskSupport: isText };
 
-/** Reads one page of tools. Throws if the value is not a page of tools. */
 function readPage(page: unknown): McpToolPage {
   const { tools, nextCursor } = recordOf(page);
   if (!Array.isArray(tools) || !tools.every(isTool) || !(isAbsent(nextCursor) || typeof nextCursor === "string")) {
@@ -69,7 +64,7 @@ function isTool(tool: unknown): tool is McpTool {
   return isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema);
 }
 
-/** Reads a tool. Fields with a wrong type are ignored, so that an invalid hint never grants anything. */
+/** Fields with a wrong type are ignored, so that an invalid hint never grants anything. */
 function readTool(tool: McpTool): McpTool {
   const { annotations, execution, ...rest } = withFields(tool, toolFields);
   return {
@@ -79,7 +74,6 @@ function readTool(tool: McpTool): McpTool {
   };
 }
 
-/** Returns a copy without the fields that fail their check. */
 function withFields<Fields extends object>(fields: Fields, checks: FieldChecks): Fields {
   const kept = Object.entries(fields).filter(
     ([field, value]) => !Object.hasOwn(checks, field) || checks[field]?.(value) === true,
@@ -87,7 +81,7 @@ function withFields<Fields extends object>(fields: Fields, checks: FieldChecks):
   return Object.fromEntries(kept) as Fields;
 }
 
-/** Reads the result of a call. It is a success only if `isError` is absent or false. Throws if the value is not a result. */
+/** The result is a success only if `isError` is absent or false. Throws if `answer` is not a result. */
 export function readAnswer(answer: unknown): McpAnswer {
   if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
     throw new Error("the response is not the result of a tool call");
@@ -101,7 +95,7 @@ export function readAnswer(answer: unknown): McpAnswer {
   };
 }
 
-/** True for an absent field. Some serializers write null for absent fields. */
+/** Some serializers write null for absent fields. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

@@ -1,14 +1,12 @@
-// Makes tool names that every provider accepts. Servers may use any name for their tools.
-
 import { digest } from "../core/entry-kit.ts";
 
 const longest = 64;
 const digits = 6;
 
 /**
- * Gives each tool a name with 1 to 64 letters, digits, "_" and "-": the prefix, then the server's name with "_" for other characters.
- * If two names would be equal, or a name would be too long, it ends with six digits that are derived from the server's name. The
- * names do not depend on the order of the list.
+ * A name has 1 to 64 letters, digits, "_" and "-": the prefix, then the server's name with "_" for other characters. A name that
+ * would be too long, or equal to another name, ends with six digits that are derived from the server's name. The names do not
+ * depend on the order of the list.
  */
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
@@ -44,7 +42,6 @@ function countNames(names: readonly string[], prefix: string): ReadonlyMap<strin
   return counts;
 }
 
-/** Adds six digits to a name. If the result is already taken, other digits are tried. */
 function withDigits(base: string, { name, taken }: { readonly name: string; readonly taken: ReadonlySet<string> }): string {
   const head = base.slice(0, longest - digits - 1);
   for (let attempt = 0; ; attempt += 1) {

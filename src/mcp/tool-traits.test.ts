@@ -46,7 +46,7 @@ describe("mergeTraits", () => {
     [asks, { needsApproval: false }, { needsApproval: false }],
     [repeats, { idempotent: false }, { idempotent: false, replay: "safe" }],
     [repeats, { retry: { maxAttempts: 5 } }, { ...repeats, retry: { maxAttempts: 5 } }],
-    // Invalid combinations are returned here. They are rejected when the tool is created.
+    // `mergeTraits` returns invalid combinations, which are rejected when the tool is created.
     [{}, { retry: { maxAttempts: 5 } }, { retry: { maxAttempts: 5 } }],
     [asks, { eager: true }, { ...asks, eager: true }],
   ])("merges %j and %o into %j", ([traits, own, merged]) => {

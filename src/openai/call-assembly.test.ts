@@ -1,10 +1,8 @@
-// Calls that arrive in fragments, in each known way in which servers identify them.
-
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { createCallAssembly } from "./call-assembly.ts";
 
-/** A fragment, written as `index id name arguments` with a hyphen for each missing field, or as an object in the API format. */
+/** A fragment: `index id name arguments` with a hyphen for each missing field, or an object in the API format. */
 type Fragment = string | { readonly [field: string]: unknown };
 
 function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
@@ -19,7 +17,6 @@ function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
   };
 }
 
-/** Adds the fragments and completes the assembly. */
 function assemble(fragments: readonly Fragment[], cut = false): readonly ModelChunk[] {
   const out: ModelChunk[] = [];
   const calls = createCallAssembly(out);
@@ -28,7 +25,6 @@ function assemble(fragments: readonly Fragment[], cut = false): readonly ModelCh
   return out;
 }
 
-/** Formats each ready call as `id name arguments`, or with its problem. */
 const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
   chunks.flatMap((chunk) => {
     if (chunk.type !== "call-ready") return [];
@@ -37,7 +33,6 @@ const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
 
 describe("createCallAssembly", () => {
   it.for<[what: string, fragments: readonly Fragment[], calls: readonly string[]]>([
-    // Fragments in the format that OpenAI sends.
     ["one call in fragments", ["0 a f", '0 - - {"n"', "0 - - :1}"], ['a f {"n":1}']],
     ["two calls after each other", ['0 a f {"n":1}', '1 b g {"n":2}'], ['a f {"n":1}', 'b g {"n":2}']],
     [
@@ -50,7 +45,6 @@ describe("createCallAssembly", () => {
     ["the arguments null", ["0 a f null"], ["a f {}"]],
     ["malformed arguments", ['0 a f {"n":'], ["a f malformed"]],
     ["the key __proto__", ['0 a f {"__proto__":{"x":1}}'], ['a f {"__proto__":{"x":1}}']],
-    // Missing fields.
     ["no index (Mistral)", ['- a f {"n":1}', '- b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
     ["no index, and nothing but arguments later", ["- a f {", '- - - "n":', "- - - 1}"], ['a f {"n":1}']],
     ["no id", ['0 - f {"n":', "0 - - 1}", "1 - g {}"], ['- f {"n":1}', "- g {}"]],
@@ -71,7 +65,6 @@ describe("createCallAssembly", () => {
       ],
       ['a f {"n":1}'],
     ],
-    // Late fields.
     ["an id after the name", ["0 - f", '0 a - {"n":1}'], ['a f {"n":1}']],
     ["a name after the arguments", ['0 a - {"n":1', "0 - f }"], ['a f {"n":1}']],
     [
@@ -80,13 +73,11 @@ describe("createCallAssembly", () => {
       ['a f {"n":1}', 'b g {"n":2}'],
     ],
     ["a call without an id, then a call with an id", ['0 - f {"n":1}', '0 b f {"n":2}'], ['- f {"n":1}', 'b f {"n":2}']],
-    // Repeated fields.
     ["the id in every fragment (vLLM)", ["0 a f", '0 a - {"n":', "0 a - 1}"], ['a f {"n":1}']],
     ["the name in every fragment", ['0 a f {"n":', '0 a f {"m":1}', "0 - f }"], ['a f {"n":{"m":1}}']],
     ["the name before the arguments and with them", ["0 a f", '0 a f {"n":1}'], ['a f {"n":1}']],
     ["a name in pieces", ["0 a get_", "0 - weather", "0 - - {}"], ["a get_weather {}"]],
     ["a call that is sent twice", ['0 a f {"n":1}', '0 a f {"n":1}'], ['a f {"n":1}']],
-    // Unreliable indexes.
     ["one index for two ids (Ollama)", ['0 a f {"n":1}', '0 b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
     [
       "one index for two ids, in fragments",
@@ -101,12 +92,10 @@ describe("createCallAssembly", () => {
     ["a known id at another index", ['0 a f {"n":', "7 a - 1}"], ['a f {"n":1}']],
     ["a known id at another index, with its name", ['0 a f {"n":', "7 a f 1}"], ['a f {"n":1}']],
     ["two fragments in one chunk (vLLM)", ["0 a f", '0 - - {"n":1}'], ['a f {"n":1}']],
-    // One id for two calls.
     ["one id for two calls", ['0 a f {"n":1}', '1 a g {"n":2}'], ['a f {"n":1}', 'a g {"n":2}']],
     ["one id and one name, in fragments", ["0 a f", '0 - - {"n":1}', "1 a f", '1 - - {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
     ["one id, interleaved", ['0 a f {"n":', '1 a g {"n":', "0 a - 1}", "1 a - 2}"], ['a f {"n":1}', 'a g {"n":2}']],
     ["one id and one index", ['0 a f {"n":1}', '0 a f {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
-    // Other deviations.
     ["a prefix {} (gateways to Bedrock)", ["0 a f {}", '0 - - {"n":', "0 - - 1}"], ['a f {"n":1}']],
     ["a prefix {} in pieces", ["0 a f {", "0 - - }", '0 - - {"n":1}'], ['a f {"n":1}']],
     ["a prefix {} with the name again", ["0 - f {}", '0 - f {"n":1}'], ['- f {"n":1}']],

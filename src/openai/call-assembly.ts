@@ -1,5 +1,4 @@
-// Assembles tool calls from the fragments of a stream. Servers differ in how a fragment identifies its call; this file handles
-// the differences.
+// Assembles tool calls from the fragments of a stream. Servers differ in how a fragment identifies its call.
 
 import {
   endArguments,
@@ -22,49 +21,49 @@ import {
   mayBePrefix,
 } from "./call-index.ts";
 
-/** Collects the tool calls of one stream. */
 export interface CallAssembly {
-  /** The number of calls so far. */
   readonly size: number;
-  /** Adds one entry of `delta.tool_calls`. Returns false if the stream contradicts itself, so that reading must stop. */
+  /** Adds one entry of `delta.tool_calls`. Returns false if the stream contradicts itself. The caller must then stop reading. */
   add(entry: UnknownRecord): boolean;
-  /** Marks all remaining calls as ready. `cut` means that the model was stopped early, so the last calls may be incomplete. */
+  /**
+   * Sends `call-ready` for all remaining calls. `cut` means that the model was stopped early, so the last calls may be incomplete.
+   */
   settle(cut: boolean): void;
-  /** Marks all remaining calls as ready after a stream without a finish reason. Calls with incomplete arguments are marked as cut off. */
+  /**
+   * Sends `call-ready` for all remaining calls after a stream without a finish reason. Calls with incomplete arguments are marked
+   * as cut off.
+   */
   settleWhole(): void;
-  /** Returns the `extra_content` of each call, by the position of the call. Servers need it back: Gemini keeps thought signatures there. */
+  /** The `extra_content` of each call, by the position of the call. Gemini stores thought signatures there and needs them back. */
   extras(): ReadonlyMap<number, unknown>;
 }
 
 interface OpenCall extends IndexedCall {
   readonly key: string;
-  /** The number of characters of the arguments that have been sent. */
   sent: number;
   announced: boolean;
   ready: boolean;
   extra: unknown;
-  /** Receives the chunks of this call. A separate list if the call may turn out to repeat another call. */
+  /** The list for the chunks of this call. If the call may repeat another call, the list is separate and may be discarded. */
   readonly out: ModelChunk[];
-  /** True if this call repeats another call and is omitted. */
   isRepeated: boolean;
 }
 
 /**
- * Makes an assembly that appends its chunks to `out`.
+ * How a fragment is assigned to a call:
  *
- * A fragment with a known id belongs to the call with that id. A new id begins a new call, even if the index is already used:
- * Ollama, Grok and DeepSeek behind gateways give every call index 0. A fragment without an id belongs to the latest call with its
- * index, or to the current call if the fragment has no index. A fragment that names a function begins another call if that call is
- * complete. In this way the arguments of two calls are never merged. Evidence: github.com/agno-agi/agno/pull/8880,
+ * A fragment with a known id belongs to the call with that id. A new id begins a new call, even if its index is already used.
+ * Ollama, Grok and DeepSeek behind gateways give every call the index 0. A fragment without an id belongs to the latest call with
+ * its index, or to the current call if the fragment has no index. A fragment that names a function begins another call if that call
+ * is complete. In this way the arguments of two calls are never merged. Evidence: github.com/agno-agi/agno/pull/8880,
  * github.com/vercel/ai/issues/14277, github.com/openai/openai-python/issues/3201.
  *
- * `call-ready` chunks are sent in the order of the calls. A call with certainly complete arguments is sent as ready when the next
- * call begins; every other call, after the finish reason.
+ * `call-ready` chunks are sent in the order of the calls. If the arguments of a call are certainly complete, the call becomes ready
+ * when the next call begins. Every other call becomes ready after the finish reason.
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const calls = createCallIndex<OpenCall>();
   const ports: CallPorts = { out, finished: new FinishedCalls() };
-  /** All calls before this position are ready. Later chunks skip them. */
   let readyCalls = 0;
 
   function open({ id, index }: Fragment): OpenCall {
@@ -97,7 +96,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (call.ready) return isLate(fragment) ? contradict(out) : true;
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
-      // The fragment is sent directly, because slicing it from the whole text would copy the whole text each time.
+      // The fragment is sent directly. Slicing it from the whole text would copy the whole text for each fragment.
       if (isUpToDate) sendPiece(call, fragment.args);
       else announce(call);
       return true;
@@ -142,19 +141,21 @@ function contradict(out: ModelChunk[]): false {
   return false;
 }
 
-/** Adds a name. Some servers repeat the same name in every fragment. A different name continues the name so far. */
+/** Some servers repeat the same name in every fragment. A different name is the next part of the name. */
 function takeName(call: OpenCall, name: string): void {
   if (name !== call.name) call.name += name;
 }
 
-/** Adds arguments. Gateways to Bedrock send `{}` before the real arguments object; it is removed. */
+/** Gateways to Bedrock send `{}` before the real arguments object, so the `{}` is removed. */
 function takeArguments(call: OpenCall, args: string): void {
   const { text } = call.args;
   if (call.sent > 0 || !mayBePrefix(text)) extendScan(call.args, args);
   else call.args = createObjectScan((text + args).replace(/^\s*\{\s*\}\s*(?=\{)/, ""));
 }
 
-/** Sends `call-start` once the call has a name, then its arguments so far. `{}` is held back, because real arguments may follow it. */
+/**
+ * Sends `call-start` after the name of the call is known. Arguments that are `{}` are held back, because real arguments may follow.
+ */
 function announce(call: OpenCall): void {
   if (!call.announced) {
     if (call.name === "") return;
@@ -175,7 +176,6 @@ function sendPiece(call: OpenCall, text: string): void {
   call.sent = call.args.text.length;
 }
 
-/** Marks a call as ready if no further fragment can continue the call. Returns false if the call is missing or incomplete. */
 function settleComplete(call: OpenCall | undefined, ports: CallPorts): boolean {
   if (call === undefined || call.ready) return call !== undefined;
   const { args } = call;

@@ -1,28 +1,21 @@
-// Finds the tool call that a streamed fragment belongs to, even if ids and indexes are unreliable.
-
 import { isRecord, isSameArguments, parseJson } from "../core/provider-kit.ts";
 
-/** The progress of scanning a text that arrives in pieces and should be one JSON object. */
 interface ObjectScan {
   text: string;
   depth: number;
   inString: boolean;
-  /** True if the last character was a backslash in a string. */
   isEscaped: boolean;
   /** "closed" while only whitespace follows the closing brace. */
   state: "open" | "closed" | "broken";
-  /** The cached result of parsing `text`. Undefined until the text is parsed. */
   isObject: boolean | undefined;
 }
 
-/** Starts a scan with the first piece of a text. */
 export function createObjectScan(text: string): ObjectScan {
   const scan: ObjectScan = { text: "", depth: 0, inString: false, isEscaped: false, state: "open", isObject: undefined };
   extendScan(scan, text);
   return scan;
 }
 
-/** Adds the next part of the text. */
 export function extendScan(scan: ObjectScan, piece: string): void {
   scan.text += piece;
   for (let index = 0; index < piece.length && scan.state !== "broken"; index += 1) {
@@ -32,7 +25,6 @@ export function extendScan(scan: ObjectScan, piece: string): void {
   }
 }
 
-/** True if the text is exactly one JSON object. */
 export function isWholeObject(scan: ObjectScan): boolean {
   if (scan.state !== "closed") return false;
   scan.isObject ??= isRecord(parseJson(scan.text));
@@ -49,7 +41,7 @@ function readString(scan: ObjectScan, code: number): void {
   else if (code === quote) scan.inString = false;
 }
 
-/** Counts opening and closing brackets. The JSON parser checks later if the brackets match. */
+/** Counts opening and closing brackets. The JSON parser checks later whether the brackets match. */
 function readOutside(scan: ObjectScan, code: number): void {
   const isFirst = scan.depth === 0;
   if (isFirst && (scan.state === "closed" || code !== 0x7b)) scan.state = "broken";
@@ -65,7 +57,6 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-/** The fields by which fragments are assigned to a tool call. */
 export interface IndexedCall {
   id: string | undefined;
   readonly index: number | undefined;
@@ -73,7 +64,6 @@ export interface IndexedCall {
   args: ObjectScan;
 }
 
-/** One entry of `delta.tool_calls`. */
 export interface Fragment {
   readonly id: string | undefined;
   readonly index: number | undefined;
@@ -81,26 +71,20 @@ export interface Fragment {
   readonly args: string;
 }
 
-/** The tool calls of one stream. Each lookup takes constant time. */
 interface CallIndex<Call extends IndexedCall> {
-  /** All calls, in the order in which they began. */
   readonly all: readonly Call[];
-  /** True if a call has this id. */
   hasId(id: string | undefined): boolean;
   add(call: Call): void;
-  /** Sets the id of a call that has no id yet. */
   identify(call: Call, id: string | undefined): void;
-  /** Returns the call that a fragment belongs to, or undefined if the fragment begins a new call. */
   find(fragment: Fragment): Call | undefined;
 }
 
-/** Makes an empty index. If several calls share an id or index, lookups return the latest. */
+/** If several calls share an id or index, lookups return the latest call. Each lookup takes constant time. */
 export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   const all: Call[] = [];
   const byIndex = new Map<number, Call>();
   const byId = new Map<string, Call>();
   const byBoth = new Map<string, Call>();
-  /** Calls without an id. */
   const nameless = new Map<number | undefined, Call>();
 
   function note(call: Call, id: string): void {
@@ -116,7 +100,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
       if (isRepetition(call, fragment)) return call;
       return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
     }
-    // A server may send the id of a call after its name, so the matching call may have no id yet.
+    // A server may send the id of a call after the name, so the matching call may have no id yet.
     const begun = nameless.get(index);
     return begun !== undefined && (name === "" || (name === begun.name && begun.args.text === "")) ? begun : undefined;
   }
@@ -124,7 +108,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   function findByIndex(index: number, fragment: Fragment): Call | undefined {
     const call = byIndex.get(index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
-    // A fragment without a name cannot begin a call, so its unknown index is wrong.
+    // A fragment without a name cannot begin a call, so an unknown index must be wrong.
     return fragment.name === "" ? all[all.length - 1] : undefined;
   }
 
@@ -153,26 +137,29 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   };
 }
 
-/** True if a named fragment starts another call. `call` must have arguments if the names differ, and must be complete if they are equal. */
+/**
+ * A fragment with a different name begins another call if `call` already has arguments. A fragment with the same name does so if
+ * `call` is complete.
+ */
 function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
   if (name !== call.name) return call.args.text !== "";
   return args.trimStart().startsWith("{") && !mayBePrefix(call.args.text) && isWholeObject(call.args);
 }
 
-/** True if the fragment starts a second call that reuses the id of `call`: it has a name and a different index. */
+/** True if the fragment starts a second call with the id of `call`: the fragment has a name and a different index. */
 function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {
   if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
   return name !== call.name || isWholeObject(call.args);
 }
 
-/** True if the fragment repeats a complete call. Some servers send a call twice. */
+/** Some servers send a complete call twice. */
 export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (id === undefined || id !== call.id || (name !== "" && name !== call.name)) return false;
   return args.trim() !== "" && isWholeObject(call.args) && isSameArguments(args, call.args.text);
 }
 
-/** True if a text is `{}`, the beginning of `{}`, or blank. */
+/** True for `{}`, the beginning of `{}`, and blank text. */
 export function mayBePrefix(text: string): boolean {
   return text.length < 16 && /^\s*(?:\{\s*(?:\}\s*)?)?$/.test(text);
 }

@@ -1,5 +1,3 @@
-// Builds the body of a Chat Completions request. Each message and tool is converted once and then cached.
-
 import {
   assertNever,
   type AssistantMessage,
@@ -30,8 +28,8 @@ import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from
 import { readChatMetadata } from "./chat-metadata.ts";
 
 /**
- * Converts the content of a user message. Content that is only text stays a string, because servers for text models accept
- * nothing else. Throws a ProviderError `bad-request` for content that the API does not support.
+ * Content that is only text stays a string, because servers for text models accept nothing else. Throws a ProviderError
+ * `bad-request` for content that the API does not support.
  */
 export function toUserContent(
   content: string | readonly ContentPart[],
@@ -46,13 +44,15 @@ export function toUserContent(
   );
 }
 
-/** Converts an image or a file from a tool result to a string or to a part in the API's format. */
 export function toChatMedia(part: MediaPart): ChatPart | string {
   const written = writeToolMedia(part, chatMedia);
   return typeof written === "object" && written.type === "text" ? written.text : written;
 }
 
-/** The API accepts only PDFs as files; other files must be sent as text. See https://developers.openai.com/api/docs/guides/file-inputs. */
+/**
+ * The API accepts only PDFs as files, so text files are sent as text. See
+ * https://developers.openai.com/api/docs/guides/file-inputs.
+ */
 const chatMedia: MediaForms<ChatPart> = {
   takes: "images as base64 or https: or http: URLs; PDFs, UTF-8 text files, and WAV or MP3 audio only as base64",
   write(media) {
@@ -79,16 +79,14 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
   ["audio/mp3", "mp3"],
 ]);
 
-/** The options that affect the conversion of messages. */
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
 
 /**
- * Converts a neutral message to messages in the API's format. An empty message gives an empty list; the results of several calls
- * give several messages. `index` is the position of the message in the conversation, which error messages name.
+ * An empty message gives an empty list; the results of several calls give several messages. Error messages name the message by its
+ * `index` in the conversation.
  */
 type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
 
-/** Makes a converter that caches its result for each message object. */
 export function createMessageConverter(settings: MessageSettings): MessageConverter {
   return memoize((message: Message, index: number) => toChatMessages(message, index, settings));
 }
@@ -106,7 +104,7 @@ function toChatMessages(message: Message, index: number, settings: MessageSettin
   }
 }
 
-/** Omits a message without text and calls, for example a message with only reasoning, because servers reject empty messages. */
+/** Servers reject empty messages, so a message with only reasoning is omitted. */
 function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
   const { text, calls: asked } = readAssistantMessage(turn);
   if (text === "" && asked.length === 0) return [];
@@ -124,9 +122,9 @@ function toAssistantMessages(turn: AssistantMessage, settings: MessageSettings):
 }
 
 /**
- * Returns the reasoning of a message, or a space if it has no reasoning. DeepSeek in thinking mode requires the reasoning field on
- * every assistant message since the last user message, and has rejected empty values
- * (github.com/experientiallabs/experiential/pull/890, github.com/NousResearch/hermes-agent/pull/17341).
+ * Returns a space if the message has no reasoning. DeepSeek in thinking mode requires the reasoning field on every assistant
+ * message since the last user message, and has rejected empty values (github.com/experientiallabs/experiential/pull/890,
+ * github.com/NousResearch/hermes-agent/pull/17341).
  */
 function reasoningOf({ content }: AssistantMessage): string {
   const reasoning = content.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
@@ -143,8 +141,8 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
 }
 
 /**
- * Converts results: one message each, directly after the assistant message. Content that tool messages cannot contain follows in
- * one user message.
+ * Makes one message for each result, directly after the assistant message. Content that tool messages cannot contain follows in one
+ * user message.
  */
 function toToolMessages({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
   const inTool = settings.toolResultMedia === "tool-message";
@@ -162,7 +160,6 @@ function toToolMessages({ results }: ToolMessage, settings: MessageSettings): re
   return messages;
 }
 
-/** Builds the body of a request. Fields in `settings.extra` of the request may replace every field except `stream`. */
 export function buildChatBody(request: ModelRequest, settings: ChatSettings, toMessages: MessageConverter): ChatRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const wire: ChatMessage[] = [];

@@ -1,5 +1,3 @@
-// Stream chunks from OpenAI, and the known deviations of compatible servers.
-
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { createChatReader } from "./chat-chunks.ts";

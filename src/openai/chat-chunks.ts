@@ -1,5 +1,3 @@
-// Converts the stream chunks of Chat Completions and compatible servers to neutral chunks.
-
 import {
   AnswerIds,
   countOf,
@@ -22,9 +20,9 @@ import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 /**
- * Converts a `usage` object; returns undefined if it has no counts. `prompt_tokens` include cached tokens. At OpenAI,
- * `completion_tokens` include reasoning tokens. At xAI they do not (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in
- * total). The difference shows in the total, or in a reasoning count above the completion count.
+ * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, `completion_tokens`
+ * exclude reasoning tokens (recorded: 291 prompt, 26 completion, 196 reasoning, 513 in total). The difference shows in the total,
+ * or in a reasoning count above the completion count.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -51,22 +49,19 @@ interface Counts {
   readonly total: number | undefined;
 }
 
-/** Adds reasoning to the completion if the total shows that it is not included. */
 function outputOf({ prompt, completion, reasoning, total }: Counts): number {
   return total === prompt + completion + reasoning ? completion + reasoning : completion;
 }
 
-/** The content of a finished message that affects its finish reason. */
 interface FinishedMessage {
   readonly hasCalls: boolean;
   readonly refused: boolean;
 }
 
 /**
- * The neutral finish reason for each finish reason that servers send. OpenAI sends `stop`, `length`, `tool_calls`, `function_call`
- * and `content_filter`. Other servers add `eos` (Together), `model_length` (Mistral, when the context is full),
- * `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and `model_context_window_exceeded` (Zhipu), and `error`
- * (OpenRouter, Mistral).
+ * OpenAI sends `stop`, `length`, `tool_calls`, `function_call` and `content_filter`. Other servers add `eos` (Together),
+ * `model_length` (Mistral, when the context is full), `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and
+ * `model_context_window_exceeded` (Zhipu), and `error` (OpenRouter, Mistral).
  */
 export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["stop", "stop"],
@@ -83,27 +78,21 @@ export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["insufficient_system_resource", "error"],
 ]);
 
-/**
- * Returns the finish reason of a message. The API reports "stop" for a refusal, and some servers report "stop" for a message with
- * calls.
- */
 export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedMessage): FinishReason {
   if (!isCleanEnd(reason)) return reason;
   if (refused) return "refusal";
   return hasCalls ? "tool-calls" : reason;
 }
 
-/** True if the model was cut off, so that its last call may be incomplete. */
 export function isCut(reason: FinishReason): boolean {
   return reason === "length" || reason === "context-full";
 }
 
-/** True if a later finish reason may replace `reason`. A later "stop" never replaces an abnormal finish reason. */
+/** A later "stop" never replaces an abnormal finish reason. */
 export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }
 
-/** The state of reading one stream. */
 interface Reading {
   readonly out: ModelChunk[];
   readonly calls: CallAssembly;
@@ -111,22 +100,21 @@ interface Reading {
   readonly words: FinishWords;
   readonly ids: AnswerIds;
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
-  /** True if the model has produced content. */
   hasSpoken: boolean;
   usage: Usage | undefined;
   /** True after the final token counts, until the model produces more content. */
   isCounted: boolean;
   refused: boolean;
-  /** True if token counts arrived with the finish reason or after it. Nothing more is expected after that. */
+  /** True if token counts arrived with the finish reason or later. Nothing else is expected after them. */
   isOver: boolean;
-  /** True if the stream has switched to another answer, which is not read. */
+  /** True if the stream has switched to another answer. The reader ignores that answer. */
   isLeft: boolean;
   failed: boolean;
 }
 
 /**
- * Makes a reader that appends chunks to `out`. The reader handles text, refusals, calls, reasoning in every known field, usage in
- * every known position, and errors inside the stream. It ignores chunks without choices or delta, which Azure sends.
+ * Reads text, refusals, calls, reasoning in every known field, usage in every known position, and errors inside the stream. Ignores
+ * chunks without choices or delta, which Azure sends.
  */
 export function createChatReader(out: ModelChunk[], words: FinishWords = chatWords): EventReader {
   const calls = createCallAssembly(out);
@@ -177,7 +165,7 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
   if (isSpeech) reading.hasSpoken = true;
   if (isSpeech) reading.isCounted = false;
-  // Groq sends token counts in `x_groq`, and some servers in a choice.
+  // Groq sends token counts in `x_groq`; some servers send them in a choice.
   for (const usage of [recordOf(chunk.x_groq).usage, ...choices.map((choice) => recordOf(choice).usage), chunk.usage]) {
     const counted = toUsage(usage);
     if (counted !== undefined) takeUsage(counted, { isAlone: choices.length === 0, isSpeech }, reading);
@@ -188,7 +176,6 @@ function hasContent(delta: UnknownRecord): boolean {
   return Object.values(delta).some((value) => textOf(value) !== "" || listOf(value).length > 0 || isRecord(value));
 }
 
-/** Reads a choice. Returns true if the choice adds content to the answer. */
 function readChoice(choice: unknown, reading: Reading): boolean {
   // Servers send several choices only if the caller requested them. Only the first choice is read.
   if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return false;
@@ -200,7 +187,6 @@ function readChoice(choice: unknown, reading: Reading): boolean {
   return isSpeech;
 }
 
-/** Reads a delta. Returns true if the delta contains tool calls. */
 function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   const { content, refusal, tool_calls: calls, function_call: onlyCall } = delta;
   const { out } = reading;
@@ -216,7 +202,7 @@ function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   return entries.length > 0;
 }
 
-/** Reads reasoning. Servers that send `reasoning_details` usually, but not always, repeat their text in `reasoning`. */
+/** Servers with `reasoning_details` usually, but not always, repeat the text in `reasoning`. */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
   const detailed = details.add(listOf(delta.reasoning_details));
@@ -237,9 +223,9 @@ function readFinish(choice: UnknownRecord, reading: Reading): void {
 }
 
 /**
- * Takes token counts. OpenAI sends the final counts in a separate chunk, unless the stream was interrupted. Some servers send the
- * final counts with an empty delta. Counts with an empty delta are final only if no counts came before, because other servers send
- * counts in every chunk.
+ * OpenAI sends the final counts in a separate chunk, unless the stream was interrupted. Some servers send the final counts with an
+ * empty delta. Counts with an empty delta are final only if no counts came before, because other servers send counts in every
+ * chunk.
  */
 function takeUsage(
   usage: Usage,
@@ -253,7 +239,7 @@ function takeUsage(
   reading.out.push({ type: "usage", usage: reading.usage, mode: "snapshot" });
 }
 
-/** Stops reading when another answer begins. The answer so far is complete if its finish reason has arrived, otherwise cut off. */
+/** Stops reading when another answer begins. If no finish reason has arrived, the answer so far was cut off. */
 function leave(reading: Reading): void {
   reading.isLeft = true;
   reading.isOver = true;
@@ -280,7 +266,7 @@ function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", tex
   if (text !== "") out.push({ type, text });
 }
 
-/** Reads a content part from Mistral's reasoning models: `{ type: "text", text }` or `{ type: "thinking", thinking: [{ text }] }`. */
+/** Mistral's reasoning models send content parts: `{ type: "text", text }` or `{ type: "thinking", thinking: [{ text }] }`. */
 function readContentPart(part: unknown, out: ModelChunk[]): void {
   if (!isRecord(part)) return;
   if (typeof part.text === "string") pushText(out, "text-delta", part.text);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { call, choice, type Fields, linesOf, read, text, usage } from "../../test/wire/chat-chunks.ts";
 
-/** A chunk with token counts and an empty delta. OpenRouter sends it last, and other servers send counts in each chunk. */
+/** Token counts with an empty delta. OpenRouter sends such a chunk last; other servers send counts in every chunk. */
 const counted = (delta: unknown = { content: "" }): Fields => ({ ...choice(delta), usage });
 const final = { choices: [], usage };
 const spent = "usage 3 2 snapshot";

@@ -1,5 +1,3 @@
-// Each row has one finish reason of the API, and the results for each kind of message.
-
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
 import { chatWords, isCleanEnd, isCut, toFinishReason } from "./chat-chunks.ts";

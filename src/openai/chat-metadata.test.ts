@@ -1,5 +1,3 @@
-// Data that is sent back unchanged to the server that created it.
-
 import { describe, expect, it } from "vitest";
 import type { Json } from "../core/provider-kit.ts";
 import { collectReasoningDetails, readChatMetadata, toChatMetadata } from "./chat-metadata.ts";

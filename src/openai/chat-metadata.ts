@@ -11,9 +11,7 @@ import {
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 
-/** Reasoning details in the order in which they began, assembled from fragments. */
 export interface ReasoningDetails {
-  /** Adds the `reasoning_details` of one chunk, and returns the text that they add. */
   add(details: readonly unknown[]): string;
   all(): readonly Json[];
 }
@@ -21,9 +19,9 @@ export interface ReasoningDetails {
 type OpenDetail = { [field: string]: Json };
 
 /**
- * Makes an empty collection. A fragment belongs to the detail with the same type and index. A fragment without an index belongs to
- * the last detail if the types are equal. The fields `text` and `summary` arrive in pieces and are joined. For every other field,
- * the last non-empty value is kept, because gateways send `signature: ""` until the text is complete.
+ * A fragment belongs to the detail with the same type and index. Without an index, a fragment belongs to the last detail if the
+ * types are equal. The fields `text` and `summary` arrive in pieces and are joined. For every other field, the last non-empty value
+ * is kept, because gateways send `signature: ""` until the text is complete.
  */
 export function collectReasoningDetails(): ReasoningDetails {
   const details: OpenDetail[] = [];
@@ -50,8 +48,7 @@ export function collectReasoningDetails(): ReasoningDetails {
 }
 
 /**
- * True if a fragment continues a detail. Encrypted data and signatures arrive complete. Without an index, text that follows a
- * signature therefore begins another detail.
+ * Encrypted data and signatures arrive complete. Without an index, text that follows a signature therefore begins another detail.
  */
 function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
   if (!isPlaced && typeof begun.index === "number") return false;
@@ -66,7 +63,6 @@ function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
-/** True if both values are non-empty and differ. */
 function differ(one: unknown, other: unknown): boolean {
   return isSaid(one) && isSaid(other) && one !== other;
 }
@@ -80,7 +76,6 @@ function extend(detail: OpenDetail, fragment: UnknownRecord): void {
   }
 }
 
-/** Makes the provider metadata that `readChatMetadata` reads: one item for all reasoning details, and one for each call with extras. */
 export function toChatMetadata(details: readonly Json[], extras: ReadonlyMap<number, unknown>): readonly Json[] {
   const items: Json[] = [];
   if (details.length > 0) items.push({ reasoning_details: details });
@@ -88,14 +83,12 @@ export function toChatMetadata(details: readonly Json[], extras: ReadonlyMap<num
   return items;
 }
 
-/** The provider metadata of a message, for the server that sent the message. */
 export interface MetadataFields {
   readonly reasoningDetails: Json | undefined;
-  /** The `extra_content` of each call, by the position of the call in its message. */
   readonly extras: ReadonlyMap<number, Json>;
 }
 
-/** Reads the provider metadata of an assistant message. Ignores parts from another server or model, because signatures are not portable. */
+/** Ignores parts from another server or model, because signatures are not portable. */
 export function readChatMetadata(
   providerMetadata: ProviderMetadata | undefined,
   provider: { readonly id: string; readonly model: string },

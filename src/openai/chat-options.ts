@@ -1,4 +1,4 @@
-// The options of `openaiChat`, and the request types of the API. The types do not come from the SDK, so that any SDK version works.
+// The options of `openaiChat`, and the request types of the API. The types are not imported from the SDK, so any SDK version works.
 
 import {
   checkFields,
@@ -12,14 +12,12 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** One part of a message's content. */
 export type ChatPart =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image_url"; readonly image_url: { readonly url: string } }
   | { readonly type: "input_audio"; readonly input_audio: { readonly data: string; readonly format: "wav" | "mp3" } }
   | { readonly type: "file"; readonly file: { readonly filename: string; readonly file_data: string } };
 
-/** A call in an assistant message. */
 export interface ChatCall {
   readonly id: string;
   readonly type: "function";
@@ -27,7 +25,6 @@ export interface ChatCall {
   readonly extra_content?: unknown;
 }
 
-/** A message of a request. */
 export type ChatMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: string | readonly ChatPart[] }
@@ -41,13 +38,12 @@ export type ChatMessage =
     }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string | readonly ChatPart[] };
 
-/** A tool as the model sees it. */
 export interface ChatTool {
   readonly type: "function";
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** The body of a streaming request. `settings.extra` of the run's options may add any field. */
+/** The body of a streaming request. The run option `settings.extra` may add any field. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly { readonly role: string }[];
@@ -65,17 +61,21 @@ export interface OpenAIChatClient {
 
 /** The options of `openaiChat`. */
 export interface OpenAIChatOptions {
-  /** The client to use. Its `baseURL` may point to any server with the Chat Completions API. */
+  /** The client that sends the requests. Its `baseURL` may be the address of any server with the Chat Completions API. */
   readonly client: OpenAIChatClient;
   /** The name of the model, for example "gpt-5". */
   readonly model: string;
-  /** The name of the service that runs the model, as in `gen_ai.provider.name`. Default "openai". */
+  /**
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai".
+   */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
   /** Requests token counts with `stream_options`. Default true. Set to `false` for servers that reject the field. */
   readonly includeUsage?: boolean | undefined;
-  /** The request field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers only support "max_tokens". */
+  /**
+   * The request field for `maxOutputTokens`. Default "max_completion_tokens"; many compatible servers only support "max_tokens".
+   */
   readonly maxTokensField?: "max_completion_tokens" | "max_tokens" | undefined;
   /**
    * The field in which reasoning is sent back. By default reasoning is not sent back, because most servers reject it. DeepSeek and
@@ -83,8 +83,8 @@ export interface OpenAIChatOptions {
    */
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
   /**
-   * The kind of message in which images and files from tool results are sent. Default "user-message": a user message after the
-   * results. Few servers accept them in a "tool-message".
+   * The kind of message for images and files from tool results. Default "user-message": a user message after the results.
+   * "tool-message": the message with the result, which few servers accept.
    */
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
   /**
@@ -93,13 +93,12 @@ export interface OpenAIChatOptions {
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
   /**
-   * The meanings of further finish reasons of the server, for example `{ "FUNCTION_CALL": "tool-calls" }`. They take precedence
-   * over the built-in meanings. Default none.
+   * Maps further values of `finish_reason` to finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries take
+   * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The options with defaults filled in. */
 export interface ChatSettings {
   readonly client: OpenAIChatClient;
   readonly model: string;
@@ -125,7 +124,6 @@ const checks: Checks<OpenAIChatOptions> = {
   finishReasons: finishReasonsCheck,
 };
 
-/** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);

@@ -1,5 +1,3 @@
-// The entry `turnwright/openai`.
-
 export type { OpenAIChatOptions } from "./chat-options.ts";
 export type { ChatRequestBody, OpenAIChatClient } from "./chat-options.ts";
 export { openaiChat } from "./openai-chat.ts";

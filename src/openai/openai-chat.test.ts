@@ -14,7 +14,6 @@ interface FakeClient extends OpenAIChatClient {
   readonly left: number;
 }
 
-/** Creates a client that streams the given chunks. Throws a chunk that is an Error. */
 function createFakeClient(chunks: readonly unknown[]): FakeClient {
   const requests: { readonly body: ChatRequestBody; readonly signal: AbortSignal }[] = [];
   let left = 0;
@@ -89,7 +88,7 @@ describe("openaiChat", () => {
     expect((await run([both])).chunks.map((chunk) => chunk.type)).toEqual(["reasoning-delta", "text-delta", "finish"]);
   });
 
-  it("yields no finish if the stream has none", async () => {
+  it("yields no finish if the stream has no finish reason", async () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
     expect(await run([])).toEqual({ chunks: [], thrown: undefined });
   });

@@ -1,5 +1,3 @@
-// The provider for OpenAI Chat Completions and compatible servers. It uses the client that the caller passes.
-
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-chunks.ts";
@@ -7,11 +5,11 @@ import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 
 /**
  * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
- * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If you also
- * retry around the provider, the numbers of attempts multiply.
+ * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
+ * code also retries, the numbers of attempts multiply.
  *
- * The stream ends with `finish` if the server reported why the model stopped, or if it sent the final token counts, which only
- * follow a complete answer. Otherwise the answer is incomplete, and there is no `finish`.
+ * The stream ends with `finish` if the server sent a finish reason, or if it sent the final token counts, which only follow a
+ * complete answer. Otherwise the answer is incomplete, and there is no `finish`.
  *
  * Errors that the SDK throws are passed on unchanged. Errors inside the stream that the SDK does not throw become `error` chunks.
  * The provider reads reasoning from every field that servers use for it, and sends reasoning back only with `echoReasoning`.

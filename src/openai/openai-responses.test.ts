@@ -6,7 +6,7 @@ import type { ModelCall, ModelChunk } from "../core/provider-kit.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
 
-/** A call whose heartbeat needs `this`, as in custom implementations of the interface. */
+/** A call whose `heartbeat` needs `this`, like a class that implements the interface. */
 class Call implements ModelCall {
   readonly iteration: number = 0;
   readonly clock: ModelCall["clock"];
@@ -29,7 +29,6 @@ interface FakeClient extends OpenAIResponsesClient {
   readonly requests: readonly { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[];
 }
 
-/** Creates a client that streams the given events. Throws an event that is an Error. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const requests: { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[] = [];
   return {
@@ -88,11 +87,11 @@ describe("openaiResponses", () => {
     expect(call.beats).toBe(3);
   });
 
-  it("yields no finish if the stream has none", async () => {
+  it("yields no finish if the stream has no final event", async () => {
     expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
   });
 
-  it("ignores errors that the client throws after the last event, and throws earlier ones", async () => {
+  it("throws the client's errors, except errors after the last event", async () => {
     const reset = new TypeError("terminated");
     const broke = new OpenAI.APIError(undefined, { message: "It broke.", type: "server_error" }, undefined, undefined);
     for (const thrown of [reset, broke]) {

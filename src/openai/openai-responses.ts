@@ -1,5 +1,3 @@
-// The provider for OpenAI Responses and compatible servers. It uses the client that the caller passes.
-
 import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
 import { createResponsesReader, incompleteWords } from "./responses-events.ts";
@@ -7,20 +5,20 @@ import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-
 
 /**
  * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
- * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If you also
- * retry around the provider, the numbers of attempts multiply.
+ * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
+ * code also retries, the numbers of attempts multiply.
  *
  * The stream ends with `finish` if the service reports that the response is completed or incomplete. It ends with an `error` chunk
- * if the response failed or was cancelled. If the service reports nothing, the stream ends without both, because the answer is
- * incomplete. Errors that the SDK throws are passed on unchanged.
+ * if the response failed or was cancelled. If the service reports nothing, the stream ends with neither chunk, because the answer
+ * is incomplete. Errors that the SDK throws are passed on unchanged.
  *
  * The items of a completed response become `provider-metadata` chunks. The next request sends them back to the same model in the
  * same order: reasoning with its encrypted content, messages with their phase, calls, and results of tools that the service runs.
  * Nothing refers to data stored at the service, so a run can continue without storage. Another model gets only the text and the
- * calls. So does the same model if the message was edited.
+ * calls. The same happens if the message was edited.
  *
- * Commentary and the final answer are both sent as text, separated by a blank line. The settings `stopSequences` and `seed` are
- * not sent, because the API has no fields for them.
+ * Commentary and the final answer are both sent as text, separated by a blank line. The settings `stopSequences` and `seed` are not
+ * sent, because the API has no fields for them.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid.
  *

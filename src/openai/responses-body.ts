@@ -1,5 +1,3 @@
-// Builds the body of a Responses request. Each message and tool is converted once and then cached.
-
 import {
   assertNever,
   type AssistantMessage,
@@ -30,10 +28,7 @@ import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./respo
 import { type CallType, isCallType } from "./responses-calls.ts";
 import { readResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
 
-/**
- * Converts the content of a user message. Content that is only text stays a string. Throws a ProviderError `bad-request` for
- * content that the API does not support.
- */
+/** Content that is only text stays a string. Throws a ProviderError `bad-request` for content that the API does not support. */
 export function toInputContent(
   content: string | readonly ContentPart[],
   place: Omit<MediaPlace, "part">,
@@ -47,12 +42,11 @@ export function toInputContent(
   );
 }
 
-/** Converts an image or a file from a tool result. If the API does not support it, returns a note for the model instead. */
 export function toInputMedia(part: MediaPart): InputItem | string {
   return writeToolMedia(part, inputMedia);
 }
 
-/** The supported file types other than text types, with their extensions (https://developers.openai.com/api/docs/guides/file-inputs). */
+/** The supported file types other than text types (https://developers.openai.com/api/docs/guides/file-inputs). */
 const endings: ReadonlyMap<string, string> = new Map([
   ["application/pdf", "pdf"],
   ["application/msword", "doc"],
@@ -77,49 +71,39 @@ const inputMedia: MediaForms<InputItem> = {
     if (media.kind !== "url") {
       return ending === undefined ? undefined : { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
     }
-    // If the media type is generic, the service detects the type when it fetches the file.
+    // For a generic media type, the service detects the type when it fetches the file.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
 };
 
-/**
- * Returns the extension for a media type. The API requires a file name, which neutral files do not have. Undefined for types that
- * the service does not support.
- */
+/** The API requires a file name, which neutral files do not have. Returns undefined for types that the service does not support. */
 function endingOf(mediaType: string): string | undefined {
   const known = endings.get(mediaType);
   if (known !== undefined || !isTextType(mediaType)) return known;
   return /^[\w.+-]+\/(?:x-)?([\w-]{1,32})/.exec(mediaType)?.[1] ?? "txt";
 }
 
-/** The options that affect the conversion of messages. */
 export type InputSettings = Pick<ResponsesSettings, "id" | "model" | "store" | "customTools" | "toolResultMedia">;
 
-/**
- * Converts a conversation to input items. Throws a ProviderError `bad-request` if a user message has content that the API does not
- * support.
- */
 type InputConverter = (messages: readonly Message[]) => readonly InputItem[];
 
-/** A converted message. */
 interface ConvertedMessage {
   readonly items: readonly InputItem[];
   /** The calls in an assistant message, by call id. The type of a result item depends on the type of its call. */
   readonly calls: ReadonlyMap<string, WireCall>;
-  /** For tool results: the assistant message with their calls. */
   readonly turn: ConvertedMessage | undefined;
 }
 
 interface WireCall {
   readonly type: CallType;
-  /** The `caller` field of the call item: a program that made the call and needs the result. */
+  /** The program that made the call and needs the result. */
   readonly caller: Json | undefined;
 }
 
 const noCalls: ReadonlyMap<string, WireCall> = new Map();
 
-/** Makes a converter that caches its result for each message object. */
+/** Caches the result for each message object. Tool results are converted again if the message before them changes. */
 export function createInputConverter(settings: InputSettings): InputConverter {
   const converted = new WeakMap<Message, ConvertedMessage>();
   return (messages) => {
@@ -137,7 +121,6 @@ export function createInputConverter(settings: InputSettings): InputConverter {
   };
 }
 
-/** The index of a message, and the message before it. */
 interface Place {
   readonly before: ConvertedMessage | undefined;
   readonly index: number;
@@ -165,7 +148,7 @@ function toAssistantInput(message: AssistantMessage, settings: InputSettings): C
   return { items, calls, turn: undefined };
 }
 
-/** Converts only text and calls, because a model cannot read another model's reasoning. Omits a message without text and calls. */
+/** Keeps only text and calls, because a model cannot read another model's reasoning. */
 function rebuildMessage(turn: AssistantMessage, settings: InputSettings): readonly InputItem[] {
   const { text, calls: asked } = readAssistantMessage(turn);
   const calls = asked.map((call) => rebuildCall(call, settings));
@@ -181,8 +164,8 @@ function rebuildCall({ callId, name, args }: ToolCallPart, { customTools }: Inpu
 }
 
 /**
- * Converts tool results to one item each, directly after the assistant message. With `toolResultMedia: "user-message"`, images and
- * files follow in one user message.
+ * Makes one item for each result, directly after the assistant message. With `toolResultMedia: "user-message"`, images and files
+ * follow in one user message.
  */
 function toResultInput(
   { results }: ToolMessage,
@@ -212,17 +195,15 @@ function toTextParts(text: string): readonly InputItem[] {
   return text === "" ? [] : [{ type: "input_text", text }];
 }
 
-/** The settings and converters that `buildResponsesBody` needs. */
 interface BodyPorts {
   readonly settings: ResponsesSettings;
   readonly toInput: InputConverter;
   readonly toTool: ToolConverter;
 }
 
-/** Converts a tool to the form that the model sees. */
 type ToolConverter = (definition: ToolDefinition) => object;
 
-/** Builds the body of a request. Fields in `settings.extra` of the request may replace every field except `stream`. */
+/** The request's `settings.extra` may replace every field except `stream`. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const { serverTools, include, reasoning, store } = settings;
@@ -240,7 +221,7 @@ export function buildResponsesBody(request: ModelRequest, { settings, toInput, t
   return { model: settings.model, ...fields, ...model.extra, stream: true };
 }
 
-/** Omits `stopSequences` and `seed`: the API has no such fields and rejects unknown ones. */
+/** The API has no fields for `stopSequences` and `seed`, and rejects unknown fields. */
 function toSettingFields({ maxOutputTokens, temperature, topP }: ModelSettings): object {
   return {
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
@@ -255,12 +236,11 @@ function toChoiceField(choice: ToolChoice | undefined, { customTools }: Response
   return { tool_choice: { type: customTools.has(choice.name) ? "custom" : "function", name: choice.name } };
 }
 
-/** Makes a converter that caches its result for each tool definition object. */
 export function createToolConverter({ customTools }: Pick<ResponsesSettings, "customTools">): ToolConverter {
   return memoize(({ name, description, inputSchema: parameters }) => {
     const format = customTools.get(name);
     if (format !== undefined) return { type: "custom", name, description, format };
-    // Without `strict: false` the service treats every schema as strict, and most schemas do not follow the strict rules.
+    // Without `strict: false`, the service treats every schema as strict. Most schemas do not follow the strict rules.
     return { type: "function", name, description, parameters, strict: false };
   });
 }

@@ -1,5 +1,3 @@
-// The calls in a response, in every form that servers send, and when each call becomes ready.
-
 import { describe, expect, it } from "vitest";
 import { added, argsPiece, at, brief, call, completed, done, message, read } from "../../test/wire/responses-events.ts";
 

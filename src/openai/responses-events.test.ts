@@ -1,5 +1,3 @@
-// The ending of a stream, and the parts of the response that are sent back later.
-
 import { describe, expect, it } from "vitest";
 import { createResponsesReader } from "./responses-events.ts";
 import {

@@ -1,5 +1,3 @@
-// Converts the stream events of the Responses API to neutral chunks.
-
 import {
   cutByAnother,
   type EventReader,
@@ -20,12 +18,11 @@ import { ItemAssembly } from "./responses-items.ts";
 import { toResponsesMetadata } from "./responses-metadata.ts";
 import { kindOf, type TextKind, wordsOf } from "./responses-texts.ts";
 
-/** How a response ended. */
 type ResponseEnd =
   | { readonly kind: "completed" | "incomplete"; readonly reason: FinishReason; readonly raw: string }
   | { readonly kind: "failed"; readonly error: ProviderError };
 
-/** The status of a response for each final event, from the worst to the best. */
+/** The response status for each final event, from worst to best. */
 const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.failed", "failed"],
   ["response.cancelled", "cancelled"],
@@ -34,8 +31,8 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The neutral finish reason for each `incomplete_details.reason`, as the API reference describes them. `steered` is not listed: it
- * occurs only on WebSocket connections, where another response follows.
+ * The meanings come from the API reference. `steered` is not listed, because it occurs only on WebSocket connections, where another
+ * response follows.
  */
 export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
@@ -43,14 +40,13 @@ export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["content_filter", "content-filter"],
 ]);
 
-/** True if an event is the last event of a response. */
 export function isTerminal(eventType: unknown): eventType is string {
   return typeof eventType === "string" && statusByEvent.has(eventType);
 }
 
 /**
- * Determines how a response ended from its last event and its status. The worse of the two applies. An incomplete response is
- * treated as completed if the caller maps its reason to a normal finish reason.
+ * If the last event and the status differ, the worse of the two applies. An incomplete response is treated as completed if the
+ * caller maps its reason to a normal finish reason.
  */
 export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = incompleteWords): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);
@@ -73,7 +69,7 @@ const codes: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["server_is_overloaded", "overloaded"],
 ]);
 
-/** Converts the error of a failed response or of an `error` event. The fields may be in the event or in its `error` object. */
+/** The fields may be in the event itself or in its `error` object. */
 export function toResponseError(error: unknown): ProviderError {
   if (!isRecord(error)) return providerError("server", textOf(error) || "The response failed, and the service gave no reason.");
   const { code: ownCode, message: ownMessage } = isRecord(error.error) ? error.error : error;
@@ -82,7 +78,6 @@ export function toResponseError(error: unknown): ProviderError {
   return known === undefined ? toProviderError(error) : providerError(known, textOf(ownMessage) || code);
 }
 
-/** The state of reading one stream. */
 interface EventReading {
   readonly out: ModelChunk[];
   /** True if the request set `store`. The response may report a different value. */
@@ -95,8 +90,8 @@ interface EventReading {
 }
 
 /**
- * Makes a reader that appends chunks to `out`. Items may arrive in any order, and in fragments or complete. Events with unknown
- * types are ignored. Items with unknown types produce no text, but are kept and sent back.
+ * Items may arrive in any order, in fragments or complete. Events with unknown types are ignored. Items with unknown types produce
+ * no text, but are kept and sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
   const reading: EventReading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
@@ -111,7 +106,7 @@ export function createResponsesReader(out: ModelChunk[], store: boolean, words: 
       return reading.failed;
     },
     read: (event) => {
-      // One stream contains one response, so later events are ignored.
+      // The stream contains one response, so events after the end of the response are ignored.
       if (isRecord(event) && reading.ending === undefined) readEvent(event, reading);
     },
     end: () => void out.push(...(reading.ending ?? [])),
@@ -148,14 +143,13 @@ function readEvent(event: UnknownRecord, reading: EventReading): void {
   }
 }
 
-/** Handles the beginning of another response, which becomes the answer if the earlier response was empty. */
+/** A second response becomes the answer if the first one was empty. */
 function beginResponse(reading: EventReading): void {
   if (reading.items.isEmpty) return;
   reading.failed = true;
   reading.out.push(cutByAnother());
 }
 
-/** The events that contain text. `isWhole` is true for events with the complete text. */
 const textEvents: ReadonlyMap<unknown, { readonly kind: TextKind; readonly isSummary: boolean; readonly isWhole: boolean }> =
   new Map([
     ["response.output_text.delta", { kind: "text-delta", isSummary: false, isWhole: false }],
@@ -185,10 +179,7 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
   items.addText(event, { kind, index, isSummary }, { text: wordsOf(part), isWhole: true });
 }
 
-/**
- * Ends the response. The items of a cut-off response are not kept for sending back, because the service would reject an incomplete
- * last item.
- */
+/** The items of a cut-off response are not kept, because the service would reject an incomplete last item. */
 function endResponse(eventType: string, value: unknown, reading: EventReading): void {
   const response = recordOf(value);
   const { items, out, store, words } = reading;
@@ -213,7 +204,7 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
   ];
 }
 
-/** Reads the token counts, which have the same meaning as in Chat Completions under other names. */
+/** Token counts mean the same as in Chat Completions, but have other names. */
 function readUsage({ usage: wire }: UnknownRecord, out: ModelChunk[]): void {
   if (!isRecord(wire)) return;
   const usage = toUsage({

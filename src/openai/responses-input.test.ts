@@ -163,7 +163,7 @@ describe("createInputConverter", () => {
     ]);
   });
 
-  it("sends each result in the item type of its call, with the caller of the call", () => {
+  it("sends each result with the item type and the caller of its call", () => {
     const caller = { type: "program", caller_id: "p" };
     const items = [
       { type: "custom_tool_call", call_id: "a", name: "f", input: "x" },
@@ -180,7 +180,7 @@ describe("createInputConverter", () => {
     ]);
   });
 
-  it("converts a message once, but converts results again after another message", () => {
+  it("converts a message once, but converts results again if the message before them changes", () => {
     const toInput = createInputConverter(settings);
     const [question, asked, answered]: readonly Message[] = [
       { role: "user", content: "hi" },

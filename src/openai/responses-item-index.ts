@@ -4,22 +4,18 @@ import { findRecent, type Json, type UnknownRecord } from "../core/provider-kit.
 import { createCallDraft, isCallType, isSameCall, type CallDraft } from "./responses-calls.ts";
 import { createItemTexts, type ItemTexts, type TextFlow } from "./responses-texts.ts";
 
-/** An output item that may still be incomplete. */
 export interface OpenItem {
   readonly type: string;
-  /** The position of the item in the response, or in the stream if the server reports no position. */
+  /** The position of the item in the response, or the order of arrival if the server reports no position. */
   readonly position: number;
   readonly texts: ItemTexts;
   readonly call: CallDraft | undefined;
   /** True if the server has sent `output_item.added` for the item. Some servers send fragments first. */
   begun: boolean;
-  /** True if the item repeats another item. */
   isRepeated: boolean;
-  /** All fields of the finished item. Undefined while the item is unfinished. */
   fields: { readonly [field: string]: Json } | undefined;
 }
 
-/** The values in an event that identify its item. */
 export interface ItemAddress {
   readonly id: unknown;
   readonly index: unknown;
@@ -27,35 +23,29 @@ export interface ItemAddress {
   readonly callId?: unknown;
 }
 
-/** Returns the known item for an entry of the final `output` list. */
 type TakeItem = (address: ItemAddress, fields: UnknownRecord) => OpenItem | undefined;
 
-/** The output items of one stream. */
 export interface ItemIndex {
-  /** All items, in the order in which they arrived. */
   readonly all: readonly OpenItem[];
   create(address: ItemAddress): OpenItem;
-  /** Returns the item with an address. Items found without their id are returned only if `isFree` is true for them. */
+  /** `isFree` must accept the item, unless the item was found by its id. */
   find(address: ItemAddress, isFree: (item: OpenItem) => boolean): OpenItem | undefined;
-  /** Adds another id to an item. */
   identify(item: OpenItem, id: unknown): void;
-  /** Returns a function that matches the entries of the final `output` list to the items of the stream. */
   takeFrom(): TakeItem;
 }
 
 /**
- * Makes an empty index.
+ * How an event is assigned to an item:
  *
- * An event belongs to the item with the event's `item_id`, if that item is known and has the right type. Otherwise the event
- * belongs to the item at its `output_index`, because GitHub Copilot changes the id of an item in each event
- * (github.com/vercel/ai/pull/18548). If the event has no index, or the item at the index has another type, the event belongs to
- * the latest item with the right type.
+ * An event belongs to the item with the event's `item_id`, if this item is known and has the right type. Otherwise the event
+ * belongs to the item at the event's `output_index`, because GitHub Copilot changes the id of an item in each event
+ * (github.com/vercel/ai/pull/18548). If the event has no index, or the item at the index has another type, the event belongs to the
+ * latest item with the right type.
  */
 export function createItemIndex(flow: TextFlow): ItemIndex {
   const all: OpenItem[] = [];
   const byId = new Map<unknown, OpenItem>();
   const byIndex = new Map<unknown, OpenItem>();
-  /** Items that may be unfinished, by type. A lookup checks only these items. */
   const pending = new Map<string, OpenItem[]>();
 
   function identify(item: OpenItem, id: unknown): void {
@@ -107,7 +97,6 @@ function pushTo(byType: Map<string, OpenItem[]>, item: OpenItem): void {
   else items.push(item);
 }
 
-/** True if an item fits the address of an event. */
 function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
   if (type !== address.type) return false;
   return call?.id === undefined || typeof address.callId !== "string" || call.id === address.callId;
@@ -117,9 +106,9 @@ function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
 const farthest = 64;
 
 /**
- * Makes a function that assigns each list entry an item: the item with the same id, otherwise the item with the same call id,
- * otherwise the next unassigned item of the same type. A server may invent new ids for the list. A call with another id is
- * therefore accepted if its name and arguments are the same.
+ * Assigns an item to each list entry: the item with the same id, otherwise the item with the same call id, otherwise the next
+ * unassigned item of the same type. A server may invent new ids for the list, so a call with another id is accepted if its name and
+ * arguments are the same.
  */
 function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddress) => OpenItem | undefined): TakeItem {
   const byCallId = new Map<unknown, OpenItem>();

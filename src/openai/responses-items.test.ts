@@ -1,5 +1,3 @@
-// When the calls in a response become ready, and how calls of custom tools are read.
-
 import { describe, expect, it } from "vitest";
 import {
   added,

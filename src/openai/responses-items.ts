@@ -1,5 +1,5 @@
-// Assembles the output items of a response. Servers send fragments, complete texts, finished items, or only a list of items at the
-// end.
+// Assembles the output items of a response. Servers send fragments, complete texts, finished items, or only a list of items in the
+// last event.
 
 import { copyFields, isRecord, listOf, textOf, type Json, type ModelChunk, type UnknownRecord } from "../core/provider-kit.ts";
 import {
@@ -15,28 +15,23 @@ import {
 import { createItemIndex, type ItemAddress, type ItemIndex, type OpenItem } from "./responses-item-index.ts";
 import { createTextFlow, type TextFlow, type TextPlace } from "./responses-texts.ts";
 
-/** A fragment, or the complete text, to add to an item. */
 export interface AddedText {
   readonly text: string;
   readonly isWhole: boolean;
 }
 
 /**
- * The output items of one stream.
- *
- * A finished item takes precedence over its fragments. `call-ready` is sent when a call is finished and another item has begun,
- * or when the response has ended. It waits because a response that was cut off may mark its last, incomplete call as completed.
+ * A finished item takes precedence over its fragments. `call-ready` is sent when a call is finished and another item has begun, or
+ * when the response has ended. Until then, the call may be incomplete: a cut-off response may mark its last call as completed.
  */
 export class ItemAssembly {
   readonly #out: ModelChunk[];
   readonly #flow: TextFlow;
   readonly #index: ItemIndex;
   readonly #calls: OpenItem[] = [];
-  /** The first call with each call id. */
   readonly #byCallId = new Map<unknown, OpenItem>();
   #readyCalls = 0;
 
-  /** @param out receives the chunks */
   constructor(out: ModelChunk[]) {
     this.#out = out;
     this.#flow = createTextFlow(out);
@@ -55,7 +50,6 @@ export class ItemAssembly {
     return this.#flow.refused;
   }
 
-  /** Adds the item from an `output_item.added` event. */
   begin({ item: fields, output_index: place }: UnknownRecord): void {
     if (!isRecord(fields)) return;
     const address = addressOf(fields, place);
@@ -71,7 +65,6 @@ export class ItemAssembly {
     this.#name(item, fields);
   }
 
-  /** Completes the item from an `output_item.done` event. */
   finish({ item: fields, output_index: place }: UnknownRecord): void {
     if (!isRecord(fields)) return;
     const address = addressOf(fields, place);
@@ -80,7 +73,6 @@ export class ItemAssembly {
     this.#finishItem(found ?? this.#create(address), fields);
   }
 
-  /** Adds a fragment of an item's text, or the complete text. */
   addText({ item_id: id, output_index: index }: UnknownRecord, place: TextPlace, { text, isWhole }: AddedText): void {
     const address: ItemAddress = { id, index, type: place.kind === "reasoning-delta" ? "reasoning" : "message" };
     const { texts, fields } = this.#index.find(address, isUnfinished) ?? this.#create(address);
@@ -89,11 +81,9 @@ export class ItemAssembly {
     else texts.extend(place, text);
   }
 
-  /** Adds a fragment of a call's arguments, or the complete arguments. */
   addArguments(event: UnknownRecord, type: CallType, { text, isWhole }: AddedText): void {
     const { item_id: id, output_index: index, call_id: callId, name } = event;
     const address: ItemAddress = { id, index, type, callId };
-    // Fragments that arrive after the complete call are ignored.
     const late = typeof index === "number" ? this.#index.find(address, () => true) : undefined;
     const item = this.#index.find(address, isUnfinished) ?? late ?? this.#create(address);
     const { call, fields } = item;
@@ -103,7 +93,10 @@ export class ItemAssembly {
     else extendCall(call, text, this.#out);
   }
 
-  /** Reads the item list in the last event, and marks all calls as ready. `cut` means that the model was stopped early. */
+  /**
+   * Reads the item list in the last event, and sends `call-ready` for all remaining calls. `cut` means that the model was stopped
+   * early.
+   */
   settle(output: unknown, cut: boolean): void {
     const take = this.#index.takeFrom();
     for (const [place, fields] of listOf(output).entries()) {
@@ -115,7 +108,6 @@ export class ItemAssembly {
     this.#readyCalls = this.#calls.length;
   }
 
-  /** Returns the finished items unchanged, in order. */
   items(): readonly Json[] {
     return sortItems(this.#index.all).flatMap(({ fields, isRepeated }) => (fields === undefined || isRepeated ? [] : [fields]));
   }
@@ -127,7 +119,7 @@ export class ItemAssembly {
     return item;
   }
 
-  /** True if the fields repeat a complete call. Some servers send a call twice. */
+  /** Some servers send a complete call twice. */
   #isRepeated(fields: UnknownRecord): boolean {
     const { call, fields: finished } = this.#byCallId.get(fields.call_id) ?? {};
     return call !== undefined && finished !== undefined && isSameCall(call, fields);
@@ -155,7 +147,6 @@ export class ItemAssembly {
     nameCall(call, fields, this.#out);
   }
 
-  /** Marks a call as ready, unless the call turns out to repeat an earlier call. */
   #declare(item: OpenItem, cut: boolean): void {
     const { call } = item;
     if (call === undefined) return;
@@ -169,7 +160,6 @@ export class ItemAssembly {
     declareCall(call, cut, this.#out);
   }
 
-  /** Marks finished calls as ready, in order. */
   #declareFinished(): void {
     const { all } = this.#index;
     for (let item = this.#calls[this.#readyCalls]; item?.call !== undefined; item = this.#calls[this.#readyCalls]) {
@@ -188,7 +178,10 @@ function isUnfinished({ fields }: OpenItem): boolean {
   return fields === undefined;
 }
 
-/** True if the start of an item arrives after the complete item. Some servers give all items the same id, so positions must match too. */
+/**
+ * True if the start of an item arrives after the complete item. Some servers give all items the same id, so the positions must
+ * match too.
+ */
 function isBegunLate({ begun, fields, position }: OpenItem, place: unknown): boolean {
   return !begun && fields !== undefined && (typeof place !== "number" || place === position);
 }

@@ -1,5 +1,3 @@
-// Assistant messages that are sent back, messages that are rebuilt from their neutral parts, and the conversion of items.
-
 import { describe, expect, it } from "vitest";
 import { textOf, type AssistantMessage, type AssistantPart, type Json } from "../core/provider-kit.ts";
 import { readResponsesMetadata, toResponsesMetadata, toWireCallId } from "./responses-metadata.ts";
@@ -233,7 +231,7 @@ describe("toWireCallId", () => {
     const sent = ids.map(toWireCallId);
     expect(new Set(sent).size).toBe(1_000);
     expect(sent.every((id) => id.length === 64 && id.startsWith("xxxx"))).toBe(true);
-    // An id that already has the converted form may also come from elsewhere.
+    // An id from another source may already have the shortened form.
     expect(new Set([...sent, ...sent.map(toWireCallId)]).size).toBe(2_000);
   });
 });

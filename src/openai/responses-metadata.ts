@@ -1,5 +1,5 @@
-// Keeps the output items of an assistant message as provider metadata, and sends them back in the form that the service accepts.
-// Only these items contain the encrypted reasoning, and the results of tools that the service runs.
+// Keeps the output items of an assistant message as provider metadata, and sends them back. Only these items contain the encrypted
+// reasoning and the results of tools that the service runs.
 
 import {
   type AssistantMessage,
@@ -17,23 +17,20 @@ import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 import type { InputItem } from "./responses-options.ts";
 
-/** Makes one part of provider metadata for each output item, in the form that `readResponsesMetadata` reads. */
 export function toResponsesMetadata(items: readonly Json[], stored: boolean): readonly Json[] {
   return items.map((item) => (stored ? { output_item: item, stored } : { output_item: item }));
 }
 
-/** The provider that reads a message, and whether it stores responses at the service. */
 export interface OwnMessageReader extends MetadataReader {
   readonly store: boolean;
 }
 
 /**
- * Reads the provider metadata of an assistant message. Returns the items to send back, or undefined if the message must be
- * rebuilt from its neutral parts.
+ * Returns the items to send back, or undefined if the message must be rebuilt from its text and calls.
  *
- * All items must come from this service and model, because reasoning is not portable. The items must also match the neutral parts:
- * the same text, and the same calls with the same ids. They do not match if a call got another id, or if the message was edited.
- * No item may wait for an answer that this adapter cannot give, such as an MCP approval.
+ * All items must come from this service and model, because reasoning is not portable. The items must also have the same text and
+ * calls as the message. Items and message differ if a call got another id, or if the message was edited. No item may wait for an
+ * answer that this adapter cannot give, such as an MCP approval.
  */
 export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessageReader): readonly InputItem[] | undefined {
   const parts = readItems(turn, reader);
@@ -43,7 +40,7 @@ export function readResponsesMetadata(turn: AssistantMessage, reader: OwnMessage
   return withoutTail(parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store)));
 }
 
-/** Drops reasoning items at the end of the list, because the service rejects them there. */
+/** The service rejects reasoning items at the end of the list. */
 function withoutTail(items: readonly InputItem[]): readonly InputItem[] {
   let end = items.length;
   while (items[end - 1]?.type === "reasoning") end -= 1;
@@ -55,7 +52,6 @@ interface OutputItem {
   readonly stored: boolean;
 }
 
-/** Returns undefined if any part is not an output item of the reader's service and model. */
 function readItems(turn: AssistantMessage, reader: MetadataReader): readonly OutputItem[] | undefined {
   const parts = readOwnItems(turn.providerMetadata, reader);
   const items = parts?.flatMap(({ output_item: item, stored }) =>
@@ -64,7 +60,6 @@ function readItems(turn: AssistantMessage, reader: MetadataReader): readonly Out
   return items?.length === parts?.length ? items : undefined;
 }
 
-/** A tool name that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): boolean {
@@ -81,7 +76,6 @@ function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): b
   });
 }
 
-/** Returns the text of a message item, joined in the same way as by the stream reader. */
 function textOfItem({ type, content }: UnknownRecord): string {
   if (type !== "message" || !Array.isArray(content)) return "";
   return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
@@ -104,7 +98,7 @@ function hasUnanswered(items: readonly UnknownRecord[]): boolean {
   });
 }
 
-/** Items that the service accepts without an id. With an id, the service would look for a stored item and find none. */
+/** Items that the service accepts without an id. With an id, the service would look for a stored item and not find it. */
 const idIsOptional: ReadonlySet<unknown> = new Set([
   "message",
   "reasoning",
@@ -120,10 +114,11 @@ const idIsOptional: ReadonlySet<unknown> = new Set([
   "compaction",
 ]);
 
-/** Items that the service rejects with a status: "Unknown parameter: 'input[1].status'" (github.com/BerriAI/litellm/issues/13420). */
+/**
+ * Items that the service rejects with a status: "Unknown parameter: 'input[1].status'" (github.com/BerriAI/litellm/issues/13420).
+ */
 const statusIsOutput: ReadonlySet<unknown> = new Set(["reasoning", "function_call", "custom_tool_call"]);
 
-/** Converts an output item to the form that the service accepts as input. Returns an empty list if the service cannot use the item. */
 function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputItem[] {
   const { id, status, created_by: _, ...rest } = item;
   const { type } = item;
@@ -138,14 +133,14 @@ function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputI
   return [known];
 }
 
-/** Converts a reasoning item. If its id is not sent, the item needs content: encrypted, or plain text from an open model. */
+/** A reasoning item without its id needs content: encrypted, or plain text from an open model. */
 function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepId: boolean): readonly InputItem[] {
   const isEmpty = typeof encrypted !== "string" && !(Array.isArray(rest.content) && rest.content.length > 0);
   if (isEmpty && !keepId) return [];
   return [{ ...rest, summary: rest.summary ?? [], ...(typeof encrypted === "string" ? { encrypted_content: encrypted } : {}) }];
 }
 
-/** Removes log probabilities, which are much longer than the text and not needed. */
+/** Log probabilities are much longer than the text and not needed. */
 function withoutLogprobs(content: Json | undefined): Json {
   if (!Array.isArray(content)) return [];
   return content.map((part: Json) => {
@@ -161,7 +156,6 @@ function toCall(item: InputItem): InputItem {
   return { ...named, arguments: toObjectText(item.arguments) };
 }
 
-/** Returns arguments as the JSON text of an object, which servers require. The arguments of a refused call may be any value. */
 function toObjectText(args: Json | undefined): string {
   const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
   if (hasNoArguments(text)) return "{}";
@@ -171,9 +165,9 @@ function toObjectText(args: Json | undefined): string {
 const longestCallId = 64;
 
 /**
- * Shortens call ids of more than 64 characters. The service rejects them, although some of its backends send longer ids
- * (github.com/openclaw/openclaw/pull/137489). The result is the beginning of the id, followed by a digest of the whole id. Ids that
- * look already shortened are shortened too, so that two different ids never become equal.
+ * The service rejects call ids of more than 64 characters, although some of its backends send longer ids
+ * (github.com/openclaw/openclaw/pull/137489). A shortened id is the beginning of the id and a digest of the whole id. Ids that look
+ * already shortened are shortened too, so that two different ids never become equal.
  */
 export function toWireCallId(callId: string): string {
   if (callId.length <= longestCallId && !looksMade(callId)) return callId;

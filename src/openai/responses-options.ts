@@ -1,4 +1,4 @@
-// The options of `openaiResponses`, and the request types of the API. The types do not come from the SDK, so that any SDK version
+// The options of `openaiResponses`, and the request types of the API. The types are not imported from the SDK, so any SDK version
 // works.
 
 import {
@@ -14,12 +14,12 @@ import {
   oneOf,
 } from "../core/provider-kit.ts";
 
-/** One item of a request's `input`. Items that the model created may have any type and fields. Messages may omit `type`. */
+/** Items that the model created may have any type and fields. Messages may omit `type`. */
 export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
 
-/** The body of a streaming request. It also contains `input` and `store`. `settings.extra` of the run's options may add any field. */
+/** The body of a streaming request. It also contains `input` and `store`. The run option `settings.extra` may add any field. */
 export interface ResponsesRequestBody {
   readonly model: string;
   readonly stream: true;
@@ -32,7 +32,7 @@ export interface OpenAIResponsesClient {
   };
 }
 
-/** Controls how the model reasons, in the format of the API, for example `{ effort: "low", summary: "auto" }`. */
+/** A reasoning setting in the format of the API, for example `{ effort: "low", summary: "auto" }`. */
 export interface OpenAIReasoning {
   /** The reasoning effort, for example "low". Default: the model's default. */
   readonly effort?: string | undefined;
@@ -54,11 +54,13 @@ export interface OpenAIServerTool {
 
 /** The options of `openaiResponses`. */
 export interface OpenAIResponsesOptions {
-  /** The client to use. Its `baseURL` may point to any server with the Responses API. */
+  /** The client that sends the requests. Its `baseURL` may be the address of any server with the Responses API. */
   readonly client: OpenAIResponsesClient;
   /** The name of the model, for example "gpt-5". */
   readonly model: string;
-  /** The name of the service that runs the model, as in `gen_ai.provider.name`. Default "openai". */
+  /**
+   * The name of the service that runs the model: a value of the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai".
+   */
   readonly id?: string | undefined;
   /** The API family, for policies that depend on the family. Default none. */
   readonly family?: string | undefined;
@@ -72,28 +74,27 @@ export interface OpenAIResponsesOptions {
   /** Controls how the model reasons. Default: the model's default. */
   readonly reasoning?: OpenAIReasoning | undefined;
   /**
-   * Tools of the run that the model calls with plain text instead of JSON: the format of the text, by the name of the tool. Such a
-   * tool gets `{ input: "the text" }` as its arguments, so its schema must accept this object. Default none.
+   * The tools of the run that the model calls with plain text instead of JSON. Each entry has the name of a tool and the format of
+   * the text. Such a tool gets `{ input: "the text" }` as its arguments, so its schema must accept this object. Default none.
    */
   readonly customTools?: { readonly [toolName: string]: OpenAICustomToolFormat } | undefined;
   /**
-   * Tools that the service runs, offered to the model after the tools of the run. The run never executes their calls, and sends
-   * their calls and results back unchanged. Default none.
+   * Tools that the service runs. The model sees them after the tools of the run. The run never executes calls to these tools, and
+   * sends the calls and their results back unchanged. Default none.
    */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
   /**
-   * The kind of message in which images and files from tool results are sent. Default "tool-message": next to the text of the
-   * result. Use "user-message" for servers that accept only text in tool results.
+   * The kind of message for images and files from tool results. Default "tool-message": next to the text of the result.
+   * "user-message": a user message after the results, for servers that accept only text in tool results.
    */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
   /**
-   * The meanings of further reasons for an incomplete response, for example `{ "steered": "stop" }`. They take precedence over the
-   * built-in meanings. Default none.
+   * Maps further reasons for an incomplete response to finish reasons, for example `{ "steered": "stop" }`. These entries take
+   * precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** The options with defaults filled in. */
 export interface ResponsesSettings {
   readonly client: OpenAIResponsesClient;
   readonly model: string;
@@ -102,7 +103,6 @@ export interface ResponsesSettings {
   readonly store: boolean;
   readonly include: readonly string[];
   readonly reasoning: OpenAIReasoning | undefined;
-  /** The input format of each custom tool, by the name of the tool. */
   readonly customTools: ReadonlyMap<string, OpenAICustomToolFormat>;
   readonly serverTools: readonly OpenAIServerTool[];
   readonly toolResultMedia: "tool-message" | "user-message";
@@ -122,7 +122,6 @@ const checks: Checks<OpenAIResponsesOptions> = {
   finishReasons: finishReasonsCheck,
 };
 
-/** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
   checkFields("options", options, checks);
   checkRequired(options, checks, ["client", "model"]);

@@ -1,4 +1,4 @@
-// Some servers start a call late or send it twice. Each call must run once.
+// Some servers send the start of a call late, or send a call twice. Each call must run only once.
 
 import { describe, expect, it } from "vitest";
 import { added, argsPiece, at, brief, call, completed, done, read } from "../../test/wire/responses-events.ts";

@@ -1,5 +1,3 @@
-// The texts in a response, in every form that servers send.
-
 import { describe, expect, it } from "vitest";
 import { added, at, brief, call, completed, done, type Fields, message, piece, read } from "../../test/wire/responses-events.ts";
 

@@ -1,19 +1,14 @@
-// Collects the texts of one output item from fragments and complete texts.
-
 import { isRecord, listOf, textOf, type ModelChunk } from "../core/provider-kit.ts";
 
-/** The type of the chunk that a piece of text becomes. */
 export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
 
-/** Sends text as chunks. A blank line separates the messages of one response, and the parts of the reasoning. */
+/** A blank line separates the messages of one response, and the parts of the reasoning. */
 export interface TextFlow {
-  /** True if a refusal has been sent. */
   readonly refused: boolean;
-  /** @param owner the message, or the part of the reasoning, that the text belongs to */
+  /** `owner` is the message, or the part of the reasoning, that contains the text. */
   push(owner: object, kind: TextKind, text: string): void;
 }
 
-/** Makes a flow that appends to `out`. */
 export function createTextFlow(out: ModelChunk[]): TextFlow {
   let lastAnswer: object | undefined;
   let lastThought: object | undefined;
@@ -34,25 +29,19 @@ export function createTextFlow(out: ModelChunk[]): TextFlow {
   };
 }
 
-/** The part of a text that has been sent. */
 interface TextPart {
   told: string;
 }
 
-/** The texts of one item. */
 export interface ItemTexts {
-  /** Adds a fragment of a text. */
   extend(place: TextPlace, piece: string): void;
-  /** Takes a complete text, and sends the part that was not sent yet. A text that contradicts its sent fragments is ignored. */
+  /** Sends the part of a complete text that was not sent yet. A text that contradicts its sent fragments is ignored. */
   complete(place: TextPlace, whole: string): void;
-  /** Takes the content and the reasoning summary of the finished item. */
   completeAll(item: { readonly [field: string]: unknown }): void;
 }
 
-/** Identifies one text in an item. */
 export interface TextPlace {
   readonly kind: TextKind;
-  /** The `summary_index` of a summary, otherwise the `content_index`. */
   readonly index: unknown;
   readonly isSummary: boolean;
 }
@@ -61,7 +50,6 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
   const contents = new Map<number, TextPart>();
   const summaries = new Map<number, TextPart>();
 
-  /** The last text that arrived in fragments. */
   let latest: { readonly part: TextPart; readonly isSummary: boolean; isWhole: boolean } | undefined;
 
   function partAt({ index: place, isSummary }: TextPlace): TextPart {
@@ -81,7 +69,7 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
     flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
   }
 
-  /** Returns the text part for a complete text. If the index is new, the same text may have arrived under another index before. */
+  /** If the index is new, the same text may have arrived under another index before. */
   function partOf(place: TextPlace, whole: string): TextPart {
     const { index, isSummary } = place;
     const isNew = typeof index === "number" && !(isSummary ? summaries : contents).has(index);
@@ -119,7 +107,6 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
   };
 }
 
-/** A complete text from a finished item, with its position in the list. */
 interface WholeText {
   readonly kind: TextKind;
   readonly text: string;
@@ -134,9 +121,8 @@ function readWholes(list: unknown): readonly WholeText[] {
 }
 
 /**
- * Finds the index under which each complete text was streamed. Usually the index equals the position in the list, but one server
- * uses index 1 for the only part of a message. In that case the texts are matched in index order. Undefined means that a text cannot
- * be matched.
+ * Usually the index of a streamed text equals its position in the list, but one server uses index 1 for the only part of a message.
+ * In that case the texts are matched in index order. Undefined means that a text cannot be matched.
  */
 function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {
   const streamed = [...parts].filter(([, { told }]) => told !== "").sort(([one], [other]) => one - other);
@@ -149,7 +135,6 @@ function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, Tex
   return wholes.map((_, rank) => streamed[rank]?.[0] ?? next + rank);
 }
 
-/** Returns the chunk type for a content part, or undefined if the part is not text. */
 export function kindOf(partType: unknown): TextKind | undefined {
   switch (partType) {
     case "output_text":
@@ -164,7 +149,6 @@ export function kindOf(partType: unknown): TextKind | undefined {
   }
 }
 
-/** Returns the text or the refusal in a content part. */
 export function wordsOf({ text, refusal }: { readonly [field: string]: unknown }): string {
   return textOf(text) + textOf(refusal);
 }

@@ -1,5 +1,3 @@
-// Converts media and tool calls to the format that Chat Completions and Responses share.
-
 import {
   isOnWeb,
   type Json,
@@ -15,9 +13,8 @@ export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }
 }
 
 /**
- * Returns the URL or data URL of an image. Undefined for other media, and for URLs that a server cannot fetch. All image types are
- * accepted except SVG: compatible servers support more types than OpenAI, but no server supports SVG. Base64 data must have a
- * specific type, not `image/*`.
+ * Returns undefined for media other than images, and for URLs that a server cannot fetch. Compatible servers support more image
+ * types than OpenAI, but no server supports SVG. Base64 data must have a specific type, not `image/*`.
  */
 export function toImageUrl(media: ReadableMedia): string | undefined {
   const { mediaType } = media;
@@ -26,18 +23,16 @@ export function toImageUrl(media: ReadableMedia): string | undefined {
   return mediaType === "image/*" ? undefined : toDataUrl(media);
 }
 
-/** Returns the arguments of a call as JSON text, which the API expects. */
+/** The API expects the arguments as JSON text. */
 export function toWireArguments(args: Json): string {
   return JSON.stringify(toArgumentsObject(args));
 }
 
-/** The content of a tool result: its data and text parts as one text, and its images and files. */
 interface SortedResult<Part> {
   readonly text: string;
   readonly media: readonly Part[];
 }
 
-/** Joins the data and text parts of a result with line breaks. `write` may convert an image or a file to a string. */
 export function sortResult<Part extends object>(
   { result, content = [] }: ToolResultPart,
   write: (part: MediaPart) => Part | string,
@@ -52,7 +47,6 @@ export function sortResult<Part extends object>(
   return { text: texts.join("\n"), media };
 }
 
-/** Returns the text that introduces a result's images and files when they are sent in a separate message. */
 export function toMediaTitle(toolName: string, id: string): string {
   return `Content that the tool ${toolName} returned for call ${id}:`;
 }

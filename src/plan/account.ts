@@ -1,4 +1,4 @@
-// Totals the usage of all model requests in one iteration, for each model that answered.
+// Adds up the usage of all model requests in one iteration, for each model that answered.
 
 import {
   addUsage,
@@ -17,22 +17,16 @@ import {
 
 type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 
-/** Adds up the usage of consecutive requests. Tokens of another model, or of a discarded attempt, are counted separately. */
+/** Tokens of another model, or of a discarded attempt, are counted separately. */
 export class Account {
-  /** The usage of earlier requests. */
   #before: Usage = noUsage;
-  /** The usage that the current request has reported. */
   #now: Usage | undefined;
   /** The estimated usage of ended requests that did not report usage. */
   #unsaid: Usage = noUsage;
-  /** True if any usage was reported in this iteration. */
   #isSaid = false;
   #request: ModelRequest | undefined;
-  /** The text of the current answer that has been read so far. */
   #read = "";
-  /** True if any request of this iteration has sent reasoning. */
   #hasThoughts = false;
-  /** True if the current request has sent reasoning. */
   #thinks = false;
   readonly #told: ModelChunk[] = [];
   readonly #log = new AttemptLog((chunk) => this.#told.push(chunk));
@@ -43,12 +37,11 @@ export class Account {
     this.#answerer = answererOf(provider);
   }
 
-  /** The usage of each request. */
   get spendings(): readonly AttemptSpending[] {
     return this.#now === undefined ? [...this.#spent] : [...this.#spent, this.#toSpending(this.#now)];
   }
 
-  /** Begins a request. A second request restarts the attempt, so that the time limit for the first chunk applies again. */
+  /** A second request restarts the attempt, so that the time limit for the first chunk applies again. */
   begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
     this.#endRequest();
@@ -62,7 +55,7 @@ export class Account {
     return this.#takeTold();
   }
 
-  /** Records a chunk. Returns the chunks to send instead, or undefined if the chunk is passed on unchanged. */
+  /** Returns the chunks to send instead, or undefined if the chunk is passed on unchanged. */
   note(chunk: ModelChunk): readonly ModelChunk[] | undefined {
     const { type } = chunk;
     if (type === "attempt-start") return this.#start(chunk);
@@ -75,7 +68,7 @@ export class Account {
     return type === "reasoning-delta" ? this.#think(chunk) : undefined;
   }
 
-  /** Adds a blank line between the reasoning of this request and that of earlier requests. */
+  /** Adds a blank line between the reasoning of this request and the reasoning of earlier requests. */
   #think(chunk: ChunkOf<"reasoning-delta">): readonly ModelChunk[] | undefined {
     if (chunk.text === "" || this.#thinks) return undefined;
     const isFirst = !this.#hasThoughts;
@@ -84,12 +77,12 @@ export class Account {
     return isFirst ? undefined : [{ type: "reasoning-delta", text: "\n\n" }, chunk];
   }
 
-  /** Estimates the usage of a request that is closed before its end and can therefore report no more usage. */
+  /** A request that is closed early cannot report more usage, so the usage is estimated. */
   close(): ModelChunk {
     return this.#use(this.#estimate());
   }
 
-  /** Ends a request. If only other requests reported usage, this request's usage is estimated, so that it does not appear free. */
+  /** If only other requests reported usage, the usage of this request is estimated, so that the request does not appear free. */
   end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];
     if (this.#isSaid) return [this.close()];
@@ -97,7 +90,6 @@ export class Account {
     return [];
   }
 
-  /** Estimates the usage of a failed request that had begun to answer but reported no usage. */
   fail(): readonly ModelChunk[] {
     return this.#now === undefined && this.#read !== "" ? [this.close()] : [];
   }
@@ -121,7 +113,6 @@ export class Account {
     return [...last, ...this.#takeTold()];
   }
 
-  /** Reports the estimated usage of ended requests, if there is any. */
   #settle(): readonly ModelChunk[] {
     return this.#unsaid.totalTokens > 0 ? [this.#use(this.#now ?? noUsage)] : [];
   }
@@ -155,7 +146,7 @@ export class Account {
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 
-  /** Estimates the usage of the current request. Reported input is kept; output is at least the text that was read. */
+  /** Reported input is kept. The output is at least the estimate for the text that was read. */
   #estimate(): Usage {
     const said = this.#now ?? noUsage;
     const { system = "", messages = [] } = this.#request ?? {};
@@ -165,7 +156,7 @@ export class Account {
   }
 }
 
-/** Omits the bytes of media, because the tokens of an image do not depend on them. */
+/** The number of tokens for an image does not depend on the number of its bytes. */
 function withoutBytes(key: string, value: unknown): unknown {
   return key === "data" ? undefined : value;
 }

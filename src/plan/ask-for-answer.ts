@@ -15,18 +15,14 @@ import {
 import { isPlanMetadata, type MadePlan, type PlanRecord, type PlanRounds, recordsOf, toPlanMetadata } from "./plan-record.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";
 
-/** The values that `askForAnswer` needs. */
 interface Answering {
   readonly conversation: readonly Message[];
   readonly rounds: PlanRounds;
-  /** The plan of this iteration. Undefined if no plan was made. */
   readonly plan: MadePlan | undefined;
-  /** True if the answer continues the last message of the conversation. */
   readonly goesOn: boolean;
   readonly extraInstruction: string;
 }
 
-/** Requests the answer. The model gets no tools, and calls that it invents are not passed on. */
 export async function* askForAnswer(
   asking: Asking,
   request: ModelRequest,
@@ -45,7 +41,10 @@ export async function* askForAnswer(
   }
 }
 
-/** Adds the tool results at the end of the conversation. If the last message is continued, they are added before it. */
+/**
+ * Adds the tool results at the end of the conversation. If the last message is continued, the results are added before that
+ * message.
+ */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);
@@ -55,8 +54,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Collects the content of one attempt. Provider metadata is held back until the answer ends. For an answer with calls, it is
- * dropped, because it would send the invented calls back.
+ * Provider metadata is held back until the answer ends. For an answer with calls, the metadata is dropped, because it would send
+ * the invented calls back.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
@@ -67,7 +66,6 @@ class AnswerDraft {
     return this.#hasCalls ? [] : this.#providerMetadata;
   }
 
-  /** Records a chunk. Returns true if the chunk is passed on immediately. */
   take(chunk: ModelChunk): boolean {
     const { type } = chunk;
     if (type === "text-delta" || type === "refusal-delta") this.#hasText ||= chunk.text.trim() !== "";
@@ -77,7 +75,6 @@ class AnswerDraft {
     return !isCall && type !== "provider-metadata";
   }
 
-  /** Returns the last chunk of an answer. For an answer that contains only calls, this is an error. */
   toEnd(finish: Extract<ModelChunk, { type: "finish" }>): ModelChunk {
     const isDone = finish.reason === "tool-calls" || finish.reason === "stop";
     if (!isDone || !this.#hasCalls || this.#hasText) return finish;
@@ -85,7 +82,7 @@ class AnswerDraft {
       type: "error",
       error: providerError(
         "no-output",
-        "The answer contains only tool calls, but it must be text: no tools were offered for it.",
+        "The answer contains only tool calls, although no tools were offered. The answer must contain text.",
       ),
     };
   }
@@ -110,7 +107,7 @@ function callIdsOf({ content }: AssistantMessage): readonly string[] {
   return content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
 }
 
-/** Returns a message without its calls, or an empty list if nothing remains. Provider metadata is kept only if no call was removed. */
+/** Provider metadata is kept only if no call was removed. */
 function spoken({ role, content, providerMetadata }: AssistantMessage): readonly AssistantMessage[] {
   const said = content.filter((part) => part.type !== "tool-call");
   const own = said.length === content.length ? (providerMetadata ?? []).filter(({ item }) => !isPlanMetadata(item)) : [];
@@ -118,7 +115,6 @@ function spoken({ role, content, providerMetadata }: AssistantMessage): readonly
   return said.length === 0 ? [] : [{ role, content: said }];
 }
 
-/** Returns the user's request as text: the last user messages before the run, and all user messages since. */
 export function userInputOf({ messages, given }: RequestTranscript): string {
   let first = given;
   while (first > 0 && messages[first - 1]?.role !== "user") first -= 1;
@@ -127,7 +123,6 @@ export function userInputOf({ messages, given }: RequestTranscript): string {
   return said.join("\n\n");
 }
 
-/** Converts records to a message with the result of each call under its purpose. Repeated purposes are numbered. */
 export function toResults(records: readonly PlanRecord[], extra_instruction?: string): UserMessage {
   const results = new Map<string, Json>();
   const copies = new Map<string, number>();
@@ -143,7 +138,7 @@ export function toResults(records: readonly PlanRecord[], extra_instruction?: st
   return { role: "user", content: JSON.stringify({ action_results, extra_instruction }, undefined, 2) };
 }
 
-/** Joins consecutive user messages, because many text models require alternating roles. */
+/** Many text models require alternating roles. */
 export function joinUserMessages(messages: readonly Message[]): readonly Message[] {
   return groupByRole(messages).flatMap((group): readonly Message[] => {
     const said = group.flatMap((message) => (message.role === "user" ? [message.content] : []));

@@ -1,5 +1,3 @@
-// The entry `turnwright/plan`: tools for models without tool calling.
-
 export { planLogs, type PlanRecord, type PlanRounds } from "./plan-record.ts";
 export type { Planner, PlannerAnswer, PlannerCommand, PlannerInput, PlannerPorts } from "./planner-prompt.ts";
 export { plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";

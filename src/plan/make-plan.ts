@@ -1,4 +1,4 @@
-// Makes the plan for one iteration, with a model or with a function from the caller. An unreadable plan is requested again.
+// Makes the plan for one iteration, with a model or with the caller's function. An unreadable plan is requested again.
 
 import {
   type FinishReason,
@@ -18,10 +18,8 @@ import { joinUserMessages } from "./ask-for-answer.ts";
 import type { MadePlan } from "./plan-record.ts";
 import type { Planner, PlannerInput, PlannerPrompt } from "./planner-prompt.ts";
 
-/** How a planning request ended. */
 type PlanEnd =
   | { readonly kind: "plan"; readonly read: DecisionRead; readonly text: string }
-  /** The model sent no plan. The iteration ends with these chunks instead. */
   | { readonly kind: "ended"; readonly chunks: readonly ModelChunk[] };
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
@@ -29,7 +27,7 @@ type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 /** Replaces hidden chunks without content, so that the stream's timeouts still see each chunk. */
 const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
-/** Requests a plan. Yields usage and other chunks for listeners. The plan itself is not sent as text. */
+/** The plan itself is not sent as text. */
 async function* askForPlan(
   asking: Asking,
   request: ModelRequest,
@@ -51,7 +49,6 @@ async function* askForPlan(
   return draft.end();
 }
 
-/** True for chunks that are hidden because they are part of the plan. */
 const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   "text-delta": true,
   "refusal-delta": true,
@@ -70,8 +67,8 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
 };
 
 /**
- * The problem of a plan for each finish reason that makes it incomplete. After other abnormal finish reasons, no plan is requested
- * again, and the iteration ends with that finish reason.
+ * The problem of a plan for each finish reason that makes the plan incomplete. After other abnormal finish reasons, no plan is
+ * requested again, and the iteration ends with that finish reason.
  */
 const problems: { readonly [Reason in FinishReason]?: string } = {
   length: "The plan was cut off at the token limit.",
@@ -80,7 +77,6 @@ const problems: { readonly [Reason in FinishReason]?: string } = {
   "malformed-call": "The answer is a tool call instead of a plan.",
 };
 
-/** Collects the plan text of one attempt. */
 class PlanDraft {
   readonly #scanner = new PlanScanner();
   readonly #thoughts = new ThoughtFilter();
@@ -88,12 +84,11 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** True if the plan says "response", so that no later text can make a tool run. */
+  /** True if the plan says "response". Later text then cannot make a tool run. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }
 
-  /** Records a chunk. Returns true if the chunk belongs to the plan and must be hidden. */
   take(chunk: ModelChunk): boolean {
     if (chunk.type === "text-delta") {
       this.#text += chunk.text;
@@ -115,7 +110,6 @@ class PlanDraft {
     return { kind: "ended", chunks: refusal === "" ? [finish] : [{ type: "refusal-delta", text: refusal }, finish] };
   }
 
-  /** Returns a plan that runs no tools. Commands in its text are ignored. */
   toResponse(): PlanEnd {
     return { kind: "plan", read: readDecision({ next_action: "response" }), text: this.#text };
   }
@@ -131,7 +125,6 @@ class PlanDraft {
   }
 }
 
-/** The settings of planning. */
 export interface PlanSettings {
   readonly prompt: (input: PlannerInput) => PlannerPrompt;
   readonly planner: Planner | undefined;
@@ -139,16 +132,13 @@ export interface PlanSettings {
   readonly closesEarly: boolean;
 }
 
-/** The values that `makePlan` needs. */
 interface Planning extends PlanSettings {
   readonly input: PlannerInput;
-  /** The only tool that may be used, if `toolChoice` names one. */
   readonly chosen: string | undefined;
 }
 
 type Chunks<End> = AsyncGenerator<ModelChunk, End, undefined>;
 
-/** Makes a plan, with retries. Returns "ended" if the stream ended without a plan. */
 export async function* makePlan(asking: Asking, request: ModelRequest, planning: Planning): Chunks<MadePlan | "ended"> {
   const { planner, input, chosen, planRetries, closesEarly } = planning;
   if (planner !== undefined) return yield* callPlanner(asking, planner, { input, chosen });
@@ -174,19 +164,18 @@ export async function* makePlan(asking: Asking, request: ModelRequest, planning:
       yield noPlan(`The model sent no valid plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
       return "ended";
     }
-    // Only the last complaint is sent. Otherwise each request would repeat all earlier texts without a plan.
+    // Only the last complaint is sent. Otherwise each request would repeat all earlier unreadable texts.
     complaint = toComplaint(text, problem);
   }
 }
 
-/** Rejects a plan that uses another tool than the chosen one. */
 function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   if (chosen === undefined || read.kind === "invalid") return read;
   const isChosen = read.decision.execution_commands.every(({ tool_name }) => tool_name === chosen);
   return isChosen ? read : { kind: "invalid", problem: `Only the tool "${chosen}" may be used now.` };
 }
 
-/** Calls `prompt` and checks its return value. An unchecked missing text would be sent as "undefined". */
+/** The return value is checked, because a missing text would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
   if (isThenable(made)) Promise.resolve(made).catch(() => {});
@@ -209,7 +198,7 @@ function toComplaint(text: string, problem: string): readonly Message[] {
   return text.trim() === "" ? [note] : [{ role: "assistant", content: [{ type: "text", text }] }, note];
 }
 
-/** Calls the planning function from the caller. Its errors end the iteration as a provider error. */
+/** Errors from the caller's function end the iteration as a provider error. */
 async function* callPlanner(
   { call, exit }: Asking,
   planner: Planner,

@@ -1,5 +1,3 @@
-// Reads the commands of all plans, and their outcomes, from the transcript. The planner keeps no other state between iterations.
-
 import {
   type AssistantMessage,
   type ContentPart,
@@ -30,7 +28,10 @@ export interface PlanRecord {
   readonly next: string;
   /** True if the call succeeded. */
   readonly success: boolean;
-  /** The result of the tool; null if the call failed. `{ result, content }` if there is content, with notes instead of media. */
+  /**
+   * The result of the tool; null if the call failed. If the tool returned content, this is `{ result, content }`, with notes
+   * instead of media.
+   */
   readonly result: Json;
   /** The reason for the failure; empty if the call succeeded. */
   readonly error: string;
@@ -46,31 +47,26 @@ export interface PlanRounds {
   readonly roundIndex: number;
 }
 
-/** The `type` of provider metadata that contains a plan. */
 const planType = "turnwright.plan";
 
-/** A finished plan. */
 export interface MadePlan {
   readonly decision: PlanDecision;
-  /** The text that the planning model sent; empty if a planning function made the plan. */
   readonly text: string;
 }
 
-/** Makes a provider metadata chunk that contains a plan. */
 export function toPlanMetadata({ decision, text }: MadePlan): ModelChunk {
   const { next_action, execution_commands } = decision;
   const commands = execution_commands.map(({ purpose, todo_suggestion, next }) => ({ purpose, todo_suggestion, next }));
   return { type: "provider-metadata", item: { type: planType, next_action, commands, text } };
 }
 
-/** True if a provider metadata item contains a plan, which is never sent to a model. */
 export function isPlanMetadata(item: Json): boolean {
   return isRecord(item) && item["type"] === planType;
 }
 
 /**
- * Returns the commands of all plans in a run with `withPlanner`, with their outcomes, in call order. Equal records are all kept.
- * Messages from before the run are ignored.
+ * Returns the commands of all plans in a run with `withPlanner`, and their outcomes, in call order. Records that are equal are all
+ * included. Messages from before the run are ignored.
  *
  * @example console.table(planLogs(result).map(({ purpose, success }) => ({ purpose, success })));
  */
@@ -81,7 +77,6 @@ export function planLogs({ messages, streamResults }: Pick<LoopResult, "messages
   );
 }
 
-/** Reads the rounds from the messages that the run has added to the transcript. */
 export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
   const turns = turnsOf(messages.slice(given));
   const rounds = turns.filter(({ plan }) => plan !== undefined);
@@ -92,9 +87,7 @@ export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
   };
 }
 
-/** An assistant message with calls. */
 interface CallingMessage {
-  /** The plan that the calls came from. Undefined if the model made the calls itself. */
   readonly plan: UnknownRecord | undefined;
   readonly callIds: readonly string[];
   readonly records: readonly PlanRecord[];
@@ -109,12 +102,14 @@ function turnsOf(messages: readonly Message[]): readonly CallingMessage[] {
   });
 }
 
-/** Returns the records for one message and the tool message after it. They are cached, because every iteration reads all messages. */
 export function recordsOf(turn: AssistantMessage, answers: Message | undefined): readonly PlanRecord[] {
   return answers?.role === "tool" ? recordsWith(turn)(answers) : toRecords(turn, []);
 }
 
-/** Caches records by both messages, because an assistant message may get other results later. */
+/**
+ * Every iteration reads all messages, so records are cached. The key is both messages, because an assistant message may get other
+ * results later.
+ */
 const recordsWith = memoize((turn: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(turn, results)));
 
 function toRecords(turn: AssistantMessage, results: readonly ToolResultPart[]): readonly PlanRecord[] {
@@ -161,7 +156,6 @@ function toNote(part: ContentPart): string {
   return part.type === "text" ? part.text : `[${part.type} of type ${part.mediaType}, which cannot be shown here]`;
 }
 
-/** Returns the reason of a failed result as text. If there is no reason, returns the status, or the whole result as JSON. */
 function errorOf(result: Json): string {
   if (typeof result === "string") return result;
   if (!isRecord(result)) return JSON.stringify(result);

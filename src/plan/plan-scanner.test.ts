@@ -55,9 +55,13 @@ it.for<[what: string, text: string, problem: RegExp]>([
   [
     "an object without fields of a plan",
     '{"tool":"add"}',
-    /^The JSON object has none of the fields of a plan: next_action, execution_commands, .*\.$/,
+    /^The JSON object must have at least one of these fields of a plan: next_action, execution_commands, .*\.$/,
   ],
-  ["an object around a plan", `{"plan":${plan}}`, /^The JSON object has none of the fields of a plan: next_action/],
+  [
+    "an object around a plan",
+    `{"plan":${plan}}`,
+    /^The JSON object must have at least one of these fields of a plan: next_action/,
+  ],
   ["an array", '["next_action"]', /^The answer contains no JSON object with a plan\.$/],
   ["a plan that is cut off", plan.slice(0, -1), /^The plan was cut off\.$/],
   ["a plan that is cut off in a string", plan.slice(0, 60), /^The plan was cut off\.$/],

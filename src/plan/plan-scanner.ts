@@ -1,4 +1,5 @@
-// Reads a plan while it streams. Finds the JSON object in the text, and reports its action as soon as the action is known.
+// Reads a plan while it streams. Finds the JSON object in the text, and reports the action of the plan as soon as the action is
+// known.
 
 import { cutText, isRecord, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
 import { isPlan, planFields, saysResponse } from "./read-decision.ts";
@@ -6,16 +7,14 @@ import { isPlan, planFields, saysResponse } from "./read-decision.ts";
 const begin = "<think>";
 const end = "</think>";
 
-/** Removes a `<think>` block at the beginning of a streamed text. */
 export class ThoughtFilter {
   #state: "before" | "inside" | "behind" = "before";
-  /** Text that was held back, because it may be the beginning of a tag. */
   #held = "";
 
-  /** Takes the next fragment. Returns the text that is certainly not reasoning. Leading blanks are dropped. */
+  /** Returns the text that is certainly not reasoning. Leading blanks are dropped. */
   take(piece: string): string {
     if (this.#state === "behind") return piece;
-    // Leading blanks are not held back. Otherwise a text of endless blanks would make each fragment slower than the last.
+    // Leading blanks are not held back. Otherwise each fragment of an endless blank text would take longer than the last.
     this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
       if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";
@@ -36,47 +35,38 @@ export class ThoughtFilter {
 
 const blank = /\s/;
 
-/** Matches the characters that end a string or begin an escape. */
 const special = /["\\]/g;
 
-/** Matches the text before an object that is not quoted in prose: only blanks, or a code fence. */
+/** Matches blanks or a code fence. An object after any other text may be quoted in prose. */
 const opening = /(?:^|```\w*)$/;
 
-/** The maximum length of a top-level string that may be an action or a field name, in characters. */
 const longest = 64;
 
-/** The maximum length of the text that is kept before an object, in characters. */
 const longestLead = 32;
 
-/** Finds the first JSON object in a text that is a plan. Each character is read once. */
+/** Finds the first JSON object in a text that is a plan. Reads each character once. */
 export class PlanScanner {
-  /** The JSON text of the object that is being read, in pieces and without trailing commas. */
+  /** The JSON text of the current object, in pieces and without trailing commas. */
   #pieces: string[] = [];
-  /** The offset of the next fragment in the current text. */
+  /** The offset in the current text at which the next piece begins. */
   #from = 0;
-  /** The brackets that are open, with the innermost last. */
   #open: ("{" | "[")[] = [];
   #isInString = false;
   #isEscaped = false;
-  /** The beginning of the current or latest top-level string. */
   #string = "";
-  /** True if the last character was a comma. It is dropped if a closing bracket follows. */
   #hasComma = false;
-  /** The name of the current top-level field. */
   #key: string | undefined;
-  /** The string value of `next_action`. It is the action only if a comma or brace follows. */
+  /** The string value of `next_action`, which is the action only if a comma or brace follows. */
   #candidate: string | undefined;
-  /** The last characters before the first object, without surrounding blanks. */
   #lead = "";
   #objects = 0;
-  /** The problem of the last object that was not a plan. Its text is made only when needed, because redacting a message is slow. */
+  /**
+   * The problem of the last object that was not a plan. The message is made only when needed, because redacting a message is slow.
+   */
   #fault: { readonly thrown?: unknown } | undefined;
-  /** True if the last character after the plan was an opening brace. */
   #hasBrace = false;
-  /** True if a second object begins after the plan. */
   #hasMore = false;
   #action: string | undefined;
-  /** The plan. Undefined until its object is complete. */
   plan: UnknownRecord | undefined;
 
   push(text: string): void {
@@ -90,7 +80,7 @@ export class PlanScanner {
     if (this.#open.length > 0) this.#keep(text, text.length);
   }
 
-  /** True if the plan runs no tools, because `next_action` is "response". If the field is repeated, the first value applies. */
+  /** True if `next_action` is "response". If the field is repeated, the first value applies. */
   get isResponse(): boolean {
     return saysResponse(this.#action);
   }
@@ -100,9 +90,8 @@ export class PlanScanner {
     return this.#objects === 1 && opening.test(this.#lead);
   }
 
-  /** Describes why there is no plan, or more than one plan. Undefined if there is exactly one plan. */
   get problem(): string | undefined {
-    // With two objects, one of them may be a quotation, and it is unknown which one.
+    // If there are two objects, one of them may be a quotation, and it is unknown which one.
     if (this.#hasMore) return "The answer contains more than one JSON object.";
     if (this.plan !== undefined) return undefined;
     return this.#open.length > 0 ? "The plan was cut off." : wordFault(this.#fault);
@@ -124,7 +113,7 @@ export class PlanScanner {
     return at + 1;
   }
 
-  /** Looks for a second object after the plan. The beginning of an object is enough to make the plan ambiguous. */
+  /** The beginning of a second object is enough to make the plan ambiguous. */
   #lookBehind(text: string, from: number): number {
     if (this.#hasMore) return text.length;
     if (!this.#hasBrace) {
@@ -182,7 +171,6 @@ export class PlanScanner {
     this.#from = end;
   }
 
-  /** Updates the current field and action for a character at the top level of the object. */
   #noteField(character: string): void {
     if (character === ":") this.#key = this.#string;
     else if (character === "," || character === "}") {
@@ -203,7 +191,7 @@ export class PlanScanner {
     if (this.plan === undefined) this.#action = undefined;
   }
 
-  /** Parses an object. Text in braces without plan fields is treated as prose, not as a faulty plan. */
+  /** Text in braces without plan fields is treated as prose, not as a faulty plan. */
   #read(text: string): void {
     try {
       const value: unknown = JSON.parse(text);
@@ -218,6 +206,7 @@ export class PlanScanner {
 
 function wordFault(fault: { readonly thrown?: unknown } | undefined): string {
   if (fault === undefined) return "The answer contains no JSON object with a plan.";
-  if (fault.thrown === undefined) return `The JSON object has none of the fields of a plan: ${planFields.join(", ")}.`;
+  if (fault.thrown === undefined)
+    return `The JSON object must have at least one of these fields of a plan: ${planFields.join(", ")}.`;
   return `The JSON of the plan is invalid: ${cutText(toPlainError(fault.thrown).message, 200)}.`;
 }

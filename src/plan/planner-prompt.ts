@@ -1,5 +1,3 @@
-// The default prompt for the planning model. The option `prompt` can replace or extend it.
-
 import type { Json, Message, ToolDefinition } from "../core/entry-kit.ts";
 import type { PlanRounds } from "./plan-record.ts";
 
@@ -12,7 +10,7 @@ export interface PlannerInput extends PlanRounds {
   readonly maxRounds: number;
   /** The system text of the run. */
   readonly system?: string | undefined;
-  /** The conversation, read-only. The calls of this run are omitted; they are in `donePlans`. */
+  /** The conversation, read-only. The calls of this run are omitted here, and are in `donePlans`. */
   readonly conversation: readonly Message[];
 }
 
@@ -20,7 +18,9 @@ export interface PlannerInput extends PlanRounds {
 export interface PlannerPorts {
   /** Fires when the iteration is cancelled. */
   readonly signal: AbortSignal;
-  /** Reports that the function is still working. A function that never calls it must return within `timeouts.firstChunkMs`. */
+  /**
+   * Reports that the function is still working. A function that never calls `heartbeat` must return within `timeouts.firstChunkMs`.
+   */
   heartbeat(): void;
 }
 
@@ -32,7 +32,7 @@ export interface PlannerAnswer {
   /** "execute" or "response". Default: "execute" if there are commands, otherwise "response". */
   readonly next_action?: string | undefined;
   readonly execution_commands?: readonly PlannerCommand[] | undefined;
-  /** Another name for `execution_commands`. Used if that list is empty. */
+  /** Another name for `execution_commands`. Used if `execution_commands` is empty. */
   readonly tool_commands?: readonly PlannerCommand[] | undefined;
   /** A single command. Used if `execution_commands` and `tool_commands` are empty. */
   readonly tool_command?: PlannerCommand | undefined;
@@ -75,7 +75,7 @@ Answer with one JSON object and nothing else:
 
 Write "next_action" first. Its value is "execute" or "response".
 - Use "execute" if tools must run before you can answer the user. All commands in one plan run at the same time. If a command needs the
-  result of another command, put it into a later plan.
+  result of another command, put the dependent command into a later plan.
 - Use "response", with an empty list of commands, if the user can be answered now.
 - done_plans lists all commands that have run in this task. last_round_records lists the commands of the previous plan. Do not repeat a
   command that succeeded. If a command failed, read its error and correct the command, or continue without it.

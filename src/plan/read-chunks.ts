@@ -1,5 +1,5 @@
-// Reads several model requests as one stream. If the reader leaves the stream, the current request is abandoned, even if it ignores
-// its signal.
+// Reads several model requests as one stream. If the reader stops early, the current request is abandoned, even if the request
+// ignores its signal.
 
 import {
   type AttemptSpending,
@@ -12,12 +12,10 @@ import {
 } from "../core/entry-kit.ts";
 import type { Account } from "./account.ts";
 
-/** Ends pending waits when the reader leaves a combined stream. */
 export class Exit {
   #isLeft = false;
   #leave: () => void = () => {};
 
-  /** Rejects the current wait and all later waits. */
   leave(): void {
     this.#isLeft = true;
     this.#leave();
@@ -27,7 +25,7 @@ export class Exit {
     if (this.#isLeft) throw givenUp();
   }
 
-  /** Settles like `work`, or rejects when the reader leaves the stream. Only one wait may be pending at a time. */
+  /** Settles like `work`, or rejects when the reader stops early. Only one wait may be pending at a time. */
   until<T>(work: T | PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#leave = () => reject(givenUp());
@@ -41,7 +39,6 @@ function givenUp(): DOMException {
   return new DOMException("The stream was abandoned.", "AbortError");
 }
 
-/** The values that `readChunks` needs. */
 export interface Asking {
   readonly provider: Provider;
   readonly call: ModelCall;
@@ -49,7 +46,7 @@ export interface Asking {
   readonly account: Account;
 }
 
-/** Yields the chunks of one request. If the reader stops, the request is closed immediately, without waiting for it to end. */
+/** If the reader stops early, the request is closed without waiting for its end. */
 export async function* readChunks(
   { provider, call, exit, account }: Asking,
   request: ModelRequest,
@@ -88,24 +85,23 @@ export async function* readChunks(
   }
 }
 
-/** Copies a call with another signal. Methods are called on the original, because it may be an instance of a class. */
+/** Methods are called on the original call, because it may be an instance of a class. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;
   return { signal, heartbeat: (state) => call.heartbeat(state), mayAsk, iteration, clock, timeouts };
 }
 
-/** True if the limits of the run allow another request in this iteration. */
 export function mayAskOn({ call, account }: Asking): boolean {
   return call.mayAsk?.(account.spendings) !== false;
 }
 
-/** Closes a stream without waiting for it. Its errors are ignored. */
+/** Does not wait for the stream. Errors from closing the stream are ignored. */
 function abandon(chunks: AsyncIterator<ModelChunk> | undefined): void {
   new Promise((resolve) => resolve(chunks?.return?.())).catch(() => {});
 }
 
-/** Makes a stream whose reader can leave while a value is pending. A plain generator would first wait for that value. */
+/** The reader of this stream can stop while a value is pending. A plain generator would first wait for the value. */
 export function leavable(
   open: (exit: Exit) => AsyncGenerator<ModelChunk, void, undefined>,
 ): AsyncIterableIterator<ModelChunk, void> {

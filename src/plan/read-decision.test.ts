@@ -4,7 +4,6 @@ import { readDecision } from "./read-decision.ts";
 const add = { purpose: "sum", tool_name: "add", tool_kwargs: { a: 1 }, todo_suggestion: "tell", next: "look" };
 const look = { purpose: "", tool_name: "look", tool_kwargs: {}, todo_suggestion: "", next: "" };
 
-/** Returns the action and the commands, or the problem that was found. */
 function read(value: unknown): unknown {
   const found = readDecision(value);
   return found.kind === "invalid" ? found.problem : [found.decision.next_action, ...found.decision.execution_commands];

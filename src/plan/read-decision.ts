@@ -21,19 +21,18 @@ export interface PlanDecision {
   readonly execution_commands: readonly PlanCommand[];
 }
 
-/** A decision, or the problem that makes the plan invalid. */
 export type DecisionRead =
   | { readonly kind: "decision"; readonly decision: PlanDecision }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** A trimmed string. Models often omit fields, so a missing or null string is "". */
+/** Models often omit fields, so a missing or null string is "". */
 const text = z
   .string()
   .trim()
   .nullish()
   .transform((given) => given ?? "");
 
-/** An object with plain data. Some models write the arguments as JSON text, which is parsed. A key "__proto__" is kept as data. */
+/** Some models write the arguments as JSON text, which is parsed. A key "__proto__" is kept as data. */
 const kwargs = z
   .unknown()
   .default({})
@@ -48,7 +47,10 @@ const kwargs = z
     }
   });
 
-/** A command with fields must have a tool name. It is not dropped, because the planner may have meant it. Empty objects are allowed. */
+/**
+ * A command with fields but without a tool name is rejected, not dropped, because the planner may have meant it. Empty objects are
+ * allowed.
+ */
 const named = z.custom<unknown>(
   (value) => !isRecord(value) || Object.hasOwn(value, "tool_name") || Object.keys(value).length === 0,
   'must have a "tool_name"',
@@ -82,9 +84,9 @@ function toKwargs(value: unknown): unknown {
 const response: DecisionRead = { kind: "decision", decision: { next_action: "response", execution_commands: [] } };
 
 /**
- * Reads a decision from a plan. The commands come from the first of `execution_commands`, `tool_commands` and `tool_command` that is
- * not empty. Names and texts are trimmed, and commands with a blank tool name are ignored. The commands run unless `next_action` is
- * "response" or `use_tool` is false.
+ * The commands come from the first of `execution_commands`, `tool_commands` and `tool_command` that is not empty. Names and texts
+ * are trimmed, and commands with a blank tool name are ignored. The commands run unless `next_action` is "response" or `use_tool`
+ * is false.
  *
  * @example readDecision({ tool_command: { tool_name: "add", tool_kwargs: { a: 1 } } }) // next_action: "execute"
  */
@@ -102,15 +104,13 @@ export function readDecision(value: unknown): DecisionRead {
   return runs.length === 0 ? response : { kind: "decision", decision: { next_action: "execute", execution_commands: runs } };
 }
 
-/** The fields that identify an object as a plan. */
 export const planFields = ["next_action", "execution_commands", "tool_commands", "tool_command", "use_tool"] as const;
 
-/** True if an object has at least one field of a plan. */
 export function isPlan(value: UnknownRecord): boolean {
   return planFields.some((field) => Object.hasOwn(value, field));
 }
 
-/** The maximum number of issues in a complaint. Each is sent to the model and costs tokens. */
+/** The maximum number of issues in a complaint. The model gets each issue, which costs tokens. */
 const mostIssues = 5;
 
 function describeIssues({ issues }: z.ZodError): string {
@@ -119,7 +119,6 @@ function describeIssues({ issues }: z.ZodError): string {
   return `The plan is invalid: ${[...lines, ...more].join(" ")}`;
 }
 
-/** True if an action is "response". Letter case and surrounding blanks are ignored. */
 export function saysResponse(action: unknown): boolean {
   return typeof action === "string" && action.trim().toLowerCase() === "response";
 }

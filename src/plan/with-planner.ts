@@ -1,5 +1,4 @@
-// A provider wrapper that lets any text model use tools. It requests a plan, converts the plan to tool calls, and finally requests the
-// answer.
+// Lets any text model use tools: requests a plan, converts the plan to tool calls, and finally requests the answer.
 
 import {
   assertProvider,
@@ -22,23 +21,24 @@ import { type Planner, type PlannerInput, plannerPrompt, type PlannerPrompt } fr
 import { type Asking, leavable, mayAskOn } from "./read-chunks.ts";
 import { Account } from "./account.ts";
 
-/** The options of `withPlanner`, with defaults filled in. */
 interface IterationSettings extends PlanSettings {
   readonly maxRounds: number;
   readonly extraRequirement: string | undefined;
   readonly extraInstruction: string;
 }
 
-/** Sent instead of the answer if the limits of the run do not allow another request. The run then ends with the limit as its reason. */
+/**
+ * Sent instead of the answer if the limits of the run do not allow another request. The run then ends with the limit as its reason.
+ */
 const noAnswer: ModelChunk = {
   type: "error",
   error: providerError(
     "no-output",
-    "The model planned to answer, but the limits of the run do not allow the request for the answer.",
+    "The plan was to answer now, but the limits of the run do not allow another request. Increase the limits.",
   ),
 };
 
-/** Streams an iteration. Once `maxRounds` plans have run tools, no plan is requested, only the answer. */
+/** After `maxRounds` plans with tool calls, only the answer is requested. */
 async function* streamIteration(
   asking: Asking,
   request: ModelRequest,
@@ -52,7 +52,7 @@ async function* streamIteration(
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;
-  // The transcript is omitted. Otherwise an inner planner would add the tool results again, which the messages already contain.
+  // The messages already contain the tool results. With the transcript, an inner planner would add the results again.
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
   const makeInput = (): PlannerInput => {
@@ -80,12 +80,10 @@ async function* streamIteration(
   else yield* askForAnswer(asking, asked, { conversation, rounds, plan, goesOn, extraInstruction });
 }
 
-/** Returns the only tool that may be used, if `toolChoice` names one. */
 function chosenTool({ toolChoice }: ModelRequest): string | undefined {
   return typeof toolChoice === "object" ? toolChoice.name : undefined;
 }
 
-/** Returns the tools that a plan may use. */
 function toolsOf(request: ModelRequest): readonly ToolDefinition[] {
   const { tools, toolChoice } = request;
   if (toolChoice === "none") return [];
@@ -93,7 +91,6 @@ function toolsOf(request: ModelRequest): readonly ToolDefinition[] {
   return chosen === undefined ? tools : tools.filter(({ name }) => name === chosen);
 }
 
-/** Converts the commands of a plan to the tool calls of this iteration. */
 function* toCalls(plan: MadePlan): Generator<ModelChunk, void, undefined> {
   yield toPlanMetadata(plan);
   for (const [index, { tool_name, tool_kwargs }] of plan.decision.execution_commands.entries()) {
@@ -104,13 +101,15 @@ function* toCalls(plan: MadePlan): Generator<ModelChunk, void, undefined> {
 
 /** The options of `withPlanner`. */
 export interface PlannerOptions {
-  /** The maximum number of rounds that run tools, per run. After them, the answer is requested without a plan. Default 5. */
+  /**
+   * The maximum number of rounds that run tools, per run. After these rounds, the answer is requested without a plan. Default 5.
+   */
   readonly maxRounds?: number | undefined;
   /** Set to `false` to pass every request to the provider unchanged. Default true. */
   readonly enabled?: boolean | undefined;
   /** Instructions for the planner, in addition to the user's request. Default none. */
   readonly extraRequirement?: string | undefined;
-  /** Instructions for the answering model about the tool results. Default: to answer the user from the results. */
+  /** Instructions for the answering model about the tool results. By default, the model must answer the user from the results. */
   readonly extraInstruction?: string | undefined;
   /** Returns the instructions for the planning model. Default `plannerPrompt`. */
   readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;
@@ -118,7 +117,7 @@ export interface PlannerOptions {
   readonly planner?: Planner | undefined;
   /** The maximum number of times that an unreadable plan is requested again, per iteration. Default 2. */
   readonly planRetries?: number | undefined;
-  /** Set to `false` to read every plan to its end. By default its stream is closed once the plan says "response". */
+  /** Set to `false` to read every plan to its end. By default, the stream of a plan is closed when the plan says "response". */
   readonly closesEarly?: boolean | undefined;
 }
 
@@ -133,7 +132,7 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** The options that are not allowed with `planner`, because they only affect planning by the model. */
+/** These options only affect planning by the model, so they are rejected next to `planner`. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
@@ -143,9 +142,9 @@ const instruction =
  * Wraps a provider whose model cannot call tools, so that runs with it can use tools.
  *
  * Each iteration requests a plan, `{ next_action, execution_commands }`. The commands of the plan become the tool calls of the
- * iteration. All gates, approvals, limits and records of the run apply to them. If the plan says "response" or has no commands, the
- * answer is requested in the same iteration, together with the tool results. The wrapper keeps no state: each request reads the
- * earlier rounds from the transcript. A run can therefore be resumed like any other run.
+ * iteration. All gates, approvals, limits and records of the run apply to these calls. If the plan says "response" or has no
+ * commands, the answer is requested in the same iteration, together with the tool results. The wrapper keeps no state: each request
+ * reads the earlier rounds from the transcript. A run can therefore be resumed like any other run.
  *
  * The plan is kept in the provider metadata of its message, and is never sent as text. `planLogs(result)` returns all commands with
  * their outcomes. An unreadable plan is requested again; if all retries fail, the iteration ends with the error "no-output". If the

@@ -97,7 +97,7 @@ it("importTool: an Anthropic MCP tool without parameters gets a valid schema", a
 
 it("importTool: a tool that Anthropic defines needs options.inputSchema", async () => {
   const made = betaMemoryTool({ view: () => "notes" } as never);
-  expect(() => importTool(made)).toThrow(/Tool "memory" has no schema: pass a schema for its arguments as "inputSchema"/);
+  expect(() => importTool(made)).toThrow(/Tool "memory" has no schema: pass a schema for the arguments as "inputSchema"/);
   const command = z.object({ command: z.literal("view") });
   const imported = importTool(made, { inputSchema: command, description: "Keeps notes." });
   expect(await runTool(imported, { command: "view" })).toMatchObject({ kind: "completed", data: "notes" });

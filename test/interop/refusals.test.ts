@@ -30,7 +30,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   [
     "an empty object",
     {},
-    /is not from a supported library: a tool to import needs "inputSchema" and "execute" \(AI SDK\), "parameters"/,
+    /is not from a supported library: an imported tool needs "inputSchema" and "execute" \(AI SDK\), "parameters"/,
   ],
   ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like a tool from the AI SDK, but has no "inputSchema"/],
   // incomplete tools
@@ -58,10 +58,14 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
   [
     "a search at Anthropic",
     { type: "web_search_20250305", name: "get" },
-    /has the type "web_search_20250305", which is run elsewhere/,
+    /has the type "web_search_20250305", and tools of this type run elsewhere/,
   ],
   ["a hosted MCP server", hostedMcpTool({ serverLabel: "x", serverUrl: "https://example.com" }), /has the type "hosted_tool"/],
-  ["a shell", shellTool({ shell: { run: async () => ({ output: [] }) } }), /has the type "shell", which is run elsewhere/],
+  [
+    "a shell",
+    shellTool({ shell: { run: async () => ({ output: [] }) } }),
+    /has the type "shell", and tools of this type run elsewhere/,
+  ],
   [
     "a tool with guardrails",
     agentsTool({
@@ -71,7 +75,7 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
       execute,
       inputGuardrails: [{ type: "tool_input", name: "g", run: async () => ({ behavior: { type: "allow" } }) }],
     }),
-    /has "inputGuardrails", which only the runner of OpenAI Agents applies: import \{ \.\.\.tool, inputGuardrails: \[\] \}/,
+    /has "inputGuardrails", which only the runner of OpenAI Agents applies: pass \{ \.\.\.tool, inputGuardrails: \[\] \}/,
   ],
   // invalid schemas
   ["a schema without its JSON Schema", { inputSchema: { jsonSchema: 5 }, execute }, /has an "inputSchema" without a JSON Schema/],

@@ -35,7 +35,7 @@ const bad: readonly (readonly [what: string, problem: RegExp, ...parts: MockPart
   ...cut,
   ["cut off at the token limit", /^The plan was cut off at the token limit\./, text(whole.slice(0, 30)), finish("length")],
   ["plain text", /^The answer contains no JSON object with a plan\./, text("I would look around.")],
-  ["another object", /^The JSON object has none of the fields of a plan: next_action, /, text('{"answer": 42}')],
+  ["another object", /^The JSON object must have at least one of these fields of a plan: next_action, /, text('{"answer": 42}')],
   [
     "one of two plans",
     /^The answer contains more than one JSON object\./,

@@ -205,7 +205,7 @@ it("withPlanner: ends the run with no-output if the answer has only tool calls",
     kind: "provider-error",
     error: {
       code: "no-output",
-      message: "The answer contains only tool calls, but it must be text: no tools were offered for it.",
+      message: "The answer contains only tool calls, although no tools were offered. The answer must contain text.",
     },
   });
 });
