@@ -89,7 +89,13 @@ export class PageServer {
     const { run } = this.#options;
     if (message !== undefined) return this.host.start(threadId, { ...run, message });
     if ((await this.host.status(threadId))?.runId !== continues) return undefined;
-    return this.host.resume(threadId, { ...run, decisions: { ...decisions, ...(results as unknown as typeof decisions) } });
+    return this.host.resume(threadId, { ...run, decisions: { ...decisions, ...results } });
+  }
+
+  /** Passes results of the server itself to the last run of a thread, as a webhook does. */
+  async deliver(threadId: string, decisions: HostedLoopOptions["decisions"]): Promise<void> {
+    const answer = await this.host.resume(threadId, { ...this.#options.run, decisions });
+    if (answer.kind === "started") await answer.result;
   }
 
   async #get(req: IncomingMessage, res: ServerResponse): Promise<void> {

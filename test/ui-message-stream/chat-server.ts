@@ -63,10 +63,15 @@ export class ChatServer {
     return run;
   }
 
+  /** Passes results of the server itself to the last run, as a webhook does. */
+  async deliver(decisions: Decisions): Promise<void> {
+    await this.#execute(this.last, decisions);
+  }
+
   async #answer(request: UIChatRequest): Promise<Response> {
     this.requests.push(request);
     const { id, message, continues } = request;
-    const decisions: Decisions = { ...request.decisions, ...(request.results as unknown as Decisions) };
+    const decisions: Decisions = { ...request.decisions, ...request.results };
     if (message === undefined) {
       if (continues !== this.last.runId) throw new Error("The message is not the last one.");
       return this.#show(await this.#execute(this.last, decisions), "live");

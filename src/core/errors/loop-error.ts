@@ -46,9 +46,9 @@ export interface LoopErrorDetails {
     readonly waiting?: readonly string[] | undefined;
   };
   /**
-   * A decision does not fit its call, and the call is still waiting. Either the decision is an approval for a call that is waiting
-   * for its result, or the reverse, or the result does not fit the `outputSchema` of the tool, or a page sent the result and may not. In the message, `problem` comes
-   * directly after the call.
+   * A decision does not fit its call, and the call is still waiting. The decision is an approval for a call that is waiting for its
+   * result, or the reverse. Or the result does not fit the `outputSchema` of the tool, or comes from a page that may not send it. In
+   * the message, `problem` comes directly after the call.
    */
   readonly "invalid-decision": {
     readonly call: string;
