@@ -65,6 +65,7 @@ interface ResultFields {
 }
 
 interface Context {
+  runId: string;
   callId: string;
   name: string;
   iteration: number;
@@ -88,7 +89,7 @@ interface Context {
   session: Session;
   context: unknown; // options.context
   depth: number; // the number of outer runs
-  defer(): Deferred; // return it if the result comes later, from outside
+  defer(options?: { fromPage?: boolean }): Deferred; // return it if the result comes later, from outside
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>; // a run inside this call
 }
 // #endregion tools

@@ -20,6 +20,7 @@ import type { JoinOptions } from "./hosted-event.ts";
 import type { HostedLoopOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
 
 export const whenBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "steer", "queue");
+const resumeBusyCheck: Check = /* @__PURE__ */ oneOf("refuse", "queue");
 
 export const joinChecks: Checks<JoinOptions> = {
   from: is.text,
@@ -57,12 +58,13 @@ export function readStart(options: StartOptions): ReadStart {
   return { loop, message: read, messages, whenBusy, stopWhenUnread };
 }
 
-export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread"> {
+export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread"> & { readonly isQueued: boolean } {
   checkOptions(options);
   if ("messages" in options)
     throw invalidOption("messages", "omitted, because a resumed run continues with its own messages", options.messages);
-  const { stopWhenUnread, ...loop } = options;
-  return { loop, stopWhenUnread };
+  const { whenBusy, stopWhenUnread, ...loop } = options;
+  checkField("whenBusy", whenBusy, resumeBusyCheck);
+  return { loop, stopWhenUnread, isQueued: whenBusy === "queue" };
 }
 
 function checkOptions(options: object): void {

@@ -175,8 +175,8 @@ export class RunTrace implements RunObserver {
   }
 
   /**
-   * Observes a nested run. Its parent is the active span inside the call if there is one, because the tool may have created
-   * spans.
+   * Observes a nested run. The parent of its span is the active span inside the call if there is one, because the tool may
+   * have created spans.
    */
   nest({ callId, name }: ToolContext): StartObserving {
     const { tracing } = this.#place;

@@ -136,7 +136,7 @@ const checks: Checks<PlannerOptions> = {
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
-  "action_results contains the tool results for this task, each under the purpose of its call. Use it to answer the user. If a result is an error or does not serve its purpose, say so. Do not claim anything that the results do not show.";
+  "action_results contains the tool results for this task. The key of each result is the purpose of its call. Use them to answer the user. If a result is an error or does not serve its purpose, say so. Do not claim anything that the results do not show.";
 
 /**
  * Wraps a provider whose model cannot call tools, so that runs with it can use tools.

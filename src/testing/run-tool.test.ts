@@ -178,6 +178,7 @@ describe("runTool", () => {
     expect(context).toEqual({
       callId: "call_1",
       name: "probe",
+      runId: "test",
       iteration: 0,
       signal: expect.any(AbortSignal),
       heartbeat: expect.any(Function),
@@ -200,6 +201,7 @@ describe("runTool", () => {
 
   it("passes a context with the overrides to the tool", async () => {
     const set = {
+      runId: "r",
       callId: "c",
       iteration: 3,
       messages: [{ role: "user", content: "Hi" }],

@@ -67,6 +67,7 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
   const { iteration = 0, session = {}, provider = mock } = overrides;
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)) as Partial<ToolContext>;
   return {
+    runId: "test",
     callId: "call_1",
     iteration,
     messages: [],
@@ -109,6 +110,7 @@ export type RunToolOverrides = ToolContextOverrides & {
 const anything: Check = ["anything", () => true];
 
 const overrideChecks: Checks<RunToolOverrides> = {
+  runId: is.text,
   callId: is.text,
   iteration: numberWithin({ min: 0, infinite: false }),
   messages: ["an array", Array.isArray],

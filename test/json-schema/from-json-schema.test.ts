@@ -1,4 +1,4 @@
-// JSON Schema that is checked, over the real validator.
+// `fromJsonSchema` with the real validator.
 
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineTool, isLoopError, type JsonSchema, runToolLoop } from "turnwright";

@@ -32,7 +32,7 @@ export function checkSpending(result: LoopResult, { prices, limits }: Plan): voi
   checkCap(result, limits);
 }
 
-/** Checks that each later stream was started only if its cost, estimated as the last known cost, stayed within the limit. */
+/** Checks that each stream after the first was started only if the cost so far plus the last known cost was within the limit. */
 function checkCap({ streamResults, budgetExceeded }: LoopResult, { maxCostUSD, onUnknownCost }: Plan["limits"]): void {
   if (maxCostUSD === undefined) return expect(budgetExceeded).toBe(false);
   let spent = 0;

@@ -7,6 +7,7 @@ import { never, play, tool } from "./play.ts";
 import { question } from "./ports/port.ts";
 
 const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) => unknown } = {
+  runId: ({ runId }) => runId,
   callId: ({ callId }) => callId,
   name: ({ name }) => name,
   iteration: ({ iteration }) => iteration,
@@ -33,6 +34,7 @@ const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) =>
 };
 
 const expected: { readonly [Member in keyof ToolContext]: readonly [answered: unknown, killed: unknown] } = {
+  runId: ["late", "late"],
   callId: ["call_i0_0", "call_i0_0"],
   name: ["t", "t"],
   iteration: [0, 0],

@@ -10,7 +10,7 @@ const call = [text("Hm. "), toolCall("work"), toolCall("work")];
 /** A schema whose validation never settles. */
 const pondering: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
 
-/** A schema whose validation never settles for edited arguments. */
+/** A schema whose validation stays pending forever if the arguments were edited. */
 const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) => (edited === true ? never : true));
 
 const checked = (inputSchema: StandardSchema): Tool =>

@@ -144,7 +144,7 @@ const messages: Messages = {
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
       ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If it is now an unrelated program, remove ${lockPath}.`
-      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine, and cannot be checked from here. If you are sure that the process has ended, remove ${lockPath}.`,
+      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine. It cannot be checked from here whether that process still runs. If you are sure that the process has ended, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>
     key === undefined

@@ -37,8 +37,8 @@ export class AttemptLog {
   }
 
   /**
-   * Starts an attempt and emits it. If the provider of the attempt is itself a wrapper, the wrapper starts the attempt again,
-   * possibly with a more exact provider. The number of the attempt stays the same. Returns false if nothing has changed.
+   * Starts an attempt and emits it. If the provider is itself a wrapper, `start` is called again for the same attempt, possibly with a more
+   * exact provider. The attempt keeps its number. Returns false if nothing has changed.
    */
   start({ provider, model, family, isFinal = false }: Answerer): boolean {
     const before = this.#current;

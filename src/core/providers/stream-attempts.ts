@@ -62,7 +62,7 @@ export interface AttemptPlan {
    * does if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
-  /** Changes the `finish` chunk of an attempt before it is passed on, for example its token. */
+  /** Changes the `finish` chunk of an attempt before it is passed on, for example the continuation token. */
   toFinish(chunk: FinishChunk): FinishChunk;
   /** Changes the failure of the last attempt before it is passed on, for example its message. */
   toLast(fault: Fault): Fault;

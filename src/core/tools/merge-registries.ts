@@ -82,7 +82,7 @@ function makeTable(members: readonly Member[], sources: Table["sources"]): Table
 
 /**
  * Combines several registries or arrays of tools, in the given order. Each call goes to the registry that has the tool. That
- * registry also validates the arguments and results from outside, if it has `validate`. Tools may still be added to and removed
+ * registry also validates the arguments, and the results that come from outside, if it has `validate`. Tools may still be added to and removed
  * from each registry.
  *
  * Throws LoopError "duplicate-tool" if two sources have a tool with the same name. If that happens later, `definitions()` throws

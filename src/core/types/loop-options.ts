@@ -257,6 +257,8 @@ export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
 
 /** The second argument of `execute`. */
 export interface ToolContext {
+  /** The id of the run, as in its events. A call that defers can send this id with `callId` to the system that makes the result. */
+  readonly runId: string;
   readonly callId: string;
   readonly name: string;
   /** The number of the iteration that contains the call, counted from 0. */

@@ -42,7 +42,7 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly choice?: StreamResult["toolChoice"];
   /** Suggests a tool for an unknown name. Default: the tool with the most similar name. */
   hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;
-  /** Returns true if a result may explain why the arguments are not JSON. Default: always. */
+  /** Returns true if the result of the next malformed call may say why its arguments are not JSON. Default: always true. */
   explain?(): boolean;
   /** Returns how many of `count` tool names a result may list. Default: 50. */
   listable?(count: number): number;

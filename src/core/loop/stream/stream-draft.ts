@@ -254,7 +254,7 @@ export class StreamDraft implements GuardedStream {
     else events.send({ type, runId, iteration, text, attempt });
   }
 
-  /** Sets the call id even if there are no listeners, so that a listener does not change any id. */
+  /** Sets the call id even if there are no listeners, so that ids are the same with and without listeners. */
   #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
     const events = this.#events;
     const callId = calls.idOf(draft);

@@ -206,7 +206,7 @@ function findDeferralProblem({ ready: { definition }, ports, execute }: Dispatch
   if (definition.eager === true)
     return `The tool ${quote(name)} cannot defer its result, because it has "eager". Remove "eager" from the tool.`;
   if (ports.mayDefer !== false) return undefined;
-  return `The tool ${quote(name)} cannot defer its result, because an ordinary tool started its run. Start the run with defineAgentTool.`;
+  return `The tool ${quote(name)} cannot defer its result, because it belongs to a nested run that an ordinary tool started. Start that run with defineAgentTool.`;
 }
 
 /**

@@ -47,6 +47,10 @@ export class CallContext implements ToolContext {
     this.#index = run.ports.indexOf(call.callId);
   }
 
+  get runId(): string {
+    return this.#run.runId;
+  }
+
   get signal(): AbortSignal {
     const { signal } = this.#deadline;
     noteLevel(signal, this.#run);
