@@ -29,7 +29,6 @@ type OwnerState = "alive" | "dead" | "unknown";
 const instance = randomUUID();
 let own: Promise<LockOwner> | undefined;
 
-/** Returns the identity of this process. The result is cached, because the identity never changes. */
 function ownIdentity(): Promise<LockOwner> {
   return (own ??= readIdentity());
 }

@@ -7,13 +7,10 @@ import { invalidOption, isThenable, type Json, LoopError, type Step, type StepKi
 import { lockFile } from "./file-lock.ts";
 import { checkPlace, openFile, type OpenFile, openForReading } from "./open-file.ts";
 
-/** The options of a writer. */
 interface WriterOptions {
   /** The checksum of the last line in the file; empty if there is none. */
   readonly sum: string;
-  /** True if the file is empty and needs the header line. */
   readonly isNew: boolean;
-  /** True if each write waits until the data is on disk. */
   readonly fsync: boolean;
   /** Called before each write. Rejects if the file must no longer be written. */
   readonly check?: (() => Promise<void>) | undefined;
@@ -21,11 +18,8 @@ interface WriterOptions {
 
 /** Appends records to a file. After a failed write, all later writes are rejected, so that no line follows a gap. */
 interface LineWriter {
-  /** Throws the error of the failed write, if a write has failed. */
   check(): void;
-  /** Writes a record, and resolves when the record is written. `json` is the JSON text of an object. */
   write(json: string): Promise<void>;
-  /** Waits for pending writes. Never rejects. */
   settle(): Promise<void>;
 }
 
@@ -119,11 +113,8 @@ export interface FileJournalOptions {
   readonly onTornLine?: ((torn: TornLine) => void) | undefined;
 }
 
-/** An open journal file. */
 export interface JournalSession {
-  /** From key to result. */
   readonly answers: ReadonlyMap<string, unknown>;
-  /** Throws if the journal is closed or a write has failed. */
   check(): void;
   /** Writes the result of a step. Returns a copy of the result, as a resumed run would get it without redaction. */
   record<T>(step: Step<T>, answer: T): Promise<T>;

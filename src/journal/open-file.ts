@@ -7,10 +7,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { followOwnLinks, isOwn, LoopError, tightMode } from "../core/entry-kit.ts";
 import { isAt } from "./file-lock.ts";
 
-/** An open file, and its canonical path. */
 export interface OpenFile {
   readonly file: FileHandle;
-  /** The absolute path, with all links resolved. */
   readonly place: string;
   /** All paths of the file, sorted. There is more than one if the file has hard links. */
   readonly names: readonly string[];

@@ -17,7 +17,6 @@ export interface StreamError {
   readonly message?: string | undefined;
 }
 
-/** Records one stream as a span. */
 export class ChatSpan implements StreamObserver {
   readonly span: LiveSpan;
   readonly #ports: TracePorts;

@@ -25,7 +25,6 @@ export class ContentWriter {
     this.#redact = redact;
   }
 
-  /** Returns the content to record; undefined if no content should be recorded. */
   keep(kind: ContentKind, content: () => Json): Json | undefined {
     if (!this.isOn) return undefined;
     try {
@@ -46,7 +45,6 @@ export class ContentWriter {
     }
   }
 
-  /** Converts an error message to the description of a span status. */
   describe(kept: Json | undefined): string | undefined {
     return typeof kept === "string" ? redactSecrets(kept) : undefined;
   }
@@ -105,7 +103,6 @@ function toAssistantPart(part: AssistantPart): Json {
   return { type: part.type, content: part.text };
 }
 
-/** Collects the content of a stream. Chunks may be malformed. */
 export class SaidContent {
   #text = "";
   #reasoning = "";

@@ -56,7 +56,6 @@ export const genAi = {
  */
 export const common = { errorType: "error.type", httpStatus: "http.response.status_code" } as const;
 
-/** The value of `error.type` for an unknown error. */
 export const otherError = "_OTHER";
 
 /** The modality of tokens. Providers do not report token counts by modality. */
@@ -102,7 +101,6 @@ const finishNames: { readonly [Reason in FinishReason]?: string } = {
   "content-filter": "content_filter",
 };
 
-/** Converts a finish reason to its name in the conventions. */
 export function finishNameOf(finish: FinishReason): string {
   return finishNames[finish] ?? finish;
 }
@@ -141,7 +139,6 @@ export function limitFacts(limits: LoopLimits = {}): Attributes {
   return definedIn(Object.fromEntries(given.map(([limit, value]) => [`turnwright.limit.${toSnakeCase(limit)}`, value])));
 }
 
-/** Converts `maxCostUSD` to `max_cost_usd`. */
 function toSnakeCase(name: string): string {
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase();
 }
@@ -191,7 +188,6 @@ export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"])
   });
 }
 
-/** Returns the attribute `error.type` if there is an error. */
 export function errorFacts(errorType: string | undefined): Attributes {
   return errorType === undefined ? {} : { [common.errorType]: errorType };
 }

@@ -67,7 +67,6 @@ export class ToolSpan {
     ports.instruments.toolDuration(seconds, { ...dimensions, ...error });
   }
 
-  /** Ends the span of a call that has no end event because an error broke its run. */
   abandon(errorType: string): void {
     this.#span.set({ ...errorFacts(errorType), [own.toolExecuted]: this.#hasRun });
     this.#span.fail(undefined);

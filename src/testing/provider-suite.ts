@@ -130,7 +130,6 @@ function read({ provider, call, patience }: Bench, request: ModelRequest): Promi
   );
 }
 
-/** Returns the reply with the given index from the scenario. */
 function replyOf({ scenario }: Bench, index = 0): Extract<ScenarioReply, { kind: "turn" }> {
   const reply = scenario.replies[index];
   check(reply?.kind === "turn", `The scenario "${scenario.name}" has no message with index ${index}.`);

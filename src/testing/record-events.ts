@@ -59,7 +59,6 @@ function isOfType<Type extends LoopEventType>(event: LoopEvent, type: Type): eve
   return event.type === type;
 }
 
-/** Adds a listener for one event type. Returns a function that removes the listener. */
 function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEvent) => void): () => void {
   // The compiler cannot see that the payload belongs to this type.
   const listener = (event: LoopEvents[LoopEventType]): void => take({ type, ...event } as LoopEvent);
@@ -67,7 +66,6 @@ function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEve
   return () => void emitter.off(type, listener);
 }
 
-/** The values to print after the name of an event, by event type. A missing event type is a type error. */
 const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
   "run-start": () => [],
   "run-end": ({ status, reason }) => [status, reason.kind],

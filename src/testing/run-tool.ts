@@ -53,7 +53,6 @@ const noProvider: Provider = {
   },
 };
 
-/** Starts a nested run. It uses the provider from the test, if the test set one. */
 function runNested(
   options: NestedLoopOptions,
   { provider, clock, context }: ToolContextOverrides & { readonly clock?: Clock | undefined },

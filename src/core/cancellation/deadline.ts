@@ -200,7 +200,6 @@ export class Deadline implements Cancellable {
 /** The longest delay of a timer, in milliseconds. Timers with a longer delay would fire immediately. */
 export const longestTimerMs: number = 2 ** 31 - 1;
 
-/** The platform's clock. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimeout: (fn, ms) => setTimeout(fn, ms),
@@ -254,7 +253,7 @@ export class IdleTimer {
   };
 }
 
-/** The number of consecutive items without content after which the event loop gets a turn. */
+/** After this many consecutive items without content, the event loop gets a turn. */
 const most = 256;
 
 /** Counts consecutive items without content. A stream of such items that never waits would block all timers of the process. */

@@ -14,7 +14,6 @@ const because: { readonly [Why in CostUnknownWhy]: string } = {
   "pricing-failed": ', because "pricing" threw, or did not return a number of at least 0 (see the event "listener-error")',
 };
 
-/** Describes a cost reason, as text to put after a colon. */
 export function describeCost(reason: CostReason): string {
   if (reason.kind === "max-cost") {
     const { limitUSD, spentUSD, expectedUSD } = reason;

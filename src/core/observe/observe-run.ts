@@ -28,7 +28,6 @@ import type { ClosedRun } from "../cancellation/signals.ts";
 
 interface ToolPorts {
   observerOf(call: ToolContext): RunObserver | undefined;
-  /** Returns the options of a nested run, changed so that the nested run is observed. */
   observeNested(options: NestedLoopOptions, start: StartObserving): NestedLoopOptions;
 }
 

@@ -46,7 +46,6 @@ type Events = { [Type in LoopEventType]: [event: LoopEvents[Type]] };
 type Listener<Type extends LoopEventType> = EventEmitter.EventListener<Events, Type>;
 type AnyListener = (...args: unknown[]) => unknown;
 
-/** The observer's listener, which is called before the caller's listeners. */
 export interface Watch {
   hears(type: LoopEventType): boolean;
   take(event: LoopEvent): void;
@@ -158,7 +157,6 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
 
 export interface ObservedRun {
   readonly runId: string;
-  /** The options as the caller passed them. */
   readonly options: Pick<LoopOptions, "limits" | "modelSettings" | "session">;
   readonly provider: { readonly id: string; readonly model: string };
   /** Returns the current tools of the run. Returns the same array if the tools have not changed. */

@@ -92,10 +92,8 @@ export class AttemptTally {
   }
 }
 
-/** The chunk that ends a stream normally. */
 export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** An attempt to make: its provider, request and time limits. */
 export interface PlannedAttempt {
   readonly provider: Provider;
   readonly request: ModelRequest;
@@ -212,7 +210,6 @@ export class AttemptReader implements GuardedStream {
     if (isAnswer) this.#hasText ||= text.trim() !== "";
   }
 
-  /** Returns the failure if the stream ended without a finish reason, otherwise undefined. */
   end(): Fault | undefined {
     if (this.hasFinished) return undefined;
     const error = errorOf(judgeFinish(undefined, { text: this.#hasText, calls: this.#hasCalls }));

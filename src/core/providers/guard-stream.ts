@@ -41,7 +41,10 @@ export interface GuardedStream {
   readonly hasFinished?: boolean | undefined;
 }
 
-/** How many times its length a limit on silence may last because of heartbeats. Without a maximum, it could last forever. */
+/**
+ * Heartbeats can extend a limit on silence to at most this multiple of its length. Without a maximum, they could
+ * extend the limit forever.
+ */
 const mostDelays = 12;
 
 /** How long a provider may keep its stream open after the `finish` chunk, in milliseconds. */
@@ -51,7 +54,6 @@ const ended: StreamEnd = { kind: "ended" };
 const failed: StreamEnd = { kind: "failed", error: undefined };
 const givenUp = (): unknown => new DOMException("The stream was abandoned.", "AbortError");
 
-/** Returns the iterator of a stream. Throws a TypeError if the provider did not return a stream. */
 export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
   const given: unknown = stream;
   if (isThenable(given)) {

@@ -49,7 +49,6 @@ export interface MessageContent {
   readonly calls: boolean;
 }
 
-/** The status of an iteration, and the reason if the iteration ends the run. */
 export interface Judgement {
   readonly status: StreamStatus;
   readonly reason?: EndReason | undefined;
@@ -94,7 +93,6 @@ export function judgeFinish(finish: FinishReason | undefined, turn: MessageConte
   return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);
 }
 
-/** Describes an unknown finish reason, and how to map it. Every adapter has the option `finishReasons`. */
 function describeUnknown(raw: string | undefined): string {
   if (raw === undefined) return "The model stopped for an unknown reason.";
   const word = quote(raw);

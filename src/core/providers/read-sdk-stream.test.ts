@@ -18,7 +18,6 @@ interface Reading {
   readonly chunks: AsyncIterableIterator<ModelChunk>;
   readonly abort: AbortController;
   readonly clock: TestClock;
-  /** The signals passed to `open`, in order. */
   readonly signals: readonly AbortSignal[];
   readonly beats: number;
 }

@@ -16,7 +16,6 @@ interface Member {
   nameOf(definition: ToolDefinition): string | undefined;
 }
 
-/** The registry that has a tool, and the tool's name in that registry. */
 interface Route {
   readonly registry: ToolRegistry;
   readonly name: string;

@@ -87,7 +87,6 @@ function isField(name: string): name is keyof ToolResult {
   return Object.hasOwn(fieldTypes, name);
 }
 
-/** Copies a content part as plain data. A URL object becomes a string. */
 function toContentPart(part: unknown, index: number): ContentPart {
   const at = `.content[${index}]`;
   if (!isRecord(part)) throw invalidField(at, "a content part", part);
@@ -139,7 +138,6 @@ export function toOutcome(output: unknown): {
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
 }
 
-/** True for a result from outside. Its value must be plain data. */
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
   const { kind, result, error } = value;
@@ -247,7 +245,6 @@ function unwritable(problem: string): Conclusion<"failed"> {
   return { kind: "failed", error: toolFailure(`The tool's result cannot be written as JSON: ${problem.replace(/\.$/, "")}.`) };
 }
 
-/** Makes the error of a call that failed without throwing. */
 export function toolFailure(message: string): PlainError {
   return { name: "ToolFailure", message: tidyMessage(message) };
 }

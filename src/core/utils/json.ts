@@ -105,7 +105,6 @@ const tooMany = "a value of more than 10,000,000 parts";
 
 const tooLong = "a value of more than 268,435,456 characters as JSON";
 
-/** Throws a TypeError if a plain value is too long as JSON text. */
 function assertShort(value: Copied): void {
   let length = 0;
   try {
@@ -291,7 +290,6 @@ function scatter(bits: number): number {
   return twice ^ (twice >>> 16);
 }
 
-/** True if a value is data that JSON can represent. */
 export function isPlainData(value: unknown): boolean {
   try {
     toJson(value);

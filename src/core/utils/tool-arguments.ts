@@ -99,10 +99,13 @@ export function toWireName(name: string): string {
 /** Compares only the first characters of names, because an untrusted name may be a megabyte long. */
 const comparedLength = 64;
 
-/** Most candidates that are considered, because a server may list any number of tools. */
+/** The maximum number of candidates to consider. A server may list any number of tools. */
 const mostCandidates = 10_000;
 
-/** Candidates that are compared letter by letter, first those that share the most letters with the name. */
+/**
+ * The maximum number of candidates to compare letter by letter. The candidates that share the most letters with the
+ * name are compared.
+ */
 const mostCompared = 64;
 
 /**
@@ -143,7 +146,6 @@ interface Letters {
 /** A candidate and one form of the name to compare it with. `least` is a lower bound for their distance. */
 interface Pair {
   readonly candidate: string;
-  /** The position among all candidates. */
   readonly place: number;
   readonly from: Letters;
   readonly to: Letters;

@@ -79,7 +79,6 @@ interface CallProgress {
    * but has no outcome yet. `held`: nothing is recorded.
    */
   readonly stage: "over" | "waits" | "begun" | "held";
-  /** The call, with the outcome that the transcript shows. */
   readonly settled: SettledCall;
   readonly pending: readonly PendingCall[];
 }

@@ -44,7 +44,6 @@ import { type NestedProgress, readBatch } from "./read-call.ts";
  */
 type Way = ReadonlyMap<number, string>;
 
-/** Finds the ending before each retry, from the last retry to the first. */
 function findWay(records: Records): Way {
   const { last } = records;
   const way = new Map<number, string>();
@@ -238,7 +237,6 @@ function startOf(records: Records, { priced }: RunStart): RunStart {
   return records.find<RunStart>(runKey) ?? { messages: [], ...(priced === undefined ? {} : { priced }) };
 }
 
-/** True if the run continued after the calls of this iteration. */
 function isPast(reading: Reading): boolean {
   const { records, state } = reading;
   const isOn = records.has(stepKey(state, "iteration")) || records.has(inboxKey(state, 1, 0));

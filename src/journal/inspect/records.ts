@@ -50,7 +50,6 @@ export type PendingCall = {
     }
 );
 
-/** The records of a journal. */
 export interface Records {
   /**
    * Returns the recorded result of a step, or undefined if the step is not recorded. The caller chooses the type that belongs to

@@ -21,7 +21,6 @@ import { isPrint, type RequestPrint } from "./request-print.ts";
 
 type Recorded = Pick<Provider, "id" | "model" | "family">;
 
-/** An event of a stream, without its time. */
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
@@ -32,7 +31,6 @@ export type Happening =
   /** The reader left the stream. `waiting` is true if the reader was waiting for a chunk. */
   | { readonly type: "left"; readonly waiting: boolean };
 
-/** An event of a stream, with its time since the request in whole milliseconds. */
 export type Moment = Happening & { readonly atMs: number };
 
 /** A line of a cassette after the first. `stream` is the 0-based number of the request. */
@@ -70,7 +68,6 @@ interface ReadCassette {
 const format = "turnwright-cassette";
 const version = 1;
 
-/** Returns the first line of a cassette, which identifies the format and the provider. */
 export function toHead({ id, model, family }: Recorded): string {
   return `${JSON.stringify({ format, version, provider: id, model, family })}\n`;
 }
@@ -182,7 +179,6 @@ export function memoryCassette(text = ""): Cassette {
   };
 }
 
-/** Returns the given cassette, or makes a cassette for a path. Throws LoopError "invalid-option" for any other value. */
 export function toCassette(file: string | Cassette): Cassette {
   if (typeof file === "string" && file !== "") return fileCassette(file);
   if (isCassette(file)) return file;

@@ -128,7 +128,6 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     throw invalidOption("redact", "a function that synchronously returns a chunk", redacted);
   }
 
-  /** Writes the failure of the stream, and returns the error to throw. */
   #fail(error: unknown): unknown {
     // The recording is closed first, so that nothing is written after an error that cannot be recorded.
     this.#close();

@@ -16,7 +16,6 @@ import { untilAborted } from "../until-aborted.ts";
 import { type Cassette, type CutLine, type Moment, nameOf, readCassette, type Recording, toCassette } from "./cassette.ts";
 import { compare, keyOf, printRequest, type RequestPrint } from "./request-print.ts";
 
-/** Makes an Error with the fields of a provider error. */
 export function toThrown(error: ProviderError): Error {
   return Object.assign(new Error(error.message), error);
 }

@@ -35,7 +35,6 @@ export function printRequest({ messages, tools, system, toolChoice, settings, co
   };
 }
 
-/** Returns a text that is the same for equal requests. */
 export function keyOf({ messages, tools, fields }: RequestPrint): string {
   return JSON.stringify([messages, tools, fields]);
 }
