@@ -47,7 +47,6 @@ function isAnyHeard(): boolean {
 
 interface RunPlace {
   readonly captureContent: boolean;
-  /** For a nested run: the call that contains the run. */
   readonly inside?: (RunMessage["inside"] & { readonly scope: Scope | undefined }) | undefined;
 }
 

@@ -243,7 +243,6 @@ async function readAll(file: FileHandle): Promise<string> {
   return buffer.toString("utf8", 0, bytesRead);
 }
 
-/** True if a path refers to this open file. */
 export async function isAt(path: string, file: Pick<FileHandle, "stat">): Promise<boolean> {
   const [there, here] = await Promise.all([lstat(path, { bigint: true }).catch(unreadable), file.stat({ bigint: true })]);
   return there?.ino === here.ino && there.dev === here.dev;

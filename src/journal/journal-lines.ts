@@ -24,7 +24,6 @@ export interface TornLine {
 
 export interface Recorded {
   readonly answers: Map<string, unknown>;
-  /** The checksum of the last line, from which the checksum of the next line is computed. */
   readonly sum: string;
   /** The size in bytes of the valid part of the file. */
   readonly size: number;

@@ -26,7 +26,6 @@ interface LineWriter {
 /** The maximum length of joined lines. A few long lines together could exceed the maximum length of a string. */
 const joinedLength = 2 ** 24;
 
-/** Makes a writer for a file that was opened for appending. */
 function createLineWriter(
   file: Pick<FileHandle, "appendFile" | "datasync">,
   { sum, isNew, fsync, check: checkFile }: WriterOptions,
@@ -154,7 +153,6 @@ export async function readJournal(path: string): Promise<JournalSession> {
 }
 
 interface Continued extends FileJournalOptions {
-  /** Rejects if the path no longer refers to the file that is locked. */
   readonly check: () => Promise<void>;
 }
 
@@ -227,7 +225,6 @@ function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>
   return JSON.stringify({ key, kind, answer });
 }
 
-/** Calls all functions, even if some of them fail, and then throws the first error. */
 async function closeAll(undo: readonly (() => Promise<void>)[]): Promise<void> {
   const ends = await Promise.allSettled(undo.map((one) => one()));
   for (const end of ends) if (end.status === "rejected") throw end.reason;

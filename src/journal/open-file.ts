@@ -17,10 +17,6 @@ export interface OpenFile {
 /** Windows does not define O_NOFOLLOW and O_NONBLOCK. Without O_NONBLOCK, opening a pipe could block the process. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/**
- * Opens a file for reading and appending. Creates the file if it does not exist. Rejects with LoopError "journal-refused", or
- * with errors from the disk.
- */
 export async function openFile(path: string): Promise<OpenFile> {
   const place = await findPlace(path);
   const file = await open(place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | guards, 0o600);

@@ -105,7 +105,6 @@ export class ChatSpan implements StreamObserver {
     return this.#firstChunkMs === undefined ? undefined : [unfinished];
   }
 
-  /** Ends the span of a stream that has no end event because an error broke its run. */
   abandon(errorType: string): void {
     this.span.set(errorFacts(errorType));
     this.#writeSaid();

@@ -16,7 +16,6 @@ import type { ContentKind, TracingOptions } from "./tracing-options.ts";
 
 /** Prepares content for spans. Omits content that causes an error, so that the run is not affected. */
 export class ContentWriter {
-  /** True if `captureContent` is set. */
   readonly isOn: boolean;
   readonly #redact: TracingOptions["redact"];
 

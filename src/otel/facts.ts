@@ -129,10 +129,6 @@ export function usageFacts(usage: Usage): Attributes {
   });
 }
 
-/**
- * Returns attributes for the limits of a run, with names such as `turnwright.limit.max_iterations`. Omits infinite limits and
- * unknown names.
- */
 export function limitFacts(limits: LoopLimits = {}): Attributes {
   const known = Object.entries(limits).filter(([limit]) => limit === "onUnknownCost" || Object.hasOwn(limitRules, limit));
   const given = known.filter(([, value]) => value !== Number.POSITIVE_INFINITY);
@@ -165,13 +161,11 @@ const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   toolName: "turnwright.reason.tool_name",
 };
 
-/** Returns the attribute value for a field of a reason. Shortens strings. */
 function factOf(reason: EndReason, key: string): AttributeValue | undefined {
   const fact: AttributeValue | undefined = Reflect.get(reason, key);
   return typeof fact === "string" ? cutName(fact) : fact;
 }
 
-/** Returns attributes for the ending and the usage of a run. */
 export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"]): Attributes {
   const facts = Object.entries(reasonNames).map(([key, name]) => [name, factOf(reason, key)] as const);
   return definedIn({

@@ -17,7 +17,6 @@ interface Instruments {
   readonly timeToFirstChunk: Measure;
   readonly runDuration: Measure;
   readonly toolDuration: Measure;
-  /** Records the token usage of one stream, in counters and in histograms. Does not record unknown counts. */
   readonly tokens: (usage: Usage, attributes: Attributes, error: Attributes) => void;
 }
 

@@ -72,10 +72,8 @@ function describeMisuse(part: unknown): string {
 
 /** One part of a scripted message. */
 export type MockPart =
-  // These parts are output of the model.
   | { readonly kind: "chunks"; readonly chunks: readonly ModelChunk[] }
   | MockCall
-  // These parts are behaviour of the service and the network.
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "stall"; readonly ignoreSignal: boolean }
   | { readonly kind: "heartbeat" }

@@ -101,7 +101,6 @@ function isEventType(name: string): name is LoopEventType {
   return Object.hasOwn(facts, name);
 }
 
-/** Prints one line per event, indented by open runs and iterations. Consecutive deltas become one line. */
 function outlineEvents(events: readonly LoopEvent[]): string {
   const lines: string[] = [];
   let depth = 0;
@@ -117,7 +116,6 @@ function lineOf<Type extends LoopEventType>(event: { readonly type: Type } & Loo
   return [event.type, ...facts[event.type](event), ...(event.replayed === true ? ["(replayed)"] : [])].join(" ");
 }
 
-/** Joins the texts of consecutive deltas with the same type, run, iteration and source. */
 function mergeDeltas(events: readonly LoopEvent[]): readonly LoopEvent[] {
   const merged: LoopEvent[] = [];
   for (const event of events) {

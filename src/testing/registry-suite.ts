@@ -114,7 +114,6 @@ async function runRegistryCheck(setup: RegistrySuiteSetup, run: (bench: Registry
   }
 }
 
-/** Runs a tool and returns its outcome. As in the loop, a throw, a rejection and a failed result are all failures. */
 async function execute(
   { registry, abort, patience }: RegistryBench,
   name: string,

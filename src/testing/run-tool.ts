@@ -1,5 +1,3 @@
-// Runs one tool call as the loop would, but without a loop.
-
 import {
   CancelScope,
   type Check,

@@ -27,7 +27,6 @@ interface CallReading {
 
 export interface Reading {
   readonly chunks: readonly ModelChunk[];
-  /** The error that the stream threw or sent as an error chunk. Undefined if there was none. */
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
@@ -77,7 +76,6 @@ export function usageOf({ chunks }: Reading): Usage | undefined {
   return total;
 }
 
-/** Throws unless the stream ended normally, with exactly one finish chunk at its end. Returns the finish reason. */
 export function checkFinished(reading: Reading): string {
   const { chunks, failure } = reading;
   check(failure === undefined, `The stream failed: ${toPlainError(failure?.error).message}`);

@@ -96,7 +96,6 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
   return said.endsWith(".") ? said : `${said}.`;
 }
 
-/** Returns undefined for a completed run, and for a kind that this version of the package does not know. */
 function wordsOf(reason: EndReason): string | undefined {
   // Each function in the table accepts only its own kind, so the call below needs the cast to `never`.
   const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;

@@ -120,7 +120,6 @@ function observeProvider(provider: Provider, current: () => RunObserver | undefi
   };
 }
 
-/** Makes hooks whose `prepareIteration` is wrapped. If it returns another provider, that provider is observed too. */
 function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined): LoopHooks {
   if (typeof hooks.prepareIteration !== "function") return hooks;
   return {

@@ -174,7 +174,6 @@ export interface Observing {
 
 /** Observes one run. Errors that `runTool` throws reach the run, so `runTool` must only throw errors from `execute`. */
 export interface RunObserver {
-  /** Called with each event of this run. Nested runs have their own observers. */
   onEvent(event: LoopEvent): void;
   /** Called before a stream is opened. Returns undefined if the stream should not be observed. */
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;

@@ -25,7 +25,6 @@ export function answererOf({ id, model, family }: Provider): Answerer {
 export class AttemptLog {
   readonly #tell: (chunk: ModelChunk) => void;
   #number = 0;
-  /** The provider of the current attempt, or undefined between two attempts. */
   #current: Answerer | undefined;
 
   constructor(tell: (chunk: ModelChunk) => void) {
@@ -127,7 +126,6 @@ export interface ReaderPorts {
   toFinish(chunk: FinishChunk): FinishChunk;
 }
 
-/** One attempt while it streams. */
 export class AttemptReader implements GuardedStream {
   readonly iteration: number;
   readonly #attempt: PlannedAttempt;

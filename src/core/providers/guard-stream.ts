@@ -33,9 +33,11 @@ export interface GuardedStream {
   readonly iteration: number;
   readonly mayAsk?: ModelCall["mayAsk"];
   open(call: ModelCall): AsyncIterable<ModelChunk>;
-  /** Called with each chunk. After a time limit has expired, only called with usage chunks, so that all usage is counted. */
+  /**
+   * Called with each chunk. After a time limit has expired, only usage chunks are passed, so that all usage is
+   * counted.
+   */
   take(chunk: ModelChunk): void;
-  /** True if the chunks so far end the stream. No further chunk is awaited. */
   readonly isOver?: boolean | undefined;
   /** True if the answer is complete. Later errors and silence do not change the answer. */
   readonly hasFinished?: boolean | undefined;
@@ -292,7 +294,6 @@ export class StreamGuard implements ModelCall, Cancellable {
     return this.#signal;
   }
 
-  /** Aborts the provider's stream without waiting for it. */
   #abandon(reason: () => unknown): void {
     this.#lazySignal().abort(reason);
     this.#leave();

@@ -117,7 +117,6 @@ export function isResent(finish: FinishReason | undefined): boolean {
   return finish === "paused" || finish === "continue";
 }
 
-/** True if the message from a stream needs a continuation. */
 export function isUnfinished({ status, finish }: StreamResult): boolean {
   return status === "completed" && isResent(finish);
 }

@@ -191,7 +191,6 @@ it.for<[what: string, atEnd: () => unknown]>([
   expect(clock.pending).toBe(0);
 });
 
-/** Yields the same event every 400 ms forever. */
 function repeats(clock: TestClock, before: readonly string[], event: string): () => Promise<unknown> {
   return async () =>
     (async function* () {

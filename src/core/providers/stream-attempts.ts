@@ -54,7 +54,6 @@ export class AnswerIds {
   }
 }
 
-/** The attempts to make, and what to do when an attempt fails. */
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
@@ -64,7 +63,6 @@ export interface AttemptPlan {
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
   /** Changes the `finish` chunk of an attempt before it is passed on, for example its token. */
   toFinish(chunk: FinishChunk): FinishChunk;
-  /** Changes the failure of the last attempt before it is passed on, for example its message. */
   toLast(fault: Fault): Fault;
 }
 
@@ -219,7 +217,6 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 }
 
-/** Returns the failure of an attempt, or undefined if the attempt succeeded. */
 function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: AttemptReader): Fault | undefined {
   switch (end.kind) {
     case "ended":

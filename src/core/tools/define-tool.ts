@@ -80,7 +80,6 @@ function describeField(fields: UnknownRecord, field: string, check: Check): stri
   return word === undefined ? problem : `${problem}. Rename ${quote(word)} to ${quote(field)}`;
 }
 
-/** Returns the problem of an eager tool that has a trait that conflicts with `eager`, or has no `execute`. Otherwise undefined. */
 function findVeto({ execute, replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
   if (execute === undefined) return 'has "eager" without "execute". Add "execute", or remove "eager"';
   if (replay === "never") return excludes("replay: never");

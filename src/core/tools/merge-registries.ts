@@ -12,7 +12,6 @@ import { invalidOption, isFunction, isText } from "../errors/check-fields.ts";
 
 interface Member {
   readonly registry: ToolRegistry;
-  /** Returns the name that the model sees for a tool, or undefined to omit the tool. */
   nameOf(definition: ToolDefinition): string | undefined;
 }
 

@@ -166,10 +166,6 @@ export function concludeOutside(given: OutsideResult): Conclusion<"completed" | 
     : { kind: "failed", error: toolFailure(given.error) };
 }
 
-/**
- * Makes the outcome from the value that a tool threw, or with which its promise rejected. If the value is not an Error, its text
- * becomes the message. `fatal` is set for a FatalToolError.
- */
 export function toFailure(thrown: unknown): Conclusion<"failed"> {
   const error = toPlainError(thrown);
   return wasThrownFatal(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };

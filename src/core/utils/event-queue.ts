@@ -36,7 +36,6 @@ export class EventQueue<T> {
     for (let reader = this.#takeReader(); reader !== undefined; reader = this.#takeReader()) reader(this.#last());
   }
 
-  /** Ends the queue with an error, which is thrown after the remaining items. */
   fail(error: unknown): void {
     this.#failure = { error };
     this.end();

@@ -1,5 +1,3 @@
-// Copies, compares, freezes and hashes plain data, and converts it to JSON.
-
 import type { Json } from "../types/json.ts";
 import { setField } from "./guards.ts";
 

@@ -207,7 +207,6 @@ function isNoProse(value: string): boolean {
   return isValue(value) && !plainWord.test(value);
 }
 
-/** At least 8 characters with a letter and a digit. */
 export function looksRandom(value: string): boolean {
   return value.length >= 8 && /\d/.test(value) && /[A-Za-z]/.test(value) && isNoProse(value);
 }

@@ -72,7 +72,6 @@ export function isSameArguments(one: string, other: string): boolean {
   return one === other || argumentsKey(one) === argumentsKey(other);
 }
 
-/** Returns a text by which arguments can be compared. Arguments that are not valid JSON are compared unchanged. */
 function argumentsKey(text: string): string {
   const parsed = parseToolArguments(text);
   if (!("args" in parsed)) return text;
@@ -152,7 +151,6 @@ interface Pair {
   readonly least: number;
 }
 
-/** Returns the pairs whose distance may be small enough, the likeliest first. */
 function likeliestPairs(wanted: readonly Letters[], candidates: Iterable<string>): readonly Pair[] {
   const pairs: Pair[] = [];
   let place = 0;

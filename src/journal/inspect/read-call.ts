@@ -34,7 +34,6 @@ interface BatchProgress {
   readonly pending: readonly PendingCall[];
 }
 
-/** Reads the calls of the current assistant message. `isOver` is true if the run continued after these calls. */
 export function readBatch(reading: CallReading, isOver: boolean): BatchProgress {
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
@@ -111,10 +110,6 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
   );
 }
 
-/**
- * Returns the progress of a call that waits for a decision, or that was stopped by a decision. Returns undefined for a call that
- * may run.
- */
 function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
   const decision = findLast<RecordedDecision>(records, callKey(state, "approval", place), "ask");
   if (decision === undefined) return undefined;
@@ -157,7 +152,6 @@ function readResult({ records, state }: CallReading, place: CallPlace, deferred:
   return { stage: "waits", settled: { outcome: deferred, awaiting: id }, pending: [pending] };
 }
 
-/** Counts the questions about a call that were left open for a later execution. */
 function countQuestions({ records, state }: Pick<CallReading, "records" | "state">, place: CallPlace): number {
   let count = 0;
   for (let round = 0; round <= (place.round ?? 0); round += 1) {

@@ -119,7 +119,6 @@ interface Reading {
   readonly way: Way;
 }
 
-/** The ending and the pending calls at the last record. Undefined while there are more records. */
 type Stop = Omit<Rebuilt, "state"> | undefined;
 
 const midway: Stop = { ending: undefined, pendingCalls: [] };
@@ -243,7 +242,6 @@ function isPast(reading: Reading): boolean {
   return isOn || closeAt(reading, "batch") !== undefined;
 }
 
-/** Reads the validation of an answer. If an answer was invalid and the run continued, the model got a complaint. */
 function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
   const { records, state } = reading;
   return foldFound(reading, stepKey(state, "output"), (answer: OutputAnswer) => {

@@ -105,7 +105,6 @@ export function readCassette(text: string, name: string): ReadCassette {
   };
 }
 
-/** True if a stream has ended, so that no more events can follow. */
 function isClosed(moments: readonly Moment[]): boolean {
   const last = moments[moments.length - 1]?.type;
   return last === "ended" || last === "threw" || last === "left";

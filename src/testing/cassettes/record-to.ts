@@ -50,7 +50,6 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#startedAt = call.clock.now();
   }
 
-  /** Opens the stream of the provider. Errors from the provider are recorded and thrown. */
   open(ask: (call: ModelCall) => AsyncIterable<ModelChunk>): void {
     const { signal, iteration, clock, timeouts } = this.#call;
     const heartbeat: ModelCall["heartbeat"] = (state) => {
@@ -108,7 +107,6 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     }
   }
 
-  /** Writes a chunk, and returns the chunk as it was written. */
   #keep(chunk: ModelChunk): ModelChunk {
     const written = this.#toWritten(chunk);
     this.#tell({ type: "chunk", chunk: written });

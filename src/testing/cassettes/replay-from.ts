@@ -20,7 +20,6 @@ export function toThrown(error: ProviderError): Error {
   return Object.assign(new Error(error.message), error);
 }
 
-/** A recorded event that sends no chunk and does not end the stream normally. */
 type Silent = Exclude<Moment, { type: "chunk" | "aborted" | "ended" }>;
 
 /** Replays a recording. With `timing`, chunks are sent at the recorded speed. */
@@ -129,9 +128,7 @@ class Shelf {
   readonly #name: string;
   readonly #size: number;
   readonly #unplayed: Map<number, Recording>;
-  /** The number of recordings in the cassette for each request key. */
   readonly #counts = new Map<string, number>();
-  /** The indexes of the remaining recordings for each request key. */
   readonly #byKey = new Map<string, number[]>();
 
   constructor(recordings: readonly Recording[], name: string) {
