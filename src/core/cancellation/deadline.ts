@@ -24,7 +24,10 @@ export interface DeadlineLimits {
   readonly limitMs: number;
   /** The longest time between two heartbeats. Default: no limit. */
   readonly idleMs?: number | undefined;
-  /** How long the work may continue after a stop or an expired time limit. After a kill or an abort it may not. Default 0. */
+  /**
+   * How long the work may continue after a stop or after its time limit. After a kill or an abort, the work cannot
+   * continue. Default 0.
+   */
   readonly settleMs?: number | undefined;
 }
 

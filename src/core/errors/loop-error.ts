@@ -46,8 +46,9 @@ export interface LoopErrorDetails {
     readonly waiting?: readonly string[] | undefined;
   };
   /**
-   * A decision does not fit its call, and the call is still waiting. Either the decision is an approval for a call that is waiting
-   * for its result, or the reverse, or the result does not fit the `outputSchema` of the tool, or a page sent the result and may not. In the message, `problem` comes
+   * A decision does not fit its call, and the call is still waiting. There are four causes: an approval for a call
+   * that waits for its result, a result for a call that waits for its approval, a result that does not fit the tool's
+   * `outputSchema`, or a result from a page that is not allowed to send this result. In the message, `problem` comes
    * directly after the call.
    */
   readonly "invalid-decision": {
@@ -77,7 +78,7 @@ export interface LoopErrorDetails {
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
     | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
-  /** A step was run with a journal that is not open. Only a loop that the caller wrote can do this. */
+  /** A step was run with a journal that is not open. Only a loop written by the caller can cause this error. */
   readonly "journal-closed": { readonly path: string };
   /** A replay reached a step that is not recorded. */
   readonly "journal-incomplete": { readonly key: string };

@@ -32,8 +32,8 @@ interface ToolPorts {
 }
 
 /**
- * Returns the registry that a run would make from its tools. Returns undefined if there are no tools, or if they are invalid: the
- * run itself reports the error.
+ * Makes the registry that a run would make from its tools. Returns undefined if there are no tools, or if they are
+ * invalid: the run itself reports invalid tools.
  */
 function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;

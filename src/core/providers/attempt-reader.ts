@@ -99,8 +99,8 @@ export interface PlannedAttempt {
   /** True if no other attempt follows after output of this attempt. Default false. */
   readonly isFinal?: boolean | undefined;
   /**
-   * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits of the
-   * iteration. If those expire, the iteration ends.
+   * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits
+   * of the iteration, which end the iteration when they expire.
    */
   readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
   /** How long to wait before this attempt, in milliseconds. Default 0. */

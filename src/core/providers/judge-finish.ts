@@ -61,7 +61,7 @@ const limited: Judge = ({ text, calls }) => {
   return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
 };
 
-/** Says how to fix the provider, because the provider causes this error. */
+/** The text tells the provider's author what to fix, because the provider causes this error. */
 const doneWithCalls = 'The stream has tool calls, but the finish reason "stop". The provider must use "tool-calls" instead.';
 
 /** The judgement for each finish reason. A new reason without a judgement does not compile. */

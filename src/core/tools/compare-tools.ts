@@ -64,7 +64,7 @@ function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<S
   for (const find of finders) yield* find(was, now, field);
 }
 
-/** True if values that fitted the old schema may not fit the new schema, or may mean something else in the new schema. */
+/** True for a change after which old values can be invalid, or can have another meaning. */
 export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
   return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
 }

@@ -78,7 +78,9 @@ const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wa
   limit: { isError: false, wasDispatched: false },
 };
 
-/** True for outcomes that are counted for `limits.maxConsecutiveToolErrors`. Only "completed" resets the count. */
+/**
+ * True for outcomes that increase the count for `limits.maxConsecutiveToolErrors`. Only "completed" resets this count.
+ */
 export function countsAsError(kind: Kind): boolean {
   return facts[kind].isError;
 }

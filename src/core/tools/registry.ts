@@ -19,8 +19,8 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
 }
 
 /**
- * Returns the agent of an agent tool, whose calls are nested runs. Returns undefined for other tools, and if the registry throws.
- * The tool then runs as an ordinary tool.
+ * Returns the agent of an agent tool, whose calls are nested runs. Returns undefined for other tools. Also returns
+ * undefined if the registry throws, and the tool then runs as an ordinary tool.
  */
 export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
   try {

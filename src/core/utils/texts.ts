@@ -112,7 +112,7 @@ export function countBytes(text: string): number {
       continue;
     }
     bytes += 2;
-    // The second half of a pair is already counted as one of its four bytes.
+    // The second half of a pair needs no count: the pair's four bytes were added at its first half.
     if (isPairAt(text, index)) index += 1;
   }
   return bytes;

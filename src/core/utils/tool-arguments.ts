@@ -136,7 +136,7 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   return nearest?.candidate;
 }
 
-/** A normalized name, and how often each letter occurs in it. */
+/** A normalized name, and the number of occurrences of each letter. */
 interface Letters {
   readonly text: string;
   readonly counts: Uint8Array;
