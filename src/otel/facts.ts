@@ -142,8 +142,8 @@ function toSnakeCase(name: string): string {
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
 /**
- * Attribute names for the fields of a reason that are recorded: numbers, and names that the program defines. Texts, errors and
- * messages are omitted.
+ * Attribute names for the recorded fields of a reason. Only numbers and names that the program defines are recorded.
+ * Texts, errors and messages are not.
  */
 const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   attempts: "turnwright.reason.attempts",

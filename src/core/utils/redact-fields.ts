@@ -19,8 +19,8 @@ export function namesSecret(key: string): boolean {
 }
 
 /**
- * True if a word in a text is the name of a secret. If it is assigned with "=" or before a quoted value, more names match, because
- * such a place is not prose.
+ * True if a word in a text is the name of a secret. More names match if "=" or a quoted value follows the name,
+ * because prose rarely continues so.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);

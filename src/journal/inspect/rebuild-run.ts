@@ -60,7 +60,10 @@ function findWay(records: Records): Way {
   return way;
 }
 
-/** The last reading of the inbox before an ending ("last look"). */
+/**
+ * The last time that a run reads its inbox before an ending. The state and the comments in this file call this reading
+ * the last look.
+ */
 interface Close {
   readonly answer: InboxAnswer;
   readonly ending: Ending;
