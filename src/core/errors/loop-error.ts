@@ -131,9 +131,9 @@ const messages: Messages = {
     `A run with ${current} outer run${current === 1 ? "" : "s"} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
-      return "The journal was written by a run that began with other messages. Pass those messages, which inspectJournal(...).initialMessages has, not those of its result. A new question needs a new journal and a new runId.";
+      return "The journal was written by a run that began with other messages. Pass the messages from inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and a new runId.";
     if (field === "version")
-      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version that wrote them.`;
+      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version of turnwright that wrote the journal.`;
     return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
   },
   "unknown-decision": ({ call, waiting }) => {
@@ -144,7 +144,7 @@ const messages: Messages = {
     `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
-      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If it is now an unrelated program, remove ${lockPath}.`
+      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If this process id now belongs to an unrelated program, remove ${lockPath}.`
       : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine, and cannot be checked from here. If you are sure that the process has ended, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>

@@ -20,7 +20,7 @@ export function namesSecret(key: string): boolean {
 
 /**
  * True if a word in a text is the name of a secret. More names match if "=" or a quoted value follows the name,
- * because prose rarely continues so.
+ * because prose rarely has either there.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);
