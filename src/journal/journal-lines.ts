@@ -6,7 +6,6 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { isRecord, LoopError } from "../core/entry-kit.ts";
 
-/** The first line, which identifies the format. */
 export const head = '{"format":"turnwright-journal","version":1}\n';
 
 export interface Line {
@@ -25,9 +24,7 @@ export interface TornLine {
 export interface Recorded {
   readonly answers: Map<string, unknown>;
   readonly sum: string;
-  /** The size in bytes of the valid part of the file. */
   readonly size: number;
-  /** True if the last line is valid, but its line end is missing. */
   readonly unended: boolean;
   readonly torn: TornLine | undefined;
 }
@@ -146,7 +143,6 @@ interface ReadRecord {
   readonly sum: string;
 }
 
-/** Parses a line; undefined if the line is damaged. `before` is the checksum of the previous line. */
 function readLine(line: Buffer, before: string): ReadRecord | undefined {
   const sum = line.toString("latin1", opening.length, opening.length + digits);
   const body = line.subarray(bodyAt);

@@ -8,7 +8,6 @@ import { lockFile } from "./file-lock.ts";
 import { checkPlace, openFile, type OpenFile, openForReading } from "./open-file.ts";
 
 interface WriterOptions {
-  /** The checksum of the last line in the file; empty if there is none. */
   readonly sum: string;
   readonly isNew: boolean;
   readonly fsync: boolean;

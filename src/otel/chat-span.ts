@@ -99,7 +99,6 @@ export class ChatSpan implements StreamObserver {
     if (usage !== undefined) instruments.tokens(usage, dimensions, failure);
   }
 
-  /** Returns the finish reason; undefined for a stream without any chunk. */
   #whyFinished(finish: FinishReason | undefined): string[] | undefined {
     if (finish !== undefined) return [finishNameOf(finish)];
     return this.#firstChunkMs === undefined ? undefined : [unfinished];

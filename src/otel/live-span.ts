@@ -22,7 +22,6 @@ export function quietly<Value>(work: () => Value): Value | undefined {
  * the parent.
  */
 export class LiveSpan {
-  /** The context for code that runs inside the span. */
   readonly context: Context;
   readonly #span: Span | undefined;
 

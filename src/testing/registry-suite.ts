@@ -202,7 +202,6 @@ async function checkFitting(bench: RegistryBench): Promise<void> {
   );
 }
 
-/** Validates arguments for "echo". Returns undefined if the registry does not check them. */
 async function validate({ registry, patience }: RegistryBench, args: unknown): Promise<Validation | undefined> {
   if (registry.validate === undefined) return undefined;
   try {

@@ -21,7 +21,6 @@ interface CallReading {
   readonly name: string;
   readonly args: unknown;
   readonly problem: string | undefined;
-  /** All argument deltas with the key of this call, joined. Empty if there were none. */
   readonly streamedArgs: string;
 }
 

@@ -163,7 +163,6 @@ export interface ObservedRun {
   definitions(): readonly ToolDefinition[];
 }
 
-/** Starts to observe a run. Returns undefined if the run should not be observed. */
 export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
 export interface Observing {
@@ -175,7 +174,6 @@ export interface Observing {
 /** Observes one run. Errors that `runTool` throws reach the run, so `runTool` must only throw errors from `execute`. */
 export interface RunObserver {
   onEvent(event: LoopEvent): void;
-  /** Called before a stream is opened. Returns undefined if the stream should not be observed. */
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;
   /** Called for each attempt of a tool call. Must call `execute` and return its result. */
   runTool<Value>(call: ToolContext, execute: () => Value): Value;

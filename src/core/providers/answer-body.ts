@@ -26,7 +26,6 @@ export async function openAnswer(pending: unknown, clock: Clock): Promise<unknow
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
 }
 
-/** The stream class of an SDK. */
 interface StreamMaker {
   fromSSEResponse(response: Response, controller: unknown): unknown;
 }

@@ -62,7 +62,6 @@ export class AttemptLog {
   }
 }
 
-/** Counts the usage of each attempt, from the chunks that a stream passes on. */
 export class AttemptTally {
   readonly #ended: AttemptSpending[] = [];
   #usage: Usage | undefined;
@@ -113,7 +112,6 @@ export interface Fault {
   readonly as:
     | { readonly kind: "thrown"; readonly thrown: unknown }
     | { readonly kind: "chunk"; readonly chunk: ModelChunk }
-    /** The stream ended too early, without an error. */
     | { readonly kind: "quiet" };
 }
 
@@ -121,7 +119,6 @@ export interface ReaderPorts {
   readonly call: ModelCall;
   readonly log: AttemptLog;
   tell(chunk: ModelChunk): void;
-  /** Returns the usage of all attempts of the stream so far. */
   spent(): readonly AttemptSpending[];
   toFinish(chunk: FinishChunk): FinishChunk;
 }

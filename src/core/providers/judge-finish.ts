@@ -64,7 +64,6 @@ const limited: Judge = ({ text, calls }) => {
 /** The text tells the provider's author what to fix, because the provider causes this error. */
 const doneWithCalls = 'The stream has tool calls, but the finish reason "stop". The provider must use "tool-calls" instead.';
 
-/** The judgement for each finish reason. A new reason without a judgement does not compile. */
 const judges: { readonly [Reason in FinishReason]: Judge } = {
   stop: ({ text, calls }) => {
     if (calls) return failed("finish-unknown", doneWithCalls);
@@ -112,7 +111,6 @@ export function problemOf(finish: FinishReason | undefined): "malformed" | "trun
   return finish === "malformed-call" ? "malformed" : undefined;
 }
 
-/** True if the finish reason requests a continuation in the same iteration. */
 export function isResent(finish: FinishReason | undefined): boolean {
   return finish === "paused" || finish === "continue";
 }

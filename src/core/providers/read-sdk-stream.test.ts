@@ -74,7 +74,6 @@ function read(
   };
 }
 
-/** Yields the events and then waits forever. Calls `onReturn` when the stream is closed. */
 function staysOpen(events: readonly string[], onReturn: () => unknown = () => undefined): () => Promise<unknown> {
   const left = [...events];
   return async () => ({
@@ -85,7 +84,6 @@ function staysOpen(events: readonly string[], onReturn: () => unknown = () => un
   });
 }
 
-/** Yields "a", then waits. Throws the signal's reason when the signal fires, like an SDK stream does. */
 const hears = async (signal: AbortSignal): Promise<unknown> =>
   (async function* () {
     yield "a";

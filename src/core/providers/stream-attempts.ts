@@ -61,7 +61,6 @@ export interface AttemptPlan {
    * does if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
-  /** Changes the `finish` chunk of an attempt before it is passed on, for example its token. */
   toFinish(chunk: FinishChunk): FinishChunk;
   toLast(fault: Fault): Fault;
 }
@@ -173,7 +172,6 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     else this.#wait(next.delayMs, () => this.#begin(next));
   }
 
-  /** Waits on the clock of the call. Stops waiting if the signal of the call is aborted. */
   #wait(delayMs: number, then: () => void): void {
     const { clock } = this.#call;
     const stopBeating = keepAlive(this.#call);
@@ -232,7 +230,6 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
   }
 }
 
-/** Sends heartbeats until the returned function is called. The first heartbeat is sent immediately. */
 function keepAlive(call: ModelCall): () => void {
   const { clock, timeouts } = call;
   call.heartbeat("waiting");

@@ -85,12 +85,10 @@ export function countsAsError(kind: Kind): boolean {
   return facts[kind].isError;
 }
 
-/** True if a call with this outcome has run or may have run. */
 export function wasDispatched(kind: Kind): boolean {
   return facts[kind].wasDispatched;
 }
 
-/** True if the outcome of a call ends the run. */
 export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {
   return outcome.kind === "failed" && outcome.fatal === true;
 }

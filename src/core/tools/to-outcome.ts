@@ -18,7 +18,6 @@ export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?
 /** A global symbol, so that `isToolResult` recognizes results from every loaded copy of the package. */
 const brand: unique symbol = Symbol.for("turnwright.ToolResult");
 
-/** The type of each field. A new field without a type does not compile. */
 const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string" | "array" | "anything" } = {
   success: "boolean",
   data: "anything",
@@ -281,13 +280,11 @@ const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
 
 type Marked = ToolResult & { readonly [mark]: LoopSignal };
 
-/** Adds a request to the loop to a tool result. */
 export function markSignal(result: ToolResult, signal: LoopSignal): ToolResult {
   const marked: Marked = Object.assign(result, { [mark]: signal } as const);
   return marked;
 }
 
-/** Returns the request to the loop that a tool result carries, or an empty object. */
 export function signalOf(result: ToolResult): LoopSignal {
   return mark in result ? (result as Marked)[mark] : {};
 }

@@ -29,7 +29,6 @@ import {
 import type { PendingCall, Records } from "./records.ts";
 
 interface BatchProgress {
-  /** The calls, if each call has ended or waits for a decision. Undefined while some calls are running. */
   readonly settled: readonly SettledCall[] | undefined;
   readonly pending: readonly PendingCall[];
 }

@@ -70,7 +70,6 @@ interface Close {
   readonly attempt: number;
 }
 
-/** Finds the recorded last look at the inbox before the ending at the current position. */
 function findClose(records: Records, way: Way, state: LoopState): Close | undefined {
   for (let attempt = state.endChecks; ; attempt += 1) {
     const answer = records.find<InboxAnswer>(lastInboxKey(state, attempt));
@@ -192,7 +191,6 @@ function closeAt({ records, state, way }: Reading, phase: LoopState["phase"]): C
   return findClose(records, way, phase === state.phase ? state : { ...state, phase });
 }
 
-/** Returns the bounds with the policies and hooks that the run used. Each of them left a record. */
 function boundsOf(reading: Reading): Bounds {
   const { records, state } = reading;
   const isOutput = records.has(stepKey(state, "output"));
@@ -253,7 +251,6 @@ function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
   });
 }
 
-/** Reads the records after an ending: the run was resumed, or the ending was retried. */
 function readAfterEnding({ records, state }: Reading, ending: Ending): Stop {
   if (ending.status === "suspended") {
     return records.has(nextKeyAfter(state)) ? fold(state, { kind: "resume" }) : { ending, pendingCalls: [] };

@@ -63,7 +63,6 @@ export interface Records {
   within(prefix: string): Records;
 }
 
-/** Makes a `Records` from a map of results by key, in the order in which they were recorded. */
 export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
   const keys = [...answers.keys()];
   return {

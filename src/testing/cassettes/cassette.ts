@@ -33,7 +33,6 @@ export type Happening =
 
 export type Moment = Happening & { readonly atMs: number };
 
-/** A line of a cassette after the first. `stream` is the 0-based number of the request. */
 export type Line =
   | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
   | (Moment & { readonly stream: number });

@@ -39,7 +39,6 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #startedAt: number;
   #iterator: AsyncIterator<ModelChunk> | undefined;
   #lastMs = 0;
-  /** The number of calls of `next` that have not settled yet. */
   #awaited = 0;
   #isListening = false;
   #isOver = false;

@@ -22,7 +22,6 @@ export function toThrown(error: ProviderError): Error {
 
 type Silent = Exclude<Moment, { type: "chunk" | "aborted" | "ended" }>;
 
-/** Replays a recording. With `timing`, chunks are sent at the recorded speed. */
 async function* playRecording(
   { moments }: Recording,
   call: ModelCall,
