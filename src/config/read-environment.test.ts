@@ -13,7 +13,6 @@ const variables = [
   ["TURNWRIGHT_TOOL_MS", "timeouts.toolMs", { ...times, default: 300_000 }],
 ] as const;
 
-/** Returns the values of the four numeric options, by option path. */
 function readNumbers(env?: { readonly [name: string]: unknown }): { [path: string]: number } {
   const { limits, timeouts, ...rest } = readEnvironment(env);
   expect(Object.keys(rest)).toEqual(["problems"]);

@@ -4,7 +4,6 @@ import { AsyncResource } from "node:async_hooks";
 import { tracingChannel, type TracingChannel } from "node:diagnostics_channel";
 import type { EndReason, FinishReason, Json, LoopStatus, StreamStatus, ToolOutcome, Usage } from "../core/entry-kit.ts";
 
-/** The fields that all messages share. */
 interface Message {
   errorType?: string | undefined;
   error?: unknown;
@@ -12,7 +11,6 @@ interface Message {
 
 type Channel = TracingChannel<unknown, object>;
 
-/** Publishes operations on one tracing channel. */
 export class TraceSource<Facts extends Message> {
   readonly #name: string;
   readonly #channel: Channel;
@@ -28,7 +26,6 @@ export class TraceSource<Facts extends Message> {
     return [start, end, asyncStart, asyncEnd, error].some((channel) => channel.hasSubscribers);
   }
 
-  /** Publishes the start of an operation inside the operation `outer`. Returns undefined if there are no subscribers. */
   begin(facts: () => Facts, outer: Scope | undefined): ChannelTrace<Facts> | undefined {
     if (!this.isHeard) return undefined;
     const message = facts();
@@ -42,12 +39,10 @@ export class TraceSource<Facts extends Message> {
   }
 }
 
-/** Runs code with the AsyncLocalStorage stores of an operation. */
 export interface Scope {
   run<Value>(work: () => Value): Value;
 }
 
-/** An operation whose start was published. */
 export class ChannelTrace<Facts extends Message> implements Scope {
   readonly message: Facts;
   readonly #channel: Channel;
@@ -63,7 +58,6 @@ export class ChannelTrace<Facts extends Message> implements Scope {
     return this.#resource.runInAsyncScope(work);
   }
 
-  /** Publishes the end of the operation. Adds `facts` to its message first. */
   end(facts: Partial<Facts>): void {
     const message = Object.assign(this.message, facts);
     const { asyncStart, asyncEnd, error } = this.#channel;

@@ -41,15 +41,12 @@ const runs = new TraceSource<RunMessage>(runChannel);
 const iterationSource = new TraceSource<IterationMessage>(iterationChannel);
 const tools = new TraceSource<ToolMessage>(toolChannel);
 
-/** True if any of the three tracing channels has a subscriber. */
 function isAnyHeard(): boolean {
   return runs.isHeard || iterationSource.isHeard || tools.isHeard;
 }
 
-/** The settings for the messages about a run. */
 interface RunPlace {
   readonly captureContent: boolean;
-  /** For a nested run: the call that contains the run. */
   readonly inside?: (RunMessage["inside"] & { readonly scope: Scope | undefined }) | undefined;
 }
 
@@ -61,10 +58,8 @@ const handlers: EventHandlers<RunChannels> = {
   "run-end": (run, event) => run.end(event),
 };
 
-/** The loop events that are needed to publish messages. */
 const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
-/** Publishes the messages about one run. */
 class RunChannels implements RunObserver {
   readonly #runId: string;
   readonly #place: RunPlace;

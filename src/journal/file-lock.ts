@@ -29,7 +29,6 @@ type OwnerState = "alive" | "dead" | "unknown";
 const instance = randomUUID();
 let own: Promise<LockOwner> | undefined;
 
-/** Returns the identity of this process. The result is cached, because the identity never changes. */
 function ownIdentity(): Promise<LockOwner> {
   return (own ??= readIdentity());
 }
@@ -91,7 +90,6 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Returns the start time from the text of `/proc/PID/stat`; "ended" for a zombie process. */
 function startIn(stat: string): string | undefined {
   // The process name, which ends at the last bracket, may contain any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -218,7 +216,6 @@ async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   if (text?.includes(token) === true) await rm(lockPath, { force: true });
 }
 
-/** Returns the claim that holds the lock instead of `own`; undefined if `own` holds the lock. */
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
   // Ignores the text after the last line end: another process is writing it, or died during the write.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
@@ -244,7 +241,6 @@ async function readAll(file: FileHandle): Promise<string> {
   return buffer.toString("utf8", 0, bytesRead);
 }
 
-/** True if a path refers to this open file. */
 export async function isAt(path: string, file: Pick<FileHandle, "stat">): Promise<boolean> {
   const [there, here] = await Promise.all([lstat(path, { bigint: true }).catch(unreadable), file.stat({ bigint: true })]);
   return there?.ino === here.ino && there.dev === here.dev;

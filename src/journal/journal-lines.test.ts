@@ -18,7 +18,6 @@ const lines = answers.map((answer, index) => {
 });
 const whole = Buffer.from(head + lines.join(""));
 
-/** Returns the records in the file, or the number of the damaged line. */
 async function read(bytes: Uint8Array, chunkBytes?: number): Promise<unknown> {
   const path = join(folder, "a.jsonl");
   await writeFile(path, bytes);

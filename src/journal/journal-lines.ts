@@ -6,10 +6,8 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { isRecord, LoopError } from "../core/entry-kit.ts";
 
-/** The first line, which identifies the format. */
 export const head = '{"format":"turnwright-journal","version":1}\n';
 
-/** A line, and its checksum. The checksum of the next line is computed from this checksum. */
 export interface Line {
   readonly text: string;
   readonly sum: string;
@@ -23,15 +21,10 @@ export interface TornLine {
   readonly bytes: number;
 }
 
-/** The content of a journal file. */
 export interface Recorded {
-  /** Results of steps by key. */
   readonly answers: Map<string, unknown>;
-  /** The checksum of the last line, from which the checksum of the next line is computed. */
   readonly sum: string;
-  /** The size in bytes of the valid part of the file. */
   readonly size: number;
-  /** True if the last line is valid, but its line end is missing. */
   readonly unended: boolean;
   readonly torn: TornLine | undefined;
 }
@@ -52,7 +45,6 @@ export function toLine(json: string, before: string): Line {
   return { text: `${opening}${sum}",${body}\n`, sum };
 }
 
-/** Options for reading a file. */
 export interface ReadOptions {
   /** Bytes per read. Default 1 MiB. */
   readonly chunkBytes?: number | undefined;
@@ -102,7 +94,6 @@ interface ReadBytes {
   readonly isEnded: boolean;
 }
 
-/** Yields the lines of a file, and then any text after the last line end. */
 async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
   const line = new PartialLine();
   for (let position = 0; ;) {
@@ -122,7 +113,6 @@ async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 2
   if (line.length > 0) yield line.take(false);
 }
 
-/** A line that arrives in chunks. */
 class PartialLine {
   #parts: Buffer[] = [];
   #limit = headBytes;
@@ -153,7 +143,6 @@ interface ReadRecord {
   readonly sum: string;
 }
 
-/** Parses a line; undefined if the line is damaged. `before` is the checksum of the previous line. */
 function readLine(line: Buffer, before: string): ReadRecord | undefined {
   const sum = line.toString("latin1", opening.length, opening.length + digits);
   const body = line.subarray(bodyAt);

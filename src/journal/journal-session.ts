@@ -7,13 +7,9 @@ import { invalidOption, isThenable, type Json, LoopError, type Step, type StepKi
 import { lockFile } from "./file-lock.ts";
 import { checkPlace, openFile, type OpenFile, openForReading } from "./open-file.ts";
 
-/** The options of a writer. */
 interface WriterOptions {
-  /** The checksum of the last line in the file; empty if there is none. */
   readonly sum: string;
-  /** True if the file is empty and needs the header line. */
   readonly isNew: boolean;
-  /** True if each write waits until the data is on disk. */
   readonly fsync: boolean;
   /** Called before each write. Rejects if the file must no longer be written. */
   readonly check?: (() => Promise<void>) | undefined;
@@ -21,18 +17,14 @@ interface WriterOptions {
 
 /** Appends records to a file. After a failed write, all later writes are rejected, so that no line follows a gap. */
 interface LineWriter {
-  /** Throws the error of the failed write, if a write has failed. */
   check(): void;
-  /** Writes a record, and resolves when the record is written. `json` is the JSON text of an object. */
   write(json: string): Promise<void>;
-  /** Waits for pending writes. Never rejects. */
   settle(): Promise<void>;
 }
 
 /** The maximum length of joined lines. A few long lines together could exceed the maximum length of a string. */
 const joinedLength = 2 ** 24;
 
-/** Makes a writer for a file that was opened for appending. */
 function createLineWriter(
   file: Pick<FileHandle, "appendFile" | "datasync">,
   { sum, isNew, fsync, check: checkFile }: WriterOptions,
@@ -119,11 +111,8 @@ export interface FileJournalOptions {
   readonly onTornLine?: ((torn: TornLine) => void) | undefined;
 }
 
-/** An open journal file. */
 export interface JournalSession {
-  /** From key to result. */
   readonly answers: ReadonlyMap<string, unknown>;
-  /** Throws if the journal is closed or a write has failed. */
   check(): void;
   /** Writes the result of a step. Returns a copy of the result, as a resumed run would get it without redaction. */
   record<T>(step: Step<T>, answer: T): Promise<T>;
@@ -163,7 +152,6 @@ export async function readJournal(path: string): Promise<JournalSession> {
 }
 
 interface Continued extends FileJournalOptions {
-  /** Rejects if the path no longer refers to the file that is locked. */
   readonly check: () => Promise<void>;
 }
 
@@ -236,7 +224,6 @@ function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>
   return JSON.stringify({ key, kind, answer });
 }
 
-/** Calls all functions, even if some of them fail, and then throws the first error. */
 async function closeAll(undo: readonly (() => Promise<void>)[]): Promise<void> {
   const ends = await Promise.allSettled(undo.map((one) => one()));
   for (const end of ends) if (end.status === "rejected") throw end.reason;

@@ -7,10 +7,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { followOwnLinks, isOwn, LoopError, tightMode } from "../core/entry-kit.ts";
 import { isAt } from "./file-lock.ts";
 
-/** An open file, and its canonical path. */
 export interface OpenFile {
   readonly file: FileHandle;
-  /** The absolute path, with all links resolved. */
   readonly place: string;
   /** All paths of the file, sorted. There is more than one if the file has hard links. */
   readonly names: readonly string[];
@@ -19,10 +17,6 @@ export interface OpenFile {
 /** Windows does not define O_NOFOLLOW and O_NONBLOCK. Without O_NONBLOCK, opening a pipe could block the process. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/**
- * Opens a file for reading and appending. Creates the file if it does not exist. Rejects with LoopError "journal-refused", or
- * with errors from the disk.
- */
 export async function openFile(path: string): Promise<OpenFile> {
   const place = await findPlace(path);
   const file = await open(place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | guards, 0o600);

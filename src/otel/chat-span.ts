@@ -17,7 +17,6 @@ export interface StreamError {
   readonly message?: string | undefined;
 }
 
-/** Records one stream as a span. */
 export class ChatSpan implements StreamObserver {
   readonly span: LiveSpan;
   readonly #ports: TracePorts;
@@ -100,13 +99,11 @@ export class ChatSpan implements StreamObserver {
     if (usage !== undefined) instruments.tokens(usage, dimensions, failure);
   }
 
-  /** Returns the finish reason; undefined for a stream without any chunk. */
   #whyFinished(finish: FinishReason | undefined): string[] | undefined {
     if (finish !== undefined) return [finishNameOf(finish)];
     return this.#firstChunkMs === undefined ? undefined : [unfinished];
   }
 
-  /** Ends the span of a stream that has no end event because an error broke its run. */
   abandon(errorType: string): void {
     this.span.set(errorFacts(errorType));
     this.#writeSaid();

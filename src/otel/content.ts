@@ -16,7 +16,6 @@ import type { ContentKind, TracingOptions } from "./tracing-options.ts";
 
 /** Prepares content for spans. Omits content that causes an error, so that the run is not affected. */
 export class ContentWriter {
-  /** True if `captureContent` is set. */
   readonly isOn: boolean;
   readonly #redact: TracingOptions["redact"];
 
@@ -25,7 +24,6 @@ export class ContentWriter {
     this.#redact = redact;
   }
 
-  /** Returns the content to record; undefined if no content should be recorded. */
   keep(kind: ContentKind, content: () => Json): Json | undefined {
     if (!this.isOn) return undefined;
     try {
@@ -46,7 +44,6 @@ export class ContentWriter {
     }
   }
 
-  /** Converts an error message to the description of a span status. */
   describe(kept: Json | undefined): string | undefined {
     return typeof kept === "string" ? redactSecrets(kept) : undefined;
   }
@@ -105,7 +102,6 @@ function toAssistantPart(part: AssistantPart): Json {
   return { type: part.type, content: part.text };
 }
 
-/** Collects the content of a stream. Chunks may be malformed. */
 export class SaidContent {
   #text = "";
   #reasoning = "";

@@ -56,7 +56,6 @@ export const genAi = {
  */
 export const common = { errorType: "error.type", httpStatus: "http.response.status_code" } as const;
 
-/** The value of `error.type` for an unknown error. */
 export const otherError = "_OTHER";
 
 /** The modality of tokens. Providers do not report token counts by modality. */
@@ -102,7 +101,6 @@ const finishNames: { readonly [Reason in FinishReason]?: string } = {
   "content-filter": "content_filter",
 };
 
-/** Converts a finish reason to its name in the conventions. */
 export function finishNameOf(finish: FinishReason): string {
   return finishNames[finish] ?? finish;
 }
@@ -131,17 +129,12 @@ export function usageFacts(usage: Usage): Attributes {
   });
 }
 
-/**
- * Returns attributes for the limits of a run, with names such as `turnwright.limit.max_iterations`. Omits infinite limits and
- * unknown names.
- */
 export function limitFacts(limits: LoopLimits = {}): Attributes {
   const known = Object.entries(limits).filter(([limit]) => limit === "onUnknownCost" || Object.hasOwn(limitRules, limit));
   const given = known.filter(([, value]) => value !== Number.POSITIVE_INFINITY);
   return definedIn(Object.fromEntries(given.map(([limit, value]) => [`turnwright.limit.${toSnakeCase(limit)}`, value])));
 }
 
-/** Converts `maxCostUSD` to `max_cost_usd`. */
 function toSnakeCase(name: string): string {
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase();
 }
@@ -149,8 +142,8 @@ function toSnakeCase(name: string): string {
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
 /**
- * Attribute names for the fields of a reason that are recorded: numbers, and names that the program defines. Texts, errors and
- * messages are omitted.
+ * Attribute names for the recorded fields of a reason. Only numbers and names that the program defines are recorded.
+ * Texts, errors and messages are not.
  */
 const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   attempts: "turnwright.reason.attempts",
@@ -168,13 +161,11 @@ const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   toolName: "turnwright.reason.tool_name",
 };
 
-/** Returns the attribute value for a field of a reason. Shortens strings. */
 function factOf(reason: EndReason, key: string): AttributeValue | undefined {
   const fact: AttributeValue | undefined = Reflect.get(reason, key);
   return typeof fact === "string" ? cutName(fact) : fact;
 }
 
-/** Returns attributes for the ending and the usage of a run. */
 export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"]): Attributes {
   const facts = Object.entries(reasonNames).map(([key, name]) => [name, factOf(reason, key)] as const);
   return definedIn({
@@ -191,7 +182,6 @@ export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"])
   });
 }
 
-/** Returns the attribute `error.type` if there is an error. */
 export function errorFacts(errorType: string | undefined): Attributes {
   return errorType === undefined ? {} : { [common.errorType]: errorType };
 }

@@ -17,7 +17,6 @@ interface Instruments {
   readonly timeToFirstChunk: Measure;
   readonly runDuration: Measure;
   readonly toolDuration: Measure;
-  /** Records the token usage of one stream, in counters and in histograms. Does not record unknown counts. */
   readonly tokens: (usage: Usage, attributes: Attributes, error: Attributes) => void;
 }
 
@@ -37,7 +36,6 @@ const counters = {
   "reasoning.output_tokens": "reasoningTokens",
 } as const satisfies { readonly [name: string]: keyof Usage };
 
-/** Returns the instruments of a meter. They are created once for each meter. */
 const instrumentsOf: (meter: Meter) => Instruments = memoize(createInstruments);
 
 function createInstruments(meter: Meter): Instruments {
@@ -90,12 +88,10 @@ if (!("createNoopMeter" in api)) {
 
 const scope = "turnwright";
 
-/** The objects that all spans of one run share. */
 export interface TracePorts {
   readonly instruments: Instruments;
   readonly content: ContentWriter;
   readonly conversationId: string | undefined;
-  /** Starts a span. Omits undefined attributes. */
   start(name: string, options: api.SpanOptions, parent: api.Context): LiveSpan;
 }
 

@@ -22,7 +22,6 @@ export function quietly<Value>(work: () => Value): Value | undefined {
  * the parent.
  */
 export class LiveSpan {
-  /** The context for code that runs inside the span. */
   readonly context: Context;
   readonly #span: Span | undefined;
 
@@ -44,7 +43,7 @@ export class LiveSpan {
     quietly(() => this.#span?.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) }));
   }
 
-  /** Ends the span. `at` is the end time in milliseconds since 1970; default: now. */
+  /** `at` is the end time in milliseconds since 1970. Default: now. */
   end(at?: number): void {
     quietly(() => this.#span?.end(at));
   }
@@ -70,7 +69,6 @@ export interface Noted {
   readonly "late-result": LoopEvents["late-result"];
 }
 
-/** Functions that return the attributes of each span event. */
 export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
   "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error.code }),
   // `suffix` and `disableTools` come from the result of a tool and may contain any text. So both are only recorded if content

@@ -163,7 +163,6 @@ export class RunTrace implements RunObserver {
     return this.#known.byName.get(name);
   }
 
-  /** Ends the span of a call. If a call has begun outside of a replay, its end is not replayed either. */
   endTool(event: LoopEvents["tool-end"]): void {
     this.#tools.get(event.callId)?.end(event);
     this.#tools.delete(event.callId);
@@ -238,7 +237,6 @@ export class RunTrace implements RunObserver {
   }
 }
 
-/** The kinds of reasons that a stream causes. */
 const streamEndings: ReadonlySet<string> = new Set(["provider-error", "stream-idle", "first-chunk", "wall-clock"]);
 
 function toStreamError(end: LoopEvents["iteration-end"], ending: LoopEvents["run-end"] | undefined): StreamError | undefined {

@@ -1,5 +1,3 @@
-// The span of one call that ran or was refused, from its `tool-start` event to its `tool-end` event.
-
 import { type Context, SpanKind } from "@opentelemetry/api";
 import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../core/entry-kit.ts";
 import { countsAsError, cutName } from "../core/observe-kit.ts";
@@ -67,7 +65,6 @@ export class ToolSpan {
     ports.instruments.toolDuration(seconds, { ...dimensions, ...error });
   }
 
-  /** Ends the span of a call that has no end event because an error broke its run. */
   abandon(errorType: string): void {
     this.#span.set({ ...errorFacts(errorType), [own.toolExecuted]: this.#hasRun });
     this.#span.fail(undefined);
@@ -75,7 +72,6 @@ export class ToolSpan {
   }
 }
 
-/** Returns the reason in the recorded result of a failed call; undefined if the result is not recorded. */
 function reasonOf(kept: Json | undefined): Json | undefined {
   return isRecord(kept) ? kept["reason"] : undefined;
 }

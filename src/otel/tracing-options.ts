@@ -1,5 +1,3 @@
-// The options of `withTracing`, and their checks.
-
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import { checkFields, type Checks, is, isRecord, type Json } from "../core/entry-kit.ts";
 

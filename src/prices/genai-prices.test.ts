@@ -3,7 +3,6 @@ import { createLoopEvents, isLoopError, memoryJournal, runToolLoop, type Usage }
 import { genaiPrices, type GenaiPricesOptions } from "turnwright/prices";
 import { createMockProvider, text, usage as spends } from "turnwright/testing";
 
-/** Creates the usage of one iteration. */
 function tokens(inputTokens: number, outputTokens: number, parts: Partial<Usage> = {}): Usage {
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, ...parts };
 }

@@ -62,7 +62,6 @@ const idByName: ReadonlyMap<string, string> = new Map([
   ["x_ai", "x-ai"],
 ]);
 
-/** Converts the name of a provider to its id in the catalogue. Returns an unknown name in lower case. */
 function toCatalogueId(name: string): string {
   const id = name.trim().toLowerCase();
   return idByName.get(id) ?? id;
@@ -75,9 +74,7 @@ function hasProvider(id: string): boolean {
   return findProvider({ providerId: id })?.id === id;
 }
 
-/** The prices to look up. */
 interface PriceQuestion {
-  /** The provider's id in the catalogue. */
   readonly providerId: string;
   readonly model: string;
   readonly date: Date;

@@ -12,7 +12,6 @@ import {
   type Usage,
 } from "../core/entry-kit.ts";
 
-/** Throws a TypeError unless the first argument of a part function is a string. `example` shows a correct call. */
 function checkWord(value: unknown, maker: string, { what, example }: { readonly what: string; readonly example: string }): void {
   if (typeof value === "string") return;
   throw new TypeError(
@@ -34,7 +33,6 @@ const optionChecks = { id: is.text, model: is.text, family: is.text, usage: is.f
 
 const makers = 'Make parts with text("..."), toolCall(name, args) and the other functions from "turnwright/testing"';
 
-/** Throws a TypeError for an invalid script, and LoopError "unknown-option" or "invalid-option" for invalid options. */
 export function checkScript(script: unknown, options: object): void {
   checkFields("options", options, optionChecks);
   if (typeof script === "function") return;
@@ -48,7 +46,6 @@ export function checkScript(script: unknown, options: object): void {
   for (const [index, message] of script.entries()) checkMockMessage(message, index);
 }
 
-/** Throws a TypeError for a message that is neither a part nor an array of parts. */
 export function checkMockMessage(message: unknown, index: number): asserts message is MockMessage {
   const parts: readonly unknown[] = Array.isArray(message) ? message : [message];
   for (const [place, part] of parts.entries()) {
@@ -75,10 +72,8 @@ function describeMisuse(part: unknown): string {
 
 /** One part of a scripted message. */
 export type MockPart =
-  // These parts are output of the model.
   | { readonly kind: "chunks"; readonly chunks: readonly ModelChunk[] }
   | MockCall
-  // These parts are behaviour of the service and the network.
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "stall"; readonly ignoreSignal: boolean }
   | { readonly kind: "heartbeat" }
@@ -245,7 +240,6 @@ function chunksOf(type: "text-delta" | "reasoning-delta" | "refusal-delta", said
   return { kind: "chunks", chunks: piecesOf(said, chunks).map((piece) => ({ type, text: piece })) };
 }
 
-/** Cuts a text into pieces of nearly equal length, without splitting a character. */
 function piecesOf(whole: string, count: number): string[] {
   if (!Number.isInteger(count) || count < 1)
     throw new RangeError(`The number of deltas must be a whole number of at least 1, but is ${count}.`);

@@ -149,7 +149,6 @@ function partsOf(messages: MockScript, request: ModelRequest, index: number): re
   throw new Error(`The mock provider got a request for message ${index} (counted from 0), but ${scripted}.`);
 }
 
-/** Adds a finish and a usage chunk to a message that has none. The usage is placed before the first finish. */
 function endMessage(parts: readonly MockPart[], request: ModelRequest | undefined): readonly MockPart[] {
   const says =
     (type: ModelChunk["type"]) =>

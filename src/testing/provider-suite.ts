@@ -130,7 +130,6 @@ function read({ provider, call, patience }: Bench, request: ModelRequest): Promi
   );
 }
 
-/** Returns the reply with the given index from the scenario. */
 function replyOf({ scenario }: Bench, index = 0): Extract<ScenarioReply, { kind: "turn" }> {
   const reply = scenario.replies[index];
   check(reply?.kind === "turn", `The scenario "${scenario.name}" has no message with index ${index}.`);
@@ -209,7 +208,6 @@ async function readUnchanged(bench: Bench, request: ModelRequest): Promise<Readi
   return reading;
 }
 
-/** Makes the next request with results for all calls of the first stream, as the loop does. */
 function followUp({ provider }: Bench, request: ModelRequest, reading: Reading): ModelRequest {
   const content: AssistantPart[] = [];
   const results: ToolResultPart[] = [];
@@ -268,7 +266,6 @@ async function checkListeners(bench: Bench): Promise<void> {
   check(listeners.size === 0, `The finished stream left ${listeners.size} listener(s) on the signal. Remove them all.`);
 }
 
-/** Returns a live set of the listeners that are added to a signal from now on. */
 function watchListeners(signal: AbortSignal): ReadonlySet<unknown> {
   const listeners = new Set<unknown>();
   const { addEventListener, removeEventListener } = signal;

@@ -59,7 +59,6 @@ function isOfType<Type extends LoopEventType>(event: LoopEvent, type: Type): eve
   return event.type === type;
 }
 
-/** Adds a listener for one event type. Returns a function that removes the listener. */
 function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEvent) => void): () => void {
   // The compiler cannot see that the payload belongs to this type.
   const listener = (event: LoopEvents[LoopEventType]): void => take({ type, ...event } as LoopEvent);
@@ -67,7 +66,6 @@ function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEve
   return () => void emitter.off(type, listener);
 }
 
-/** The values to print after the name of an event, by event type. A missing event type is a type error. */
 const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
   "run-start": () => [],
   "run-end": ({ status, reason }) => [status, reason.kind],
@@ -103,7 +101,6 @@ function isEventType(name: string): name is LoopEventType {
   return Object.hasOwn(facts, name);
 }
 
-/** Prints one line per event, indented by open runs and iterations. Consecutive deltas become one line. */
 function outlineEvents(events: readonly LoopEvent[]): string {
   const lines: string[] = [];
   let depth = 0;
@@ -119,7 +116,6 @@ function lineOf<Type extends LoopEventType>(event: { readonly type: Type } & Loo
   return [event.type, ...facts[event.type](event), ...(event.replayed === true ? ["(replayed)"] : [])].join(" ");
 }
 
-/** Joins the texts of consecutive deltas with the same type, run, iteration and source. */
 function mergeDeltas(events: readonly LoopEvent[]): readonly LoopEvent[] {
   const merged: LoopEvent[] = [];
   for (const event of events) {

@@ -8,7 +8,6 @@ import { createTestClock } from "./test-clock.ts";
 
 type Change = (registry: Required<ToolRegistry>) => Partial<ToolRegistry>;
 
-/** Runs every check on a test clock. Returns the messages of the failed checks, by title. */
 async function complaintsOf(change: Change): Promise<{ readonly complaints: Record<string, string>; readonly open: number }> {
   const clock = createTestClock();
   const complaints: Record<string, string> = {};

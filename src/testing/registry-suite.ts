@@ -114,7 +114,6 @@ async function runRegistryCheck(setup: RegistrySuiteSetup, run: (bench: Registry
   }
 }
 
-/** Runs a tool and returns its outcome. As in the loop, a throw, a rejection and a failed result are all failures. */
 async function execute(
   { registry, abort, patience }: RegistryBench,
   name: string,
@@ -203,7 +202,6 @@ async function checkFitting(bench: RegistryBench): Promise<void> {
   );
 }
 
-/** Validates arguments for "echo". Returns undefined if the registry does not check them. */
 async function validate({ registry, patience }: RegistryBench, args: unknown): Promise<Validation | undefined> {
   if (registry.validate === undefined) return undefined;
   try {

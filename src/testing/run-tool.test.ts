@@ -18,7 +18,6 @@ const weather = defineTool({
   execute: async ({ city, unit }) => ({ city, unit, degrees: 7 }),
 });
 
-/** Creates a tool without parameters. */
 const toolOf = (execute: (args: unknown, context: ToolContext) => unknown, traits: Partial<Tool> = {}): Tool =>
   defineTool({ name: "probe", description: "A tool under test", inputSchema: { type: "object" }, ...traits, execute });
 

@@ -1,5 +1,3 @@
-// Runs one tool call as the loop would, but without a loop.
-
 import {
   CancelScope,
   type Check,
@@ -53,7 +51,6 @@ const noProvider: Provider = {
   },
 };
 
-/** Starts a nested run. It uses the provider from the test, if the test set one. */
 function runNested(
   options: NestedLoopOptions,
   { provider, clock, context }: ToolContextOverrides & { readonly clock?: Clock | undefined },

@@ -15,21 +15,17 @@ import {
   stableJson,
 } from "../core/entry-kit.ts";
 
-/** A finished call with the arguments that were streamed for it. */
 interface CallReading {
   readonly key: string;
   readonly id: string | undefined;
   readonly name: string;
   readonly args: unknown;
   readonly problem: string | undefined;
-  /** All argument deltas with the key of this call, joined. Empty if there were none. */
   readonly streamedArgs: string;
 }
 
-/** The chunks of a stream that was read to its end. */
 export interface Reading {
   readonly chunks: readonly ModelChunk[];
-  /** The error that the stream threw or sent as an error chunk. Undefined if there was none. */
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
@@ -79,7 +75,6 @@ export function usageOf({ chunks }: Reading): Usage | undefined {
   return total;
 }
 
-/** Throws unless the stream ended normally, with exactly one finish chunk at its end. Returns the finish reason. */
 export function checkFinished(reading: Reading): string {
   const { chunks, failure } = reading;
   check(failure === undefined, `The stream failed: ${toPlainError(failure?.error).message}`);
@@ -111,7 +106,6 @@ const setupChecks: { readonly [field: string]: Check } = {
   withinMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
 };
 
-/** Throws LoopError "unknown-option" or "invalid-option" if the setup of a suite has no `create`, or an unknown field. */
 export function checkSetup(setup: Patience & { readonly create: unknown }): void {
   checkFields("setup", setup, setupChecks);
   if (setup.create === undefined) throw invalidOption("setup.create", is.fn[0], undefined);
@@ -121,7 +115,6 @@ export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message);
 }
 
-/** Waits for `work`. Rejects with `complaint` if it takes too long. */
 export async function within<T>(work: PromiseLike<T>, complaint: string, patience: Patience): Promise<T> {
   const { clock = systemClock, withinMs = 2_000 } = patience;
   let timer: unknown;
@@ -135,7 +128,6 @@ export async function within<T>(work: PromiseLike<T>, complaint: string, patienc
   }
 }
 
-/** Throws unless both values are equal as JSON. */
 export function checkSame(actual: unknown, expected: unknown, what: string): void {
   const [is, must] = [stableJson(actual), stableJson(expected)];
   check(is === must, `${what} must be ${must}, but is ${is}.`);

@@ -50,7 +50,7 @@ describe("inspectJournal", () => {
     const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
     const journal = fileJournal(path);
     const wrong = runToolLoop({ ...optionsFor(waits), runId, messages: now, journal, decisions });
-    await expect(wrong).rejects.toThrow("inspectJournal(...).initialMessages has");
+    await expect(wrong).rejects.toThrow("Pass the messages from inspectJournal(...).initialMessages, not");
     expect((await runToolLoop({ ...optionsFor(waits), runId, messages: initialMessages, journal, decisions })).text).toBe(
       "Done.",
     );

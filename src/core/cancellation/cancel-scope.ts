@@ -1,5 +1,5 @@
-// The cancellation of a run, and the list of everything to cancel with it. Uses a set of objects instead of listeners on a signal:
-// adding and removing an object is cheap, and no listener can remain on the caller's signal.
+// The cancellation of a run, and the set of everything that is cancelled with the run. The set holds objects instead of
+// listeners on a signal: adding an object is cheap, and no listener can remain on the caller's signal.
 
 import type { Clock, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -148,7 +148,6 @@ export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
 }
 
-/** Returns the status and the reason of a run that ended because of this cause, as plain data. */
 export function endingOfReason(cause: CancelReason): {
   readonly status: "stopped-by-user" | "timeout" | "follow-up-interrupt";
   readonly reason: EndReason;
@@ -169,7 +168,6 @@ export function endingOfReason(cause: CancelReason): {
   }
 }
 
-/** Converts an abort reason to plain data. An error becomes a PlainError, and any other value becomes JSON. */
 function toAbortReason(reason: unknown): PlainError | Json {
   try {
     if (reason instanceof Error) return toPlainError(reason);

@@ -6,7 +6,6 @@ import { type CancelReason, CancelScope } from "./cancel-scope.ts";
 const none = Number.POSITIVE_INFINITY;
 const never = new Promise<never>(() => {});
 const withProperty = (name: string, value: unknown): object => Object.defineProperty({}, name, { value });
-/** Creates a promise-like object, like those of other libraries. */
 const thenable = (then: (resolve: (value: unknown) => void) => void): PromiseLike<unknown> =>
   withProperty("then", then) as PromiseLike<unknown>;
 const stop: CancelReason = { kind: "stop" };
@@ -16,7 +15,6 @@ interface Race {
   readonly scope: CancelScope;
   readonly deadline: Deadline;
   readonly late: boolean[];
-  /** When each race ended, and its result. */
   readonly ended: (readonly [at: number, end: Raced<unknown>])[];
 }
 

@@ -24,7 +24,10 @@ export interface DeadlineLimits {
   readonly limitMs: number;
   /** The longest time between two heartbeats. Default: no limit. */
   readonly idleMs?: number | undefined;
-  /** How long the work may continue after a stop or an expired time limit. After a kill or an abort it may not. Default 0. */
+  /**
+   * How long the work may continue after a stop or after its time limit. After a kill or an abort, the work cannot
+   * continue. Default 0.
+   */
   readonly settleMs?: number | undefined;
 }
 
@@ -200,7 +203,6 @@ export class Deadline implements Cancellable {
 /** The longest delay of a timer, in milliseconds. Timers with a longer delay would fire immediately. */
 export const longestTimerMs: number = 2 ** 31 - 1;
 
-/** The platform's clock. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimeout: (fn, ms) => setTimeout(fn, ms),
@@ -254,7 +256,7 @@ export class IdleTimer {
   };
 }
 
-/** The number of consecutive items without content after which the event loop gets a turn. */
+/** After this many consecutive items without content, the event loop gets a turn. */
 const most = 256;
 
 /** Counts consecutive items without content. A stream of such items that never waits would block all timers of the process. */

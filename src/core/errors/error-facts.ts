@@ -150,7 +150,10 @@ function readRetryAfter(headers: unknown): number | undefined {
   return until === undefined ? undefined : Math.max(0, until - (toDate(headerOf(headers, "date")) ?? Date.now()));
 }
 
-/** Reads the number at the start of a header. A header that was sent several times is a list separated by commas. */
+/**
+ * Reads the number at the start of a header. If a header was sent several times, its value is a list separated by
+ * commas.
+ */
 function toNumber(header: string | undefined): number | undefined {
   const digits = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(?:,|$)/.exec(header ?? "")?.[1];
   return digits === undefined ? undefined : Number(digits);
@@ -176,8 +179,8 @@ function readShouldRetry(headers: unknown): boolean | undefined {
 }
 
 /**
- * Reads a header from a `Headers` object, a Map, or a plain object whose keys are in any case. If the header has several values,
- * returns the first.
+ * Reads a header from a `Headers` object, a Map, or a plain object. The case of the keys does not matter. If the
+ * header has several values, returns the first.
  */
 function headerOf(headers: unknown, name: string): string | undefined {
   if (!isRecord(headers)) return undefined;

@@ -14,7 +14,6 @@ const because: { readonly [Why in CostUnknownWhy]: string } = {
   "pricing-failed": ', because "pricing" threw, or did not return a number of at least 0 (see the event "listener-error")',
 };
 
-/** Describes a cost reason, as text to put after a colon. */
 export function describeCost(reason: CostReason): string {
   if (reason.kind === "max-cost") {
     const { limitUSD, spentUSD, expectedUSD } = reason;
@@ -97,7 +96,6 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
   return said.endsWith(".") ? said : `${said}.`;
 }
 
-/** Returns undefined for a completed run, and for a kind that this version of the package does not know. */
 function wordsOf(reason: EndReason): string | undefined {
   // Each function in the table accepts only its own kind, so the call below needs the cast to `never`.
   const table: { readonly [kind: string]: ((reason: never) => string) | undefined } = words;

@@ -44,7 +44,7 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
-      "The journal was written by a run that began with other messages. Pass those messages, which inspectJournal(...).initialMessages has, not those of its result. A new question needs a new journal and a new runId.",
+      "The journal was written by a run that began with other messages. Pass the messages from inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and a new runId.",
     ],
     [
       new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
@@ -66,7 +66,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: true,
       }),
-      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If it is now an unrelated program, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If this process id now belongs to an unrelated program, remove /runs/a.jsonl.lock.',
     ],
     [
       new LoopError("journal-locked", {

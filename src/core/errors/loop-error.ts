@@ -46,9 +46,10 @@ export interface LoopErrorDetails {
     readonly waiting?: readonly string[] | undefined;
   };
   /**
-   * A decision does not fit its call, and the call is still waiting. The decision is an approval for a call that is waiting for its
-   * result, or the reverse. Or the result does not fit the `outputSchema` of the tool, or comes from a page that may not send it. In
-   * the message, `problem` comes directly after the call.
+   * A decision does not fit its call, and the call is still waiting. There are four causes: an approval for a call
+   * that waits for its result, a result for a call that waits for its approval, a result that does not fit the tool's
+   * `outputSchema`, or a result from a page that is not allowed to send this result. In the message, `problem` comes
+   * directly after the call.
    */
   readonly "invalid-decision": {
     readonly call: string;
@@ -77,7 +78,7 @@ export interface LoopErrorDetails {
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
     | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
-  /** A step was run with a journal that is not open. Only a loop that the caller wrote can do this. */
+  /** A step was run with a journal that is not open. Only a loop written by the caller can cause this error. */
   readonly "journal-closed": { readonly path: string };
   /** A replay reached a step that is not recorded. */
   readonly "journal-incomplete": { readonly key: string };
@@ -130,9 +131,9 @@ const messages: Messages = {
     `A run with ${current} outer run${current === 1 ? "" : "s"} is one level deeper than "limits.maxDepth" (${limit}) allows. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
-      return "The journal was written by a run that began with other messages. Pass those messages, which inspectJournal(...).initialMessages has, not those of its result. A new question needs a new journal and a new runId.";
+      return "The journal was written by a run that began with other messages. Pass the messages from inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and a new runId.";
     if (field === "version")
-      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version that wrote them.`;
+      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version of turnwright that wrote the journal.`;
     return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
   },
   "unknown-decision": ({ call, waiting }) => {
@@ -143,7 +144,7 @@ const messages: Messages = {
     `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}. Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
-      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If it is now an unrelated program, remove ${lockPath}.`
+      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If this process id now belongs to an unrelated program, remove ${lockPath}.`
       : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine. It cannot be checked from here whether that process still runs. If you are sure that the process has ended, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>

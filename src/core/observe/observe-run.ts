@@ -28,13 +28,12 @@ import type { ClosedRun } from "../cancellation/signals.ts";
 
 interface ToolPorts {
   observerOf(call: ToolContext): RunObserver | undefined;
-  /** Returns the options of a nested run, changed so that the nested run is observed. */
   observeNested(options: NestedLoopOptions, start: StartObserving): NestedLoopOptions;
 }
 
 /**
- * Returns the registry that a run would make from its tools. Returns undefined if there are no tools, or if they are invalid: the
- * run itself reports the error.
+ * Makes the registry that a run would make from its tools. Returns undefined if there are no tools, or if they are
+ * invalid: the run itself reports invalid tools.
  */
 function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;
@@ -121,7 +120,6 @@ function observeProvider(provider: Provider, current: () => RunObserver | undefi
   };
 }
 
-/** Makes hooks whose `prepareIteration` is wrapped. If it returns another provider, that provider is observed too. */
 function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined): LoopHooks {
   if (typeof hooks.prepareIteration !== "function") return hooks;
   return {

@@ -46,7 +46,6 @@ type Events = { [Type in LoopEventType]: [event: LoopEvents[Type]] };
 type Listener<Type extends LoopEventType> = EventEmitter.EventListener<Events, Type>;
 type AnyListener = (...args: unknown[]) => unknown;
 
-/** The observer's listener, which is called before the caller's listeners. */
 export interface Watch {
   hears(type: LoopEventType): boolean;
   take(event: LoopEvent): void;
@@ -158,14 +157,12 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
 
 export interface ObservedRun {
   readonly runId: string;
-  /** The options as the caller passed them. */
   readonly options: Pick<LoopOptions, "limits" | "modelSettings" | "session">;
   readonly provider: { readonly id: string; readonly model: string };
   /** Returns the current tools of the run. Returns the same array if the tools have not changed. */
   definitions(): readonly ToolDefinition[];
 }
 
-/** Starts to observe a run. Returns undefined if the run should not be observed. */
 export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
 export interface Observing {
@@ -176,9 +173,7 @@ export interface Observing {
 
 /** Observes one run. Errors that `runTool` throws reach the run, so `runTool` must only throw errors from `execute`. */
 export interface RunObserver {
-  /** Called with each event of this run. Nested runs have their own observers. */
   onEvent(event: LoopEvent): void;
-  /** Called before a stream is opened. Returns undefined if the stream should not be observed. */
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;
   /** Called for each attempt of a tool call. Must call `execute` and return its result. */
   runTool<Value>(call: ToolContext, execute: () => Value): Value;

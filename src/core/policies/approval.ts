@@ -38,7 +38,6 @@ export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needs
 /** The policy if the caller sets none, for a call that has already needed a decision: the call always waits. */
 export const waitAlways: Approve = () => ({ kind: "ask" });
 
-/** Decides about one call. The tool's `needsApproval` says if a decision is needed. Then the policy decides. */
 export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled | FailedApproval> {
   if (ports.scope.cause !== undefined) return { kind: "cancelled" };
   const deadline = new Deadline({ limitMs: ports.approvalMs }, ports);

@@ -26,7 +26,6 @@ export async function openAnswer(pending: unknown, clock: Clock): Promise<unknow
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
 }
 
-/** The stream class of an SDK. */
 interface StreamMaker {
   fromSSEResponse(response: Response, controller: unknown): unknown;
 }
@@ -74,7 +73,6 @@ function sizeOf(piece: Uint8Array): number {
   return piece.length + 1;
 }
 
-/** True if a text may be the beginning of an event stream: a field or a comment, or the first letters of a field name. */
 function isEventText(text: string): boolean {
   return /^(?:data|event|id|retry)?:|^(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
 }

@@ -25,7 +25,6 @@ export function answererOf({ id, model, family }: Provider): Answerer {
 export class AttemptLog {
   readonly #tell: (chunk: ModelChunk) => void;
   #number = 0;
-  /** The provider of the current attempt, or undefined between two attempts. */
   #current: Answerer | undefined;
 
   constructor(tell: (chunk: ModelChunk) => void) {
@@ -63,7 +62,6 @@ export class AttemptLog {
   }
 }
 
-/** Counts the usage of each attempt, from the chunks that a stream passes on. */
 export class AttemptTally {
   readonly #ended: AttemptSpending[] = [];
   #usage: Usage | undefined;
@@ -92,18 +90,16 @@ export class AttemptTally {
   }
 }
 
-/** The chunk that ends a stream normally. */
 export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** An attempt to make: its provider, request and time limits. */
 export interface PlannedAttempt {
   readonly provider: Provider;
   readonly request: ModelRequest;
   /** True if no other attempt follows after output of this attempt. Default false. */
   readonly isFinal?: boolean | undefined;
   /**
-   * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits of the
-   * iteration. If those expire, the iteration ends.
+   * The limits on silence for this attempt, in milliseconds. Set if another provider can follow. Default: the limits
+   * of the iteration, which end the iteration when they expire.
    */
   readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
   /** How long to wait before this attempt, in milliseconds. Default 0. */
@@ -116,7 +112,6 @@ export interface Fault {
   readonly as:
     | { readonly kind: "thrown"; readonly thrown: unknown }
     | { readonly kind: "chunk"; readonly chunk: ModelChunk }
-    /** The stream ended too early, without an error. */
     | { readonly kind: "quiet" };
 }
 
@@ -124,12 +119,10 @@ export interface ReaderPorts {
   readonly call: ModelCall;
   readonly log: AttemptLog;
   tell(chunk: ModelChunk): void;
-  /** Returns the usage of all attempts of the stream so far. */
   spent(): readonly AttemptSpending[];
   toFinish(chunk: FinishChunk): FinishChunk;
 }
 
-/** One attempt while it streams. */
 export class AttemptReader implements GuardedStream {
   readonly iteration: number;
   readonly #attempt: PlannedAttempt;
@@ -212,7 +205,6 @@ export class AttemptReader implements GuardedStream {
     if (isAnswer) this.#hasText ||= text.trim() !== "";
   }
 
-  /** Returns the failure if the stream ended without a finish reason, otherwise undefined. */
   end(): Fault | undefined {
     if (this.hasFinished) return undefined;
     const error = errorOf(judgeFinish(undefined, { text: this.#hasText, calls: this.#hasCalls }));

@@ -33,15 +33,20 @@ export interface GuardedStream {
   readonly iteration: number;
   readonly mayAsk?: ModelCall["mayAsk"];
   open(call: ModelCall): AsyncIterable<ModelChunk>;
-  /** Called with each chunk. After a time limit has expired, only called with usage chunks, so that all usage is counted. */
+  /**
+   * Called with each chunk. After a time limit has expired, only usage chunks are passed, so that all usage is
+   * counted.
+   */
   take(chunk: ModelChunk): void;
-  /** True if the chunks so far end the stream. No further chunk is awaited. */
   readonly isOver?: boolean | undefined;
   /** True if the answer is complete. Later errors and silence do not change the answer. */
   readonly hasFinished?: boolean | undefined;
 }
 
-/** How many times its length a limit on silence may last because of heartbeats. Without a maximum, it could last forever. */
+/**
+ * Heartbeats can extend a limit on silence to at most this multiple of its length. Without a maximum, they could
+ * extend the limit forever.
+ */
 const mostDelays = 12;
 
 /** How long a provider may keep its stream open after the `finish` chunk, in milliseconds. */
@@ -51,7 +56,6 @@ const ended: StreamEnd = { kind: "ended" };
 const failed: StreamEnd = { kind: "failed", error: undefined };
 const givenUp = (): unknown => new DOMException("The stream was abandoned.", "AbortError");
 
-/** Returns the iterator of a stream. Throws a TypeError if the provider did not return a stream. */
 export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
   const given: unknown = stream;
   if (isThenable(given)) {
@@ -290,7 +294,6 @@ export class StreamGuard implements ModelCall, Cancellable {
     return this.#signal;
   }
 
-  /** Aborts the provider's stream without waiting for it. */
   #abandon(reason: () => unknown): void {
     this.#lazySignal().abort(reason);
     this.#leave();

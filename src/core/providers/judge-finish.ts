@@ -49,7 +49,6 @@ export interface MessageContent {
   readonly calls: boolean;
 }
 
-/** The status of an iteration, and the reason if the iteration ends the run. */
 export interface Judgement {
   readonly status: StreamStatus;
   readonly reason?: EndReason | undefined;
@@ -62,10 +61,9 @@ const limited: Judge = ({ text, calls }) => {
   return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
 };
 
-/** Says how to fix the provider, because the provider causes this error. */
+/** The text tells the provider's author what to fix, because the provider causes this error. */
 const doneWithCalls = 'The stream has tool calls, but the finish reason "stop". The provider must use "tool-calls" instead.';
 
-/** The judgement for each finish reason. A new reason without a judgement does not compile. */
 const judges: { readonly [Reason in FinishReason]: Judge } = {
   stop: ({ text, calls }) => {
     if (calls) return failed("finish-unknown", doneWithCalls);
@@ -94,7 +92,6 @@ export function judgeFinish(finish: FinishReason | undefined, turn: MessageConte
   return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);
 }
 
-/** Describes an unknown finish reason, and how to map it. Every adapter has the option `finishReasons`. */
 function describeUnknown(raw: string | undefined): string {
   if (raw === undefined) return "The model stopped for an unknown reason.";
   const word = quote(raw);
@@ -114,12 +111,10 @@ export function problemOf(finish: FinishReason | undefined): "malformed" | "trun
   return finish === "malformed-call" ? "malformed" : undefined;
 }
 
-/** True if the finish reason requests a continuation in the same iteration. */
 export function isResent(finish: FinishReason | undefined): boolean {
   return finish === "paused" || finish === "continue";
 }
 
-/** True if the message from a stream needs a continuation. */
 export function isUnfinished({ status, finish }: StreamResult): boolean {
   return status === "completed" && isResent(finish);
 }

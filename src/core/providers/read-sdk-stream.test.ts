@@ -18,7 +18,6 @@ interface Reading {
   readonly chunks: AsyncIterableIterator<ModelChunk>;
   readonly abort: AbortController;
   readonly clock: TestClock;
-  /** The signals passed to `open`, in order. */
   readonly signals: readonly AbortSignal[];
   readonly beats: number;
 }
@@ -75,7 +74,6 @@ function read(
   };
 }
 
-/** Yields the events and then waits forever. Calls `onReturn` when the stream is closed. */
 function staysOpen(events: readonly string[], onReturn: () => unknown = () => undefined): () => Promise<unknown> {
   const left = [...events];
   return async () => ({
@@ -86,7 +84,6 @@ function staysOpen(events: readonly string[], onReturn: () => unknown = () => un
   });
 }
 
-/** Yields "a", then waits. Throws the signal's reason when the signal fires, like an SDK stream does. */
 const hears = async (signal: AbortSignal): Promise<unknown> =>
   (async function* () {
     yield "a";
@@ -192,7 +189,6 @@ it.for<[what: string, atEnd: () => unknown]>([
   expect(clock.pending).toBe(0);
 });
 
-/** Yields the same event every 400 ms forever. */
 function repeats(clock: TestClock, before: readonly string[], event: string): () => Promise<unknown> {
   return async () =>
     (async function* () {

@@ -172,7 +172,6 @@ function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream
   });
 }
 
-/** True if the consumer has stopped reading, so that an error cannot be reported. */
 function isLeft(followed: FollowingSignal, { signal }: ModelCall): boolean {
   return followed.signal.aborted && !signal.aborted;
 }

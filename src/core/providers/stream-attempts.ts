@@ -54,7 +54,6 @@ export class AnswerIds {
   }
 }
 
-/** The attempts to make, and what to do when an attempt fails. */
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
@@ -62,9 +61,7 @@ export interface AttemptPlan {
    * does if the limits of the run allow no further request.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
-  /** Changes the `finish` chunk of an attempt before it is passed on, for example the continuation token. */
   toFinish(chunk: FinishChunk): FinishChunk;
-  /** Changes the failure of the last attempt before it is passed on, for example its message. */
   toLast(fault: Fault): Fault;
 }
 
@@ -175,7 +172,6 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     else this.#wait(next.delayMs, () => this.#begin(next));
   }
 
-  /** Waits on the clock of the call. Stops waiting if the signal of the call is aborted. */
   #wait(delayMs: number, then: () => void): void {
     const { clock } = this.#call;
     const stopBeating = keepAlive(this.#call);
@@ -219,7 +215,6 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 }
 
-/** Returns the failure of an attempt, or undefined if the attempt succeeded. */
 function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: AttemptReader): Fault | undefined {
   switch (end.kind) {
     case "ended":
@@ -235,7 +230,6 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
   }
 }
 
-/** Sends heartbeats until the returned function is called. The first heartbeat is sent immediately. */
 function keepAlive(call: ModelCall): () => void {
   const { clock, timeouts } = call;
   call.heartbeat("waiting");

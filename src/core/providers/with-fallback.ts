@@ -81,7 +81,6 @@ function isList(value: unknown): value is Providers {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Holds the providers in order, and remembers which of them failed recently. */
 class Roster {
   readonly providers: Providers;
   readonly #restMs: number;

@@ -7,7 +7,7 @@ import { assertProvider } from "../errors/provider-error.ts";
 import { longestTimerMs } from "../cancellation/deadline.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
-/** How often a request is repeated, and how long to wait before each repetition. */
+/** The number of attempts for a request, and the waits before each repetition. */
 export interface RetryOptions {
   /** The maximum number of requests for one stream, including the first. A whole number of at least 1. Default 3. */
   readonly maxAttempts?: number | undefined;

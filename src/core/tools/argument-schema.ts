@@ -149,7 +149,6 @@ export function isStandard(value: unknown): value is StandardSchema {
   return isRecord(standard) && typeof standard["validate"] === "function";
 }
 
-/** Returns the name of the library that made a Standard Schema, and undefined for any other value. */
 function vendorOf(value: unknown): string | undefined {
   return isStandard(value) ? value["~standard"].vendor : undefined;
 }

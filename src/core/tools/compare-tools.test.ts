@@ -10,7 +10,6 @@ const toolOf = (inputSchema: unknown, more: Partial<ToolDefinition> = {}): ToolD
   ...more,
 });
 const object = (properties: object, ...required: readonly string[]): object => ({ type: "object", properties, required });
-/** Formats each change as `kind field was now` and omits missing parts. */
 const changesOf = (was: unknown, now: unknown): readonly string[] =>
   findToolChanges("t", toShown(toolOf(was)), toShown(toolOf(now))).map(({ kind, field, was: before, now: after }) =>
     [kind, field, before, after].filter((word) => word !== undefined).join(" | "),

@@ -27,7 +27,6 @@ export function isSameTool(one: ToolDefinition, other: ToolDefinition): boolean 
   return one === other || textOf(one) === textOf(other);
 }
 
-/** A change, without the name of the tool. */
 type SchemaChange = Omit<ToolChange, "toolName">;
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
@@ -56,7 +55,6 @@ const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxIte
 
 const longestWord = 80;
 
-/** Finds the changes between two versions of a schema. */
 function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<SchemaChange> {
   if (now === true || now === undefined) return;
   if (!isRecord(was) || !isRecord(now)) {
@@ -66,7 +64,7 @@ function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<S
   for (const find of finders) yield* find(was, now, field);
 }
 
-/** True if values that fitted the old schema may not fit the new schema, or may mean something else in the new schema. */
+/** True for a change after which old values can be invalid, or can have another meaning. */
 export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
   return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
 }
@@ -160,7 +158,6 @@ function valuesOf(schema: UnknownRecord): readonly unknown[] | undefined {
   return Object.hasOwn(schema, "const") ? [schema["const"]] : undefined;
 }
 
-/** Compares the keywords that no other function compares and that limit a value. */
 function* findWords(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
   for (const [word, after] of Object.entries(now)) {
     if (known.has(word) || word.startsWith("x-") || acceptsMore(word, was[word], after)) continue;

@@ -14,7 +14,6 @@ const search = {
   execute: () => "found",
 };
 
-/** Returns the problem that the error names, or undefined if the value is a valid tool. */
 function problemWith(value: unknown): string | undefined {
   try {
     assertTool(value);

@@ -13,7 +13,6 @@ import type { ToolTraits } from "../types/tool.ts";
 
 type Check = (value: unknown) => string | undefined;
 
-/** One check for each trait of a tool. A new trait without a check does not compile. */
 export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   sequential: optional(isFlag),
   timeoutMs: optional(findTimeoutProblem),
@@ -30,7 +29,6 @@ export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   masking: optional((value) => unless(isMasking(value), "a value made by maskResults")),
 };
 
-/** One check for each field of a tool. A new field without a check does not compile. */
 const checks: { readonly [Field in keyof Tool]-?: Check } = {
   name: (value) => unless(typeof value === "string" && /^[\w-]{1,64}$/.test(value), '1 to 64 letters, digits, "_" or "-"'),
   description: (value) => unless(typeof value === "string", "a string"),
@@ -80,7 +78,6 @@ function describeField(fields: UnknownRecord, field: string, check: Check): stri
   return word === undefined ? problem : `${problem}. Rename ${quote(word)} to ${quote(field)}`;
 }
 
-/** Returns the problem of an eager tool that has a trait that conflicts with `eager`, or has no `execute`. Otherwise undefined. */
 function findVeto({ execute, replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
   if (execute === undefined) return 'has "eager" without "execute". Add "execute", or remove "eager"';
   if (replay === "never") return excludes("replay: never");

@@ -5,7 +5,6 @@ import type { StandardSchema, ToolSchema } from "../types/common.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { isStandardSchema, toJsonSchema } from "./argument-schema.ts";
 
-/** Creates a Standard Schema whose JSON Schema is the result of `input()`. */
 function schemaOf(input: () => Record<string, unknown>): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }), jsonSchema: { input } } };
 }

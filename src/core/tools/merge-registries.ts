@@ -12,11 +12,9 @@ import { invalidOption, isFunction, isText } from "../errors/check-fields.ts";
 
 interface Member {
   readonly registry: ToolRegistry;
-  /** Returns the name that the model sees for a tool, or undefined to omit the tool. */
   nameOf(definition: ToolDefinition): string | undefined;
 }
 
-/** The registry that has a tool, and the tool's name in that registry. */
 interface Route {
   readonly registry: ToolRegistry;
   readonly name: string;

@@ -78,17 +78,17 @@ const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wa
   limit: { isError: false, wasDispatched: false },
 };
 
-/** True for outcomes that are counted for `limits.maxConsecutiveToolErrors`. Only "completed" resets the count. */
+/**
+ * True for outcomes that increase the count for `limits.maxConsecutiveToolErrors`. Only "completed" resets this count.
+ */
 export function countsAsError(kind: Kind): boolean {
   return facts[kind].isError;
 }
 
-/** True if a call with this outcome has run or may have run. */
 export function wasDispatched(kind: Kind): boolean {
   return facts[kind].wasDispatched;
 }
 
-/** True if the outcome of a call ends the run. */
 export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {
   return outcome.kind === "failed" && outcome.fatal === true;
 }

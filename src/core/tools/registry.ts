@@ -1,5 +1,3 @@
-// The tool registry, and functions that look up tools in any registry.
-
 import type { Agent, Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { dropPromise } from "../utils/promises.ts";
@@ -12,7 +10,6 @@ import type { Validation } from "../types/common.ts";
 import { assertTool, refuseTool, traitChecks } from "./define-tool.ts";
 import { deferredToPage, toolResult } from "./to-outcome.ts";
 
-/** Returns the current tool with this name. Returns undefined if there is none, or if the registry throws. */
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
   try {
     return registry.definitions().find((tool) => tool.name === name);
@@ -22,8 +19,8 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
 }
 
 /**
- * Returns the agent of an agent tool, whose calls are nested runs. Returns undefined for other tools, and if the registry throws.
- * The tool then runs as an ordinary tool.
+ * Returns the agent of an agent tool, whose calls are nested runs. Returns undefined for other tools. Also returns
+ * undefined if the registry throws, and the tool then runs as an ordinary tool.
  */
 export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
   try {
@@ -154,10 +151,6 @@ function isMethodOrNone(value: unknown): boolean {
   return value === undefined || typeof value === "function";
 }
 
-/**
- * Makes a registry from an array of tools, or returns the given registry unchanged. Throws LoopError "invalid-option" for any
- * other value, and the errors of `createToolRegistry`.
- */
 export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   const given: unknown = source;
   if (Array.isArray(given)) return createToolRegistry(given);

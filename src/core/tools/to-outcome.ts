@@ -18,7 +18,6 @@ export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?
 /** A global symbol, so that `isToolResult` recognizes results from every loaded copy of the package. */
 const brand: unique symbol = Symbol.for("turnwright.ToolResult");
 
-/** The type of each field. A new field without a type does not compile. */
 const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string" | "array" | "anything" } = {
   success: "boolean",
   data: "anything",
@@ -87,7 +86,6 @@ function isField(name: string): name is keyof ToolResult {
   return Object.hasOwn(fieldTypes, name);
 }
 
-/** Copies a content part as plain data. A URL object becomes a string. */
 function toContentPart(part: unknown, index: number): ContentPart {
   const at = `.content[${index}]`;
   if (!isRecord(part)) throw invalidField(at, "a content part", part);
@@ -139,7 +137,6 @@ export function toOutcome(output: unknown): {
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
 }
 
-/** True for a result from outside. Its value must be plain data. */
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
   const { kind, result, error } = value;
@@ -168,10 +165,6 @@ export function concludeOutside(given: OutsideResult): Conclusion<"completed" | 
     : { kind: "failed", error: toolFailure(given.error) };
 }
 
-/**
- * Makes the outcome from the value that a tool threw, or with which its promise rejected. If the value is not an Error, its text
- * becomes the message. `fatal` is set for a FatalToolError.
- */
 export function toFailure(thrown: unknown): Conclusion<"failed"> {
   const error = toPlainError(thrown);
   return wasThrownFatal(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
@@ -247,7 +240,6 @@ function unwritable(problem: string): Conclusion<"failed"> {
   return { kind: "failed", error: toolFailure(`The tool's result cannot be written as JSON: ${problem.replace(/\.$/, "")}.`) };
 }
 
-/** Makes the error of a call that failed without throwing. */
 export function toolFailure(message: string): PlainError {
   return { name: "ToolFailure", message: tidyMessage(message) };
 }
@@ -288,13 +280,11 @@ const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
 
 type Marked = ToolResult & { readonly [mark]: LoopSignal };
 
-/** Adds a request to the loop to a tool result. */
 export function markSignal(result: ToolResult, signal: LoopSignal): ToolResult {
   const marked: Marked = Object.assign(result, { [mark]: signal } as const);
   return marked;
 }
 
-/** Returns the request to the loop that a tool result carries, or an empty object. */
 export function signalOf(result: ToolResult): LoopSignal {
   return mark in result ? (result as Marked)[mark] : {};
 }

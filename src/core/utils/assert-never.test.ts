@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { assertNever } from "./guards.ts";
 
-/** Calls assertNever as untyped code could, with a value that the type forbids. */
 function misuse(value: unknown): () => unknown {
   return () => Reflect.apply(assertNever, undefined, [value]);
 }

@@ -1,5 +1,3 @@
-// Adds token counts, and corrects counts that contradict each other.
-
 import type { Usage } from "../types/common.ts";
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };

@@ -7,11 +7,9 @@ export class EventQueue<T> {
   #first = 0;
   #reading = false;
   #ended = false;
-  /** The error to throw after the last item, if there is one. */
   #failure: { readonly error: unknown } | undefined;
   /** The first waiting reader. Usually there is at most one. */
   #reader: Reader<T> | undefined;
-  /** The other waiting readers, oldest first. */
   readonly #otherReaders: Reader<T>[] = [];
   #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
   readonly #capacity: number;
@@ -32,14 +30,12 @@ export class EventQueue<T> {
     else reader({ done: false, value: item });
   }
 
-  /** Ends the queue. Remaining items can still be read. */
   end(): void {
     this.#ended = true;
     this.#openRoom();
     for (let reader = this.#takeReader(); reader !== undefined; reader = this.#takeReader()) reader(this.#last());
   }
 
-  /** Ends the queue with an error, which is thrown after the remaining items. */
   fail(error: unknown): void {
     this.#failure = { error };
     this.end();

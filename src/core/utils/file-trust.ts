@@ -10,7 +10,6 @@ export interface FileFacts {
 export interface LinkReader {
   lstat(path: string): FileFacts | undefined;
   readLink(path: string): string;
-  /** Resolves a link's target against the link's folder. */
   resolve(link: string, target: string): string;
 }
 

@@ -1,5 +1,3 @@
-// Guards for values of unknown type.
-
 import { quote } from "./texts.ts";
 
 /** An object whose fields are unknown. */

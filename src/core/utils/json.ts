@@ -1,5 +1,3 @@
-// Copies, compares, freezes and hashes plain data, and converts it to JSON.
-
 import type { Json } from "../types/json.ts";
 import { setField } from "./guards.ts";
 
@@ -105,7 +103,6 @@ const tooMany = "a value of more than 10,000,000 parts";
 
 const tooLong = "a value of more than 268,435,456 characters as JSON";
 
-/** Throws a TypeError if a plain value is too long as JSON text. */
 function assertShort(value: Copied): void {
   let length = 0;
   try {
@@ -291,7 +288,6 @@ function scatter(bits: number): number {
   return twice ^ (twice >>> 16);
 }
 
-/** True if a value is data that JSON can represent. */
 export function isPlainData(value: unknown): boolean {
   try {
     toJson(value);

@@ -89,7 +89,6 @@ function toPlain(thrown: unknown, depth: number): PlainError {
   };
 }
 
-/** Cuts an error message to 2,000 characters, and removes credentials. */
 export function tidyMessage(message: string): string {
   return redactText(message, longestMessage, "");
 }

@@ -1,5 +1,3 @@
-// Functions for promises, and for values that may be promises.
-
 /** Passes `value` to `next`: immediately if it is a plain value, or when its promise is fulfilled. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
@@ -45,7 +43,6 @@ export function dropPromise(value: unknown): void {
   }
 }
 
-/** Returns the items of an iterable as an array. Throws a TypeError for any other value. */
 export function listItems<T>(source: Iterable<T>): T[] {
   const iterator: Iterator<T> = source[Symbol.iterator]();
   dropPromise(iterator);

@@ -19,8 +19,8 @@ export function namesSecret(key: string): boolean {
 }
 
 /**
- * True if a word in a text is the name of a secret. If it is assigned with "=" or before a quoted value, more names match, because
- * such a place is not prose.
+ * True if a word in a text is the name of a secret. More names match if "=" or a quoted value follows the name,
+ * because prose rarely has either there.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);
@@ -207,7 +207,6 @@ function isNoProse(value: string): boolean {
   return isValue(value) && !plainWord.test(value);
 }
 
-/** At least 8 characters with a letter and a digit. */
 export function looksRandom(value: string): boolean {
   return value.length >= 8 && /\d/.test(value) && /[A-Za-z]/.test(value) && isNoProse(value);
 }

@@ -1,5 +1,3 @@
-// Functions that shorten, describe and measure texts and values.
-
 import type { ModelChunk } from "../types/provider.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../types/message.ts";
@@ -9,7 +7,6 @@ export function cutText(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, "")}…` : text;
 }
 
-/** Returns a string field of a chunk. Throws a TypeError if the provider sent a chunk without that string. */
 export function textIn<Field extends string>(
   chunk: { readonly type: string } & { readonly [Key in Field]: unknown },
   field: Field,
@@ -115,13 +112,12 @@ export function countBytes(text: string): number {
       continue;
     }
     bytes += 2;
-    // The second half of a pair is already counted as one of its four bytes.
+    // The second half of a pair needs no count: the pair's four bytes were added at its first half.
     if (isPairAt(text, index)) index += 1;
   }
   return bytes;
 }
 
-/** Returns the approximate number of tokens in a text: a quarter of its UTF-8 bytes, rounded up. */
 export function estimateTokens(text: string): number {
   return tokensOfBytes(countBytes(text));
 }
@@ -130,7 +126,6 @@ export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / bytesPerToken);
 }
 
-/** True if a surrogate pair begins at `index`. */
 export function isPairAt(text: string, index: number): boolean {
   return (text.codePointAt(index) ?? 0) > 0xffff;
 }

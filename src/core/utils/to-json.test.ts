@@ -7,7 +7,6 @@ function roundTrip(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** Returns an object or an array that contains itself, nested `levels` deep. */
 function cycleBelow(levels: number): unknown {
   const ring: { next?: unknown } = {};
   ring.next = [ring];

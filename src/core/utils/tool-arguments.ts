@@ -72,7 +72,6 @@ export function isSameArguments(one: string, other: string): boolean {
   return one === other || argumentsKey(one) === argumentsKey(other);
 }
 
-/** Returns a text by which arguments can be compared. Arguments that are not valid JSON are compared unchanged. */
 function argumentsKey(text: string): string {
   const parsed = parseToolArguments(text);
   if (!("args" in parsed)) return text;
@@ -99,10 +98,13 @@ export function toWireName(name: string): string {
 /** Compares only the first characters of names, because an untrusted name may be a megabyte long. */
 const comparedLength = 64;
 
-/** Most candidates that are considered, because a server may list any number of tools. */
+/** The maximum number of candidates to consider. A server may list any number of tools. */
 const mostCandidates = 10_000;
 
-/** Candidates that are compared letter by letter, first those that share the most letters with the name. */
+/**
+ * The maximum number of candidates to compare letter by letter. The candidates that share the most letters with the
+ * name are compared.
+ */
 const mostCompared = 64;
 
 /**
@@ -134,7 +136,7 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   return nearest?.candidate;
 }
 
-/** A normalized name, and how often each letter occurs in it. */
+/** A normalized name, and the number of occurrences of each letter. */
 interface Letters {
   readonly text: string;
   readonly counts: Uint8Array;
@@ -143,14 +145,12 @@ interface Letters {
 /** A candidate and one form of the name to compare it with. `least` is a lower bound for their distance. */
 interface Pair {
   readonly candidate: string;
-  /** The position among all candidates. */
   readonly place: number;
   readonly from: Letters;
   readonly to: Letters;
   readonly least: number;
 }
 
-/** Returns the pairs whose distance may be small enough, the likeliest first. */
 function likeliestPairs(wanted: readonly Letters[], candidates: Iterable<string>): readonly Pair[] {
   const pairs: Pair[] = [];
   let place = 0;

@@ -29,12 +29,10 @@ import {
 import type { PendingCall, Records } from "./records.ts";
 
 interface BatchProgress {
-  /** The calls, if each call has ended or waits for a decision. Undefined while some calls are running. */
   readonly settled: readonly SettledCall[] | undefined;
   readonly pending: readonly PendingCall[];
 }
 
-/** Reads the calls of the current assistant message. `isOver` is true if the run continued after these calls. */
 export function readBatch(reading: CallReading, isOver: boolean): BatchProgress {
   const found = reading.state.current.calls.map((call, index) => readCall(reading, call, index));
   const pending = found.flatMap((one) => one.pending);
@@ -79,7 +77,6 @@ interface CallProgress {
    * but has no outcome yet. `held`: nothing is recorded.
    */
   readonly stage: "over" | "waits" | "begun" | "held";
-  /** The call, with the outcome that the transcript shows. */
   readonly settled: SettledCall;
   readonly pending: readonly PendingCall[];
 }
@@ -112,10 +109,6 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
   );
 }
 
-/**
- * Returns the progress of a call that waits for a decision, or that was stopped by a decision. Returns undefined for a call that
- * may run.
- */
 function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
   const decision = findLast<RecordedDecision>(records, callKey(state, "approval", place), "ask");
   if (decision === undefined) return undefined;
@@ -158,7 +151,6 @@ function readResult({ records, state }: CallReading, place: CallPlace, deferred:
   return { stage: "waits", settled: { outcome: deferred, awaiting: id }, pending: [pending] };
 }
 
-/** Counts the questions about a call that were left open for a later execution. */
 function countQuestions({ records, state }: Pick<CallReading, "records" | "state">, place: CallPlace): number {
   let count = 0;
   for (let round = 0; round <= (place.round ?? 0); round += 1) {

@@ -44,7 +44,6 @@ import { type NestedProgress, readBatch } from "./read-call.ts";
  */
 type Way = ReadonlyMap<number, string>;
 
-/** Finds the ending before each retry, from the last retry to the first. */
 function findWay(records: Records): Way {
   const { last } = records;
   const way = new Map<number, string>();
@@ -61,14 +60,16 @@ function findWay(records: Records): Way {
   return way;
 }
 
-/** The last reading of the inbox before an ending ("last look"). */
+/**
+ * The last time that a run reads its inbox before an ending. The state and the comments in this file call this reading
+ * the last look.
+ */
 interface Close {
   readonly answer: InboxAnswer;
   readonly ending: Ending;
   readonly attempt: number;
 }
 
-/** Finds the recorded last look at the inbox before the ending at the current position. */
 function findClose(records: Records, way: Way, state: LoopState): Close | undefined {
   for (let attempt = state.endChecks; ; attempt += 1) {
     const answer = records.find<InboxAnswer>(lastInboxKey(state, attempt));
@@ -120,7 +121,6 @@ interface Reading {
   readonly way: Way;
 }
 
-/** The ending and the pending calls at the last record. Undefined while there are more records. */
 type Stop = Omit<Rebuilt, "state"> | undefined;
 
 const midway: Stop = { ending: undefined, pendingCalls: [] };
@@ -191,7 +191,6 @@ function closeAt({ records, state, way }: Reading, phase: LoopState["phase"]): C
   return findClose(records, way, phase === state.phase ? state : { ...state, phase });
 }
 
-/** Returns the bounds with the policies and hooks that the run used. Each of them left a record. */
 function boundsOf(reading: Reading): Bounds {
   const { records, state } = reading;
   const isOutput = records.has(stepKey(state, "output"));
@@ -238,14 +237,12 @@ function startOf(records: Records, { priced }: RunStart): RunStart {
   return records.find<RunStart>(runKey) ?? { messages: [], ...(priced === undefined ? {} : { priced }) };
 }
 
-/** True if the run continued after the calls of this iteration. */
 function isPast(reading: Reading): boolean {
   const { records, state } = reading;
   const isOn = records.has(stepKey(state, "iteration")) || records.has(inboxKey(state, 1, 0));
   return isOn || closeAt(reading, "batch") !== undefined;
 }
 
-/** Reads the validation of an answer. If an answer was invalid and the run continued, the model got a complaint. */
 function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
   const { records, state } = reading;
   return foldFound(reading, stepKey(state, "output"), (answer: OutputAnswer) => {
@@ -254,7 +251,6 @@ function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
   });
 }
 
-/** Reads the records after an ending: the run was resumed, or the ending was retried. */
 function readAfterEnding({ records, state }: Reading, ending: Ending): Stop {
   if (ending.status === "suspended") {
     return records.has(nextKeyAfter(state)) ? fold(state, { kind: "resume" }) : { ending, pendingCalls: [] };

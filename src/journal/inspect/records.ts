@@ -50,7 +50,6 @@ export type PendingCall = {
     }
 );
 
-/** The records of a journal. */
 export interface Records {
   /**
    * Returns the recorded result of a step, or undefined if the step is not recorded. The caller chooses the type that belongs to
@@ -64,7 +63,6 @@ export interface Records {
   within(prefix: string): Records;
 }
 
-/** Makes a `Records` from a map of results by key, in the order in which they were recorded. */
 export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
   const keys = [...answers.keys()];
   return {

@@ -21,7 +21,6 @@ import { isPrint, type RequestPrint } from "./request-print.ts";
 
 type Recorded = Pick<Provider, "id" | "model" | "family">;
 
-/** An event of a stream, without its time. */
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
@@ -32,10 +31,8 @@ export type Happening =
   /** The reader left the stream. `waiting` is true if the reader was waiting for a chunk. */
   | { readonly type: "left"; readonly waiting: boolean };
 
-/** An event of a stream, with its time since the request in whole milliseconds. */
 export type Moment = Happening & { readonly atMs: number };
 
-/** A line of a cassette after the first. `stream` is the 0-based number of the request. */
 export type Line =
   | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
   | (Moment & { readonly stream: number });
@@ -70,7 +67,6 @@ interface ReadCassette {
 const format = "turnwright-cassette";
 const version = 1;
 
-/** Returns the first line of a cassette, which identifies the format and the provider. */
 export function toHead({ id, model, family }: Recorded): string {
   return `${JSON.stringify({ format, version, provider: id, model, family })}\n`;
 }
@@ -108,7 +104,6 @@ export function readCassette(text: string, name: string): ReadCassette {
   };
 }
 
-/** True if a stream has ended, so that no more events can follow. */
 function isClosed(moments: readonly Moment[]): boolean {
   const last = moments[moments.length - 1]?.type;
   return last === "ended" || last === "threw" || last === "left";
@@ -182,7 +177,6 @@ export function memoryCassette(text = ""): Cassette {
   };
 }
 
-/** Returns the given cassette, or makes a cassette for a path. Throws LoopError "invalid-option" for any other value. */
 export function toCassette(file: string | Cassette): Cassette {
   if (typeof file === "string" && file !== "") return fileCassette(file);
   if (isCassette(file)) return file;

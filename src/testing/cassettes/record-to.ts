@@ -39,7 +39,6 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #startedAt: number;
   #iterator: AsyncIterator<ModelChunk> | undefined;
   #lastMs = 0;
-  /** The number of calls of `next` that have not settled yet. */
   #awaited = 0;
   #isListening = false;
   #isOver = false;
@@ -50,7 +49,6 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#startedAt = call.clock.now();
   }
 
-  /** Opens the stream of the provider. Errors from the provider are recorded and thrown. */
   open(ask: (call: ModelCall) => AsyncIterable<ModelChunk>): void {
     const { signal, iteration, clock, timeouts } = this.#call;
     const heartbeat: ModelCall["heartbeat"] = (state) => {
@@ -108,7 +106,6 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     }
   }
 
-  /** Writes a chunk, and returns the chunk as it was written. */
   #keep(chunk: ModelChunk): ModelChunk {
     const written = this.#toWritten(chunk);
     this.#tell({ type: "chunk", chunk: written });
@@ -128,7 +125,6 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     throw invalidOption("redact", "a function that synchronously returns a chunk", redacted);
   }
 
-  /** Writes the failure of the stream, and returns the error to throw. */
   #fail(error: unknown): unknown {
     // The recording is closed first, so that nothing is written after an error that cannot be recorded.
     this.#close();

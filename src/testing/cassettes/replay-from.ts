@@ -16,15 +16,12 @@ import { untilAborted } from "../until-aborted.ts";
 import { type Cassette, type CutLine, type Moment, nameOf, readCassette, type Recording, toCassette } from "./cassette.ts";
 import { compare, keyOf, printRequest, type RequestPrint } from "./request-print.ts";
 
-/** Makes an Error with the fields of a provider error. */
 export function toThrown(error: ProviderError): Error {
   return Object.assign(new Error(error.message), error);
 }
 
-/** A recorded event that sends no chunk and does not end the stream normally. */
 type Silent = Exclude<Moment, { type: "chunk" | "aborted" | "ended" }>;
 
-/** Replays a recording. With `timing`, chunks are sent at the recorded speed. */
 async function* playRecording(
   { moments }: Recording,
   call: ModelCall,
@@ -130,9 +127,7 @@ class Shelf {
   readonly #name: string;
   readonly #size: number;
   readonly #unplayed: Map<number, Recording>;
-  /** The number of recordings in the cassette for each request key. */
   readonly #counts = new Map<string, number>();
-  /** The indexes of the remaining recordings for each request key. */
   readonly #byKey = new Map<string, number[]>();
 
   constructor(recordings: readonly Recording[], name: string) {

@@ -14,11 +14,8 @@ import {
 type Part = readonly [name: string, digest: string];
 
 export interface RequestPrint {
-  /** The role and digest of each message, in order. */
   readonly messages: readonly Part[];
-  /** The name and digest of each tool, sorted by name. */
   readonly tools: readonly Part[];
-  /** The digests of `system`, `toolChoice`, `continuationToken` and each setting, if present; sorted by name. */
   readonly fields: readonly Part[];
 }
 
@@ -35,7 +32,6 @@ export function printRequest({ messages, tools, system, toolChoice, settings, co
   };
 }
 
-/** Returns a text that is the same for equal requests. */
 export function keyOf({ messages, tools, fields }: RequestPrint): string {
   return JSON.stringify([messages, tools, fields]);
 }
@@ -44,7 +40,6 @@ export function isPrint(value: unknown): value is RequestPrint {
   return isRecord(value) && [value["messages"], value["tools"], value["fields"]].every(isParts);
 }
 
-/** The number of differences between two requests, and descriptions of what is different in the new request. */
 export interface Difference {
   readonly size: number;
   readonly words: readonly string[];
