@@ -76,7 +76,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: false,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine, and cannot be checked from here. If you are sure that the process has ended, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine. It cannot be checked from here whether that process still runs. If you are sure that the process has ended, remove /runs/a.jsonl.lock.',
     ],
     [
       new LoopError("journal-refused", { path: "runs/a.jsonl", problem: "it is not a plain file" }),
