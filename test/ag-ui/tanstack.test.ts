@@ -65,7 +65,7 @@ async function decide(client: ChatClient, id: string, approved: boolean): Promis
 }
 
 describe("TanStack AI", () => {
-  it("shows a run, and approves a call", async () => {
+  it("shows a run and approves a call", async () => {
     const { ran, run } = setUpPayment();
     const { client, errors, until } = open(await start(run), "tan-1");
     await client.sendMessage("Buy tea.");
@@ -80,7 +80,7 @@ describe("TanStack AI", () => {
     expect([textOf(client), ran, errors]).toEqual(["One moment.Paying.It is paid.", ["look tea", "pay 5"], []]);
   });
 
-  it("reconnects after each broken connection, and shows all text once", async () => {
+  it("reconnects after each broken connection and shows all text once", async () => {
     const { run } = setUpPayment();
     for (const cutAfter of [1, 2, 3, 5, 8]) {
       const server = await start(run);
@@ -93,7 +93,7 @@ describe("TanStack AI", () => {
     }
   });
 
-  it("gets the error restarted if its last event comes from another process", async () => {
+  it('gets the error "restarted" if its last event comes from another server process', async () => {
     const { run } = setUpPayment();
     const server = await start(run);
     await open(server, "tan-4").client.sendMessage("Buy tea.");
@@ -104,7 +104,7 @@ describe("TanStack AI", () => {
     expect((await fetch(`${server.url}?runId=tan-9/1`)).status).toBe(204);
   });
 
-  it("loads a thread whose run waits, and approves the call", async () => {
+  it("loads a thread whose run is waiting for approval, and approves the call", async () => {
     const { ran, run } = setUpPayment();
     const server = await start(run);
     await open(server, "tan-2").client.sendMessage("Buy tea.");
@@ -116,7 +116,7 @@ describe("TanStack AI", () => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("loads a thread whose run is live, and joins it", async () => {
+  it("loads a thread whose run is still live, and joins the run", async () => {
     const server = await start({ provider: createMockProvider([[text("One two.", { chunks: 4 }), stall()]]) });
     const first = open(server, "tan-3");
     void first.client.sendMessage("Go.");

@@ -168,7 +168,7 @@ const addresses: readonly (readonly [what: string, schema: Readonly<Record<strin
   ],
 ];
 
-it.for(addresses)("checkAnswer: handles a schema with %s within one second", async ([, outputSchema]) => {
+it.for(addresses)("checkAnswer: checks a schema with %s within one second", async ([, outputSchema]) => {
   const startedAt = performance.now();
   try {
     checkAnswer({ name: "t", inputSchema: {}, outputSchema }, readAnswer({ structuredContent: {} }));

@@ -35,7 +35,7 @@ const bodyOf = (source: AsyncIterable<LoopEvent>, options = {}): Promise<string>
   new Response(toEventStream(source, options)).text();
 
 describe("toEventStreamResponse", () => {
-  it("sends the events of a hosted run with their ids, and continues after the last event that a page has", async () => {
+  it("sends the events of a hosted run with their ids, and continues after the last event that the page has", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("Line one.\nLine two.\r\n\n\u2028")], clock), message: "Go." }));
     const response = toEventStreamResponse(host.join(id));
@@ -61,7 +61,7 @@ describe("toEventStreamResponse", () => {
     expect([response.status, response.body, response.headers.get("x-own")]).toEqual([204, null, "1"]);
   });
 
-  it("sends reset first if the reader restarts", async () => {
+  it("sends reset first if the reader cannot continue and starts again", async () => {
     const { host, clock, id } = createStage();
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const sent = parse(await toEventStreamResponse(host.join(id, { from: "other-1" })).text());
@@ -70,7 +70,7 @@ describe("toEventStreamResponse", () => {
 });
 
 describe("toEventStream", () => {
-  it("describes data that JSON cannot represent, and sends the rest of the event", async () => {
+  it("replaces data that JSON cannot represent by a description, and sends the rest of the event", async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
     const throwing = {
@@ -153,7 +153,7 @@ describe("toEventStream", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves the run without stopping it when the stream is cancelled", async () => {
+  it("stops reading, but does not stop the run, when the stream is cancelled", async () => {
     const clock = createTestClock();
     const { host, id } = createStage({ stopWhenUnread: true });
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go.", stopWhenUnread: false });
@@ -165,7 +165,7 @@ describe("toEventStream", () => {
   });
 
   it.for([{ keepAliveMs: 0 }, { headers: 7 }, { clock: {} }, { includeMetadata: "yes" }, { retry: 5 }])(
-    "refuses the options %j",
+    "rejects the invalid options %j",
     (options) => {
       expect(() => toEventStream(listOf(), options as never)).toThrow(/option/i);
     },
@@ -183,7 +183,7 @@ describe("lastEventId", () => {
     [{ url: "/stream", headers: { "last-event-id": "x".repeat(1_000) } }, undefined],
     [{ headers: { get: "x" } }, undefined],
     [Object.create({ headers: {} }), undefined],
-  ])("reads %j as %j", ([given, expected]) => {
+  ])("returns %s", ([given, expected]) => {
     expect(lastEventId(given as never)).toBe(expected);
   });
 });
@@ -211,7 +211,7 @@ describe("pipeEventStream", () => {
     await server.close();
   });
 
-  it("leaves the run when the page disconnects, and the run continues", async () => {
+  it("stops reading when the page disconnects, and the run continues", async () => {
     const { host, clock, id } = createStage();
     await host.start(id, { ...playing([[text("One."), stall()]], clock), message: "Go." });
     const server = await serve((_, res) => pipeEventStream(host.join(id), res, { clock }));

@@ -26,7 +26,7 @@ const options = (given: ReturnType<typeof paying>): Omit<ReturnType<typeof payin
 const yes = { kind: "approve" as const };
 
 describe("host.resume in the same process", () => {
-  it("goes on with the same run and log: a reader gets only the rest, a late one everything, each once", async () => {
+  it("continues the same run and log: an earlier reader gets the rest, a late reader everything, each event once", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -59,7 +59,7 @@ describe("host.resume in the same process", () => {
     expect(host.join(id, { from: all.at(-1)?.id })?.isOver).toBe(true);
   });
 
-  it("marks what happened before the resume as replayed, for readers of its own answer only", async () => {
+  it("marks events from before the resume as replayed, only for readers of the resume's own answer", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -75,7 +75,7 @@ describe("host.resume in the same process", () => {
     expect((await readAll(host.join(id))).some(({ event }) => event.replayed === true)).toBe(false);
   });
 
-  it("ends a reader that joined before the suspension there, however slow it is", async () => {
+  it("ends a reader that joined before the suspension at the suspension, however slow the reader is", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -88,7 +88,7 @@ describe("host.resume in the same process", () => {
     expect(typesOf(await readAll(host.join(id))).filter((type) => type === "run-end")).toHaveLength(2);
   });
 
-  it("refuses a decision for a call that does not wait: nothing runs and nothing changes", async () => {
+  it("rejects a decision for a call that is not waiting: nothing runs and nothing changes", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -105,7 +105,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toHaveLength(2);
   });
 
-  it("leaves the conversation as it was if the loop refuses the run, such as for a changed tool", async () => {
+  it("leaves the conversation unchanged if the loop rejects the run because a tool has changed", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -118,7 +118,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toHaveLength(2);
   });
 
-  it("applies a decision once, however often it comes", async () => {
+  it("applies a decision once, even if it is sent several times", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -131,7 +131,7 @@ describe("host.resume in the same process", () => {
     expect(pay.paid).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
-  it("starts the next run instead if the user says something else: the waiting calls did not run", async () => {
+  it("is replaced by the next run if the user sends a message instead: the waiting calls do not run", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const pay = paying(stage);
@@ -147,7 +147,7 @@ describe("host.resume in the same process", () => {
     expect([await host.resume(id, options(pay)), pay.paid]).toEqual([{ kind: "not-resumable", status: "completed" }, []]);
   });
 
-  it("tells of the run inside a recalled call once", async () => {
+  it("reports the nested run of a replayed call once", async () => {
     const stage = createStage();
     const { host, id } = stage;
     const inner = createMockProvider(() => text("Inner."));
@@ -171,7 +171,7 @@ describe("host.resume in the same process", () => {
     expect(events.filter(({ replayed }) => replayed === true)).toEqual([]);
   });
 
-  it("refuses what there is nothing to go on with", async () => {
+  it("rejects a resume if the conversation has nothing to continue", async () => {
     const stage = createStage();
     const { host, id } = stage;
     expect(await host.resume(id, options(paying(stage)))).toEqual({ kind: "not-resumable", status: undefined });
@@ -181,7 +181,7 @@ describe("host.resume in the same process", () => {
 });
 
 describe("host.resume in another process", () => {
-  it("goes on from the store with a suspended run, and tells readers everything", async () => {
+  it("continues a suspended run from the store, and sends readers every event", async () => {
     const store = sharedStore();
     const first = createStage({ store });
     const pay = paying(first);
@@ -201,7 +201,7 @@ describe("host.resume in another process", () => {
     expect(await first.host.status(first.id)).toMatchObject({ status: "completed" });
   });
 
-  it("goes on with a run that a crash cut off after any of its records: each call runs once", async () => {
+  it("continues a run that crashed after any of its records: each call runs once", async () => {
     for (let crashAt = 1; ; crashAt += 1) {
       const store = sharedStore();
       const clock = createTestClock();
@@ -221,7 +221,7 @@ describe("host.resume in another process", () => {
     }
   });
 
-  it("knows the ending of a run whose process died before it was stored, from the journal", async () => {
+  it("takes the ending of a run from the journal if the process died before storing the ending", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "ended and cut";
@@ -236,7 +236,7 @@ describe("host.resume in another process", () => {
     expect([status, reason?.kind, isLive]).toEqual(["suspended", "approval-required", false]);
   });
 
-  it("starts the next run after a crash with what the run had come to", async () => {
+  it("starts the next run after a crash with the messages that the crashed run had reached", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "cut and told";
@@ -253,8 +253,8 @@ describe("host.resume in another process", () => {
   });
 });
 
-describe("a reader of a run that breaks", () => {
-  it("gets what came before, and then the error; the run can go on", async () => {
+describe("a reader of a hosted run whose journal or store fails", () => {
+  it("gets the earlier events and then the error; the run can be resumed", async () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "broken";

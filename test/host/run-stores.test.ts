@@ -90,7 +90,7 @@ describe("fileRunStore", () => {
   });
 
   it.for(["", "{", "[]", "null", '{"version":1}', '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'])(
-    "refuses the record %j",
+    "read() rejects a file with the content %j",
     async (content) => {
       const store = fileRunStore(folder);
       await store.write("a", { runs: 1, status: "completed", messages: [] });
@@ -100,11 +100,11 @@ describe("fileRunStore", () => {
     },
   );
 
-  it.for(["", " ", 7, undefined])("refuses %j as a folder", (path) => {
+  it.for(["", " ", 7, undefined])("throws if the folder is %j", (path) => {
     expect(() => fileRunStore(path as string)).toThrow("folder");
   });
 
-  it("answers busy while another process has the run, and resumes the run after that process was killed", async () => {
+  it("answers busy while another process holds the run, and resumes the run after that process is killed", async () => {
     const child = spawn(process.execPath, ["--import", "tsx", "-e", childProgram(folder)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -132,7 +132,7 @@ describe("fileRunStore", () => {
     }
   }, 30_000);
 
-  it("lets a run be resumed if its ending could not be stored", async () => {
+  it("lets a run be resumed if the ending of the run could not be stored", async () => {
     const store = fileRunStore(folder);
     const broken: RunStore = {
       ...store,

@@ -123,7 +123,7 @@ const during: { readonly [place: string]: readonly [over: Place, outcome: string
 };
 
 describe("data received during a run", () => {
-  it.for(rowsOf(during))("%s with %s leaves a result that JSON can represent", async ([place, what]) => {
+  it.for(rowsOf(during))("%s with %s still gives a result that JSON can represent", async ([place, what]) => {
     const [over, outcome, ifLeftOut = outcome] = during[place] ?? [];
     const playing = play([toolCall("t"), text("Done.")], { tools: [t], ...over?.(bad[what] as never) });
     const result = await playing.result;

@@ -24,7 +24,7 @@ describe("runToolLoop options", () => {
   const isTimed = (name: string): boolean => name.endsWith("Ms");
   const numbers = [...limits.map((name) => ["limits", name] as const), ...timeouts.map((name) => ["timeouts", name] as const)];
 
-  it.for(numbers)("%s.%s accepts only whole numbers in range, and Infinity", async ([group, name]) => {
+  it.for(numbers)("%s.%s accepts only whole numbers in its range, and Infinity", async ([group, name]) => {
     const bad: unknown[] = [Number.NaN, -1, 1.5, "5", null, true, [], 5n, Number.NEGATIVE_INFINITY];
     if (!mayBeZero.includes(name)) bad.push(0);
     bad.push(isTimed(name) ? 2 ** 31 : 2 ** 53);
@@ -101,7 +101,7 @@ describe("runToolLoop options", () => {
     [JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
     [{ limits: { toString: 5 } }, "limits.toString", undefined],
     [{ something: undefined }, "something", undefined],
-  ])("are rejected if unknown, with the nearest known name: %j", async ([bad, option, nearest]) => {
+  ])("are rejected if unknown, with the nearest known name (case %#)", async ([bad, option, nearest]) => {
     expect(await refusal(bad)).toMatchObject({ code: "unknown-option", details: { option, nearest } });
   });
 
@@ -122,11 +122,11 @@ describe("runToolLoop options", () => {
       { policies: { loopDetection: { threshold: 3 } } },
       "must be made by detectLoops, but is an object.",
     ],
-  ])("are rejected with a message about the fix: %s", async ([, bad, message]) => {
+  ])("are rejected with a message that explains the fix: %s", async ([, bad, message]) => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
-  it("reject a result cache in place of its cacher, in processResults()", () => {
+  it("reject a result cache passed directly to processResults() instead of its cacher", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
       'Option "policies.results.cacher.store" must be a function, but is undefined.',
     );

@@ -126,7 +126,7 @@ describe("callId", () => {
     ]);
   });
 
-  it("stays unique over several runs of a conversation", async () => {
+  it("stays unique over several runs of one conversation", async () => {
     let messages: readonly Message[] = [{ role: "user", content: "Go." }];
     for (let round = 0; round < 3; round += 1) {
       const { result } = play([[said(round), said(round, "x")], text("Done.")], { tools: [echo], messages });

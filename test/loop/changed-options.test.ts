@@ -95,7 +95,7 @@ describe("options changed during a run", () => {
     expect(rows.length).toBeGreaterThan(250);
   });
 
-  it.for(rows)("have no effect: %s %s", async ([path, how]) => {
+  it.for(rows)("have no effect on the run: %s %s", async ([path, how]) => {
     const keys = path.split(".");
     const last = keys.pop() ?? "";
     const changed = await run((options) => {

@@ -59,7 +59,7 @@ const wraps: { readonly [what: string]: (registry: ToolRegistry) => ToolRegistry
 
 describe("a call whose tool has changed since the model saw it", () => {
   it.for(Object.keys(changes).flatMap((what) => Object.keys(wraps).map((how) => [what, how] as const)))(
-    "does not run if the tool has %s (%s registry)",
+    "does not run if the new tool has %s (%s registry)",
     async ([what, how]) => {
       const { ran, registry, swap } = setUp(changes[what] ?? {}, wraps[how]);
       const tools = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
@@ -171,7 +171,7 @@ describe("an approved call whose tool changes before it runs", () => {
   it.for<[answer: "approve" | "deny", outcome: string, ran: readonly string[]]>([
     ["approve", "call_i0_0: completed", ["look", "changed"]],
     ["deny", "call_i0_0: denied", ["look"]],
-  ])("needs another approval, and the new decision counts: %s", async ([answer, outcome, did]) => {
+  ])("waits for another approval, and the run obeys the new decision: %s", async ([answer, outcome, did]) => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? answer : "approve"));
     const store = createDurableStore();
     const playing = stage.play({ journal: store.open() });
@@ -200,7 +200,7 @@ describe("an approved call whose tool changes before it runs", () => {
     expect([second.text, stage.ran]).toEqual(["Done.", ["look", "changed"]]);
   });
 
-  it("is rejected after four approvals if the tool changes each time", async () => {
+  it("is rejected after four approvals if the tool changes after each approval", async () => {
     let version = 0;
     const asked: string[] = [];
     const own = tool("pay", () => asked.push("RAN"));

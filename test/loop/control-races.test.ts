@@ -114,7 +114,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
 
 const endOf = (result: LoopResult): string => `${result.reason.kind} ${outcomesOf(result).join(", ")}`;
 
-describe("control verbs that race other events", () => {
+describe("control methods that race other events", () => {
   it("stop() races the end of a tool", async () => {
     const legs = await legsOf({ script: [toolCall("work"), text("Done.")], acts: [({ control }) => control.stop()], leg: endOf });
     expect(legs).toMatchInlineSnapshot(`

@@ -86,7 +86,7 @@ function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[
   return [...sent, ...textsOf(undelivered), ...(reason.kind === "interrupted" ? textsOf([reason.message]) : [])];
 }
 
-it.for(rows)("loop control: %s at any tick loses no message and repeats no call: %s, journal in %s", async (row) => {
+it.for(rows)("loop control: %s at any time loses no message and repeats no call: %s, journal in %s", async (row) => {
   let tick = 0;
   while (!(await checkTick(row, tick))) tick += 1;
   expect(tick).toBeGreaterThan(10);

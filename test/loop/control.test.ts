@@ -26,7 +26,7 @@ describe("createLoopControl()", () => {
     expect((await second.result).text).toBe("Hi.");
   });
 
-  it("obeys the strongest of several queued requests", async () => {
+  it("obeys the strongest of several requests made before the run", async () => {
     const control = createLoopControl();
     control.stop();
     control.kill();
@@ -60,7 +60,7 @@ describe("createLoopControl()", () => {
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
   });
 
-  it.for(verbs)("applies a request made before the first run to that run only: %s", async ([, ask, kind]) => {
+  it.for(verbs)("applies a method called before the first run to that run only: %s", async ([, ask, kind]) => {
     const control = createLoopControl();
     expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
     const first = await play([text("Hi.")], { control }).result;
@@ -74,7 +74,7 @@ describe("createLoopControl()", () => {
     ]);
   });
 
-  it.for(verbs)("drops a request made after an abort: %s", async ([, ask]) => {
+  it.for(verbs)("ignores a method called after an abort: %s", async ([, ask]) => {
     const control = createLoopControl();
     const first = play([stall()], { control });
     await first.clock.flush();
@@ -85,7 +85,7 @@ describe("createLoopControl()", () => {
     expect([second.reason.kind, second.iterations, second.undelivered]).toEqual(["answered", 1, []]);
   });
 
-  it.for(verbs)("can start another run in a run-end listener: %s", async ([, ask, kind]) => {
+  it.for(verbs)("can start another run from a run-end listener: %s", async ([, ask, kind]) => {
     const control = createLoopControl();
     const first = play([text("Hi.")], { control });
     const heard: unknown[] = [];
@@ -156,7 +156,7 @@ describe("limits.maxInterrupts", () => {
     [undefined, 3],
     [{ maxInterrupts: 1 }, 1],
     [{ maxInterrupts: 0 }, 0],
-  ])("returns the message after the last allowed interrupt, with limits %j", async ([limits, count]) => {
+  ])("returns each message after the allowed number of interrupts (limits: %j)", async ([limits, count]) => {
     const control = createLoopControl();
     for (let round = 0; round < 2; round += 1) {
       for (let index = 0; index < count; index += 1) {

@@ -158,7 +158,7 @@ describe("limits.maxCostUSD", () => {
     expect(await run(script, { limits })).toEqual(ended);
   });
 
-  it.for([-1, Number.NaN, "a lot"])("treats a price of %s as unknown", async (price) => {
+  it.for([-1, Number.NaN, "a lot"])("treats the price %s as unknown", async (price) => {
     const ended = await run([work(1)], { limits: { maxCostUSD: 1 }, pricing: () => price as number });
     expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0, why: "pricing-failed" });
   });
@@ -170,14 +170,17 @@ describe("limits.maxCostUSD", () => {
     [true, { maxIterations: 1, maxTokens: 2 }],
     [false, { maxCostUSD: 0.25 }],
     [false, { maxTokens: 1 }],
-  ])("leaves enough for a final answer: %s, with %j", async ([granted, limits]) => {
-    const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
-    const result = await playing.result;
-    expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
-      granted ? [true, "In short.", 2] : [false, "Well.", 1],
-    );
-    expect(result.status).not.toBe("completed");
-  });
+  ])(
+    "with policies.finalAnswer, requests a final answer only if the limits leave room for it: %s, with %j",
+    async ([granted, limits]) => {
+      const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
+      const result = await playing.result;
+      expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
+        granted ? [true, "In short.", 2] : [false, "Well.", 1],
+      );
+      expect(result.status).not.toBe("completed");
+    },
+  );
 });
 
 describe("limits.maxCostUSD with nested runs", () => {
@@ -224,7 +227,7 @@ it.for<[options: Partial<LoopOptions>, option: string]>([
   [{ limits: { maxCostUSD: Number.NaN }, pricing }, "limits.maxCostUSD"],
   [{ limits: { maxCostUSD: "1" as never }, pricing }, "limits.maxCostUSD"],
   [{ limits: { onUnknownCost: "stop" as never } }, "limits.onUnknownCost"],
-])("cost options: %j is rejected because of %s", async ([options, option]) => {
+])("cost options: %j is rejected, with an error about %s", async ([options, option]) => {
   const { result, provider } = play([], options);
   const thrown: unknown = await result.catch((error: unknown) => error);
   expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);

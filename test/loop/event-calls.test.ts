@@ -153,7 +153,7 @@ describe("tool-args-end", () => {
       [{ args: { a: 1 } }],
     ],
     ["complete arguments in a truncated message", [toolCall("ok"), finish("length")], [{ args: {}, problem: undefined }]],
-  ])("is sent once for %s", async ([, turn, ends]) => {
+  ])("is sent once for a call with %s", async ([, turn, ends]) => {
     const playing = play([turn, text("Done.")], { tools: [ok] });
     await playing.result;
     expect(playing.recording.of("tool-args-end")).toMatchObject(ends);

@@ -211,7 +211,7 @@ describe("notice events", () => {
     [45, { limits: { softWarnIteration: Number.POSITIVE_INFINITY } }, []],
     [5, { limits: { maxIterations: 3 } }, ["max-iterations 3"]],
     [5, { limits: { maxIterations: 3 }, session: { surfaceUserErrors: false } }, []],
-  ])("for %d iterations with tools and options %j are %j", async ([count, options, notices]) => {
+  ])("with %s: %j", async ([count, options, notices]) => {
     expect(await noticesOf(count, options)).toEqual(notices);
   });
 

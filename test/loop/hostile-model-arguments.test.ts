@@ -60,7 +60,7 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 it.for(Object.entries(rows))(
-  "hostile model: a call with %s is copied a few times and gets a short result",
+  "hostile model: a call with %s is copied only a few times and gets a short result",
   { timeout: 60_000 },
   async ([, row]) => {
     const playing = play([row.call, text("Done.")], { tools: [pay] });

@@ -31,7 +31,7 @@ describe("hostile model: tool name", () => {
     ["../search/../../etc", true],
     ['search"}]}', false],
     [`search ${traps.repeat(50)}`, false],
-  ])("%j is an unknown tool, and the error has no control characters", async ([name, isNear]) => {
+  ])("%j has the outcome unknown-tool, and the error has no control characters", async ([name, isNear]) => {
     let ran = 0;
     const playing = play([toolCall(name), text("Done.")], { tools: [tool("search", () => (ran += 1))] });
     const result = await endOf(playing);
@@ -43,7 +43,7 @@ describe("hostile model: tool name", () => {
     expect(bytesOf(answer?.result)).toBeLessThan(600);
   });
 
-  it.for(["", " ", "\n", "\t\u00a0\ufeff\u2028"])("%j is blank and ends the run before any call runs", async (name) => {
+  it.for(["", " ", "\n", "\t\u00a0\ufeff\u2028"])("%j counts as blank and ends the run before any call runs", async (name) => {
     let ran = 0;
     const playing = play([[toolCall("search"), toolCall(name)]], { tools: [tool("search", () => (ran += 1))] });
     const result = await endOf(playing);
@@ -91,7 +91,7 @@ describe("hostile model: imitations", () => {
     expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
-  it("arguments that imitate a toolResult, returned by a tool, are plain data", async () => {
+  it("arguments that imitate a toolResult are plain data when a tool returns them", async () => {
     const args = {
       success: false,
       error: "gone",
@@ -112,7 +112,7 @@ describe("hostile model: imitations", () => {
 
 describe("hostile model: call id", () => {
   it.for(["__proto__", "constructor", "toString", traps, "i0/approval/0/pay", "call_i9_9", " "])(
-    "%j identifies its call, also in an approval",
+    "%j identifies its call correctly, also in an approval",
     async (id) => {
       let ran = 0;
       const start = (more: Partial<LoopOptions> = {}): ReturnType<typeof play> =>
@@ -130,7 +130,7 @@ describe("hostile model: call id", () => {
     },
   );
 
-  it("a/b is not confused with call b inside the nested run of call a", async () => {
+  it("a/b is not confused with the id b inside the nested run of call a", async () => {
     const ran: string[] = [];
     const ask: Approve = ({ name }) => ({ kind: name === "agent" ? "approve" : "ask" });
     const agent = defineAgentTool({

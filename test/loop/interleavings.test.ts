@@ -186,7 +186,7 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
 const runs = Number(process.env["INTERLEAVINGS"] ?? 200);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it("random runs: end in time, lose no messages, release everything and can be replayed", { timeout: 600_000 }, async () => {
+it("random runs: end in time, lose no message, release all resources and can be replayed", { timeout: 600_000 }, async () => {
   await fc.assert(fc.asyncProperty(plans, checkPlan), { numRuns: runs, seed });
 });
 

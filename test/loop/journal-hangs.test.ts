@@ -73,7 +73,7 @@ function held(at: string): {
 }
 
 describe("the journal of a rejected run", () => {
-  it("cannot run a step's body any longer, and its late answer is dropped", async () => {
+  it("cannot run the body of a step any longer, and its late answer is dropped", async () => {
     const { journal, run, answer } = held("i0/tool/0/echo");
     let ran = 0;
     const playing = start(journal, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
@@ -86,7 +86,7 @@ describe("the journal of a rejected run", () => {
     expect([ran, playing.provider.calls, playing.clock.pending]).toEqual([0, 1, 0]);
   });
 
-  it("cannot run a step's body in the tick in which its time limit expires", async () => {
+  it("cannot run the body of a step at the moment when its time limit expires", async () => {
     const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const timers = new Map<object, () => void>();
@@ -107,7 +107,7 @@ describe("the journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("cannot run a step's body after it has thrown", async () => {
+  it("cannot run the body of a step after it has thrown", async () => {
     const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
@@ -121,7 +121,7 @@ describe("the journal of a rejected run", () => {
     expect(ran).toBe(0);
   });
 
-  it("cannot run any body of the steps that were hanging in all()", async () => {
+  it("cannot run the bodies of steps that hung in all()", async () => {
     const bodies: (() => unknown)[] = [];
     const inner = memoryJournal();
     const all: Journal["all"] = (steps) => {
@@ -176,7 +176,7 @@ describe("the journal of a rejected run", () => {
 });
 
 describe("timeouts.journalMs", () => {
-  it("does not count while a step's body runs", async () => {
+  it("does not include the time in which the body of a step runs", async () => {
     const journal = hanging({ at: "nowhere" });
     const finish: ((value: unknown) => void)[] = [];
     const slow = tool("echo", () => new Promise((resolve) => finish.push(resolve)), { timeoutMs: Infinity });
@@ -186,7 +186,7 @@ describe("timeouts.journalMs", () => {
     expect((await playing.result).text).toBe("Done.");
   });
 
-  it("starts again after a step's body", async () => {
+  it("starts again after the body of a step", async () => {
     const clock = createTestClock();
     const wait = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 900));
     const step = async <T>(one: Step<T>): Promise<T> => {

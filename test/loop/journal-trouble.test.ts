@@ -175,7 +175,7 @@ describe("a journal that fails", () => {
     listeners.stop();
   });
 
-  it("aborts the signal of tools that still run", async () => {
+  it("aborts the signal of tools that are still running", async () => {
     const signals: AbortSignal[] = [];
     const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
     const playing = play([[toolCall("echo"), toolCall("keep")]], {

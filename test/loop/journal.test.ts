@@ -87,7 +87,7 @@ const said = ({ result }: Process): unknown =>
       };
 
 describe("journal keys", () => {
-  it("name the iteration, kind and position of each step", async () => {
+  it("contain the iteration, kind and position of each step", async () => {
     const store = createDurableStore();
     const tools = [tool("a", () => 1), tool("b", () => contextRestart({ type: "context_restart_x" }), { sequential: true })];
     const script: readonly MockMessage[] = [

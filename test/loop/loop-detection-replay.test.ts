@@ -53,37 +53,40 @@ it("detectLoops: a nested run counts its own calls, and its event has a path", a
   expect(playing.recording.of("loop-detected")).toMatchObject([{ path: ["x"], toolName: "echo", count: 2, action: "stop" }]);
 });
 
-it.for<LoopAction>(["warn", "stop", "inject-warning"])('detectLoops: "%s" is repeated on resume and replay', async (action) => {
-  for (let afterRecords = 1; afterRecords < 14; afterRecords += 1) {
-    const store = createDurableStore();
-    const asked: number[] = [];
-    const run = (
-      fate: object,
-    ): { readonly result: Promise<LoopResult>; readonly heard: () => readonly (boolean | undefined)[] } => {
-      const recording = recordEvents();
-      const result = runToolLoop({
-        provider: createMockProvider(({ iteration }) => {
-          asked.push(iteration);
-          return iteration < 4 ? toolCall("echo", { letter: iteration % 2 }) : text("Done.");
-        }),
-        tools: [echo],
-        messages: [{ role: "user", content: "Go." }],
-        runId: "durable",
-        clock: createTestClock(),
-        events: recording.emitter,
-        journal: store.open(fate),
-        policies: { loopDetection: detectLoops({ threshold: 2, action }) },
-      });
-      return { result, heard: () => recording.of("loop-detected").map(({ replayed }) => replayed) };
-    };
-    await run({ afterRecords }).result.catch(() => {});
-    const second = run({});
-    const result = await second.result;
-    expect(second.heard()).toHaveLength(1);
-    expect([result.reason.kind, result.iterations]).toEqual(action === "stop" ? ["loop-detected", 4] : ["answered", 5]);
-    expect(linesOf(result.messages).includes(warning(2))).toBe(action === "inject-warning");
-    const replay = run({});
-    expect([(await replay.result).messages, replay.heard()]).toEqual([result.messages, [true]]);
-    expect(asked).toEqual([...new Set(asked)]);
-  }
-});
+it.for<LoopAction>(["warn", "stop", "inject-warning"])(
+  'detectLoops: the action "%s" has the same effect on resume and replay',
+  async (action) => {
+    for (let afterRecords = 1; afterRecords < 14; afterRecords += 1) {
+      const store = createDurableStore();
+      const asked: number[] = [];
+      const run = (
+        fate: object,
+      ): { readonly result: Promise<LoopResult>; readonly heard: () => readonly (boolean | undefined)[] } => {
+        const recording = recordEvents();
+        const result = runToolLoop({
+          provider: createMockProvider(({ iteration }) => {
+            asked.push(iteration);
+            return iteration < 4 ? toolCall("echo", { letter: iteration % 2 }) : text("Done.");
+          }),
+          tools: [echo],
+          messages: [{ role: "user", content: "Go." }],
+          runId: "durable",
+          clock: createTestClock(),
+          events: recording.emitter,
+          journal: store.open(fate),
+          policies: { loopDetection: detectLoops({ threshold: 2, action }) },
+        });
+        return { result, heard: () => recording.of("loop-detected").map(({ replayed }) => replayed) };
+      };
+      await run({ afterRecords }).result.catch(() => {});
+      const second = run({});
+      const result = await second.result;
+      expect(second.heard()).toHaveLength(1);
+      expect([result.reason.kind, result.iterations]).toEqual(action === "stop" ? ["loop-detected", 4] : ["answered", 5]);
+      expect(linesOf(result.messages).includes(warning(2))).toBe(action === "inject-warning");
+      const replay = run({});
+      expect([(await replay.result).messages, replay.heard()]).toEqual([result.messages, [true]]);
+      expect(asked).toEqual([...new Set(asked)]);
+    }
+  },
+);

@@ -39,7 +39,7 @@ describe("detectLoops", () => {
     ["abcdeabcde", { maxCycle: 5, threshold: 2 }, ["9: echo 2x5"]],
     ["ababab", { maxCycle: 1 }, []],
     ["AA", { threshold: 2 }, ["1: look 2x1"]],
-  ])('for the calls "%s" with options %j reports %j', async ([calls, policy, told]) => {
+  ])('for the calls "%s" with the options %j reports %j', async ([calls, policy, told]) => {
     const playing = play(calling(calls), watching(policy));
     const result = await playing.result;
     expect([heard(playing), result.reason.kind, result.toolCallsExecuted]).toEqual([told, "answered", calls.length]);
@@ -75,7 +75,7 @@ describe("detectLoops", () => {
     expect(heard(playing)).toEqual(["1: echo 2x1"]);
   });
 
-  it("counts a message that arrives in several streams once", async () => {
+  it("treats a message that arrives in several streams as one message", async () => {
     const paused: MockScript = [
       [toolCall("echo"), finish("paused")],
       [toolCall("look"), finish("tool-calls")],
@@ -85,7 +85,7 @@ describe("detectLoops", () => {
     expect(heard(playing)).toEqual(["2: echo 3x1"]);
   });
 
-  it("counts calls that never run", async () => {
+  it("includes calls that never run", async () => {
     const broken = toolCall("echo", {}, { rawArgs: "{" });
     const other = toolCall("echo", {}, { rawArgs: "[" });
     const playing = play([broken, broken, other, broken, text("Sorry.")], watching({ threshold: 2 }));
@@ -127,7 +127,7 @@ describe('detectLoops: action "stop"', () => {
     expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
   });
 
-  it("gives way to stopWhen, and ignores a message that also has a nameless call", async () => {
+  it("does not apply if stopWhen ends the run, or if a call has no name", async () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],
@@ -162,7 +162,7 @@ describe("detectLoops: compareResults", () => {
     [["1", "2", "2", "2"], true, ["3: echo 3x1"]],
     // The loop is reported before the third call, which returns a different result.
     [["1", "1", "2", "2"], true, ["2: echo 3x1"]],
-  ])("for the results %j with compareResults: %s reports %j", async ([values, compareResults, told]) => {
+  ])("with the results %j and compareResults: %s reports %j", async ([values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {
       ...results(...values),
       policies: { loopDetection: detectLoops({ compareResults }) },
@@ -188,7 +188,7 @@ describe("detectLoops: compareResults", () => {
   });
 });
 
-it("detectLoops: a steered message starts the count again", async () => {
+it("detectLoops: starts counting again after a steered message", async () => {
   const control = createLoopControl();
   let calls = 0;
   const again = tool("echo", () => {
@@ -200,7 +200,7 @@ it("detectLoops: a steered message starts the count again", async () => {
   expect(heard(playing)).toEqual(["4: echo 3x1"]);
 });
 
-it("detectLoops: calls in the final answer are not reported", async () => {
+it("detectLoops: does not report calls in the final answer", async () => {
   const playing = play(calling("aaa"), {
     tools: [echo],
     limits: { maxIterations: 2 },

@@ -60,12 +60,12 @@ it.for<[fields: object, problem: string]>([
     { inputSchema: z.object({}), parameters: z.object({}) },
     'has an unknown field "parameters" (write: inputSchema: z.object({ ... }))',
   ],
-])("defineTool: the error for misnamed fields says the right name (case %#)", ([fields, problem]) => {
+])("defineTool: the error for a misnamed field suggests the correct name (case %#)", ([fields, problem]) => {
   const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
   expect(make).toThrow(problem);
 });
 
-it("options of other libraries: tools given as an object by name point to importTools", async () => {
+it("options of other libraries: the error for tools in an object suggests importTools", async () => {
   const { message } = await refusal({ tools: { t: tool("t", () => 1) } });
   expect(message).toContain('for tools in an object: importTools(tools) from "turnwright/interop"');
 });
@@ -94,12 +94,12 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
     [{ role: "tool", results: [{ callId: "a", name: "t", result: 1 }] }],
     'set the option "repair" to true, which removes them',
   ],
-])("messages: the error for %s says what to write", async ([, messages, advice]) => {
+])("messages: the error for %s says what to write instead", async ([, messages, advice]) => {
   const { code, message } = await refusal({ messages });
   expect([code, message]).toEqual(["invalid-messages", expect.stringContaining(advice)]);
 });
 
-it("toolResult: a call that returns bytes fails and asks for base64 text", async () => {
+it("toolResult: a call that returns bytes fails, and the error asks for base64 text", async () => {
   const give = (): unknown =>
     Reflect.apply(toolResult, undefined, [{ content: [{ type: "image", mediaType: "image/png", data: bytes }] }]);
   const playing = play([toolCall("t"), text("Done.")], { tools: [tool("t", give)] });
@@ -107,7 +107,7 @@ it("toolResult: a call that returns bytes fails and asks for base64 text", async
 });
 
 it.for([stepCountIs(5), aiHasToolCall("t")])(
-  "stopWhen: AI SDK stop condition %# ends the run with hook-failed and names iterationCountIs",
+  "stopWhen: AI SDK stop condition number %# ends the run with hook-failed, and the error suggests iterationCountIs",
   async (condition) => {
     const { result } = play([text("Hi.")], { policies: { stopWhen: condition as unknown as StopCondition } });
     const error = { message: expect.stringContaining("Use iterationCountIs") };

@@ -165,13 +165,13 @@ function endIn(playing: Playing, how: How, { atWallClock }: Port): string | unde
 
 const all = Object.entries(ports);
 
-it.each(all)("port faults: the run ends as expected if %s throws or returns an invalid value", async (runId, port) => {
+it.each(all)("caller code that fails: the run ends as expected if %s throws or returns an invalid value", async (runId, port) => {
   expect(await findWrong(runId, failing(port, runId))).toBe("");
 });
 
 // A field cannot respond late, so fields are left out.
 it.each(all.filter(([, { isField }]) => isField === undefined))(
-  "port faults: the run ends as expected if %s never answers or answers late",
+  "caller code that fails: the run ends as expected if %s never answers or answers late",
   async (runId, port) => {
     const { hangs: hung } = port;
     const rows = hung === undefined ? ignored(port, runId) : hanging({ ...port, hung }, runId);

@@ -19,7 +19,7 @@ function callThen(name: string, then: Provider): Provider {
 }
 
 describe("streamToolLoop: a reader slower than the model", () => {
-  it("holds the model back without a time limit, with few unread chunks", async () => {
+  it("makes the model wait without a time limit, and few chunks stay unread", async () => {
     const { provider, sent } = chatter(10_000);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
     await readSome(reading, 1);
@@ -34,7 +34,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     expect((await reading.stream.result).text).toHaveLength(10_000);
   });
 
-  it("streamIdleMs starts when the model that was held back is asked for its next chunk", async () => {
+  it("does not affect streamIdleMs, which starts when the waiting model is asked for its next chunk", async () => {
     const { provider, sent } = chatter(300, () => never);
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
@@ -51,7 +51,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     expect((await reading.stream.result).reason).toEqual({ kind: "stream-idle", limitMs: 1_000 });
   });
 
-  it("streamIdleMs starts again for a model that was held back longer than the timeout", async () => {
+  it("restarts streamIdleMs for a model that waited longer than the timeout", async () => {
     let quiet = false;
     const isQuiet = (): boolean => quiet;
     const provider: Provider = {
@@ -106,7 +106,7 @@ describe("streamToolLoop: unread events", () => {
   ];
 
   it.for(kinds.flatMap(([kind, chunk]) => [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => ({ kind, chunk, steps }))))(
-    "at most 64 $kind events wait if read in steps of $steps",
+    "are at most 64 if all are $kind events, read in steps of $steps",
     async ({ chunk, steps }) => {
       const provider: Provider = {
         id: "p",
@@ -129,7 +129,7 @@ describe("streamToolLoop: unread events", () => {
     },
   );
 
-  it("keep all progress of a tool; the model is held back until it is read", async () => {
+  it("include all progress of a tool; the model waits until they are read", async () => {
     const flood = tool("flood", (_, { progress }) => {
       for (let count = 0; count < 10_000; count += 1) progress(count);
     });

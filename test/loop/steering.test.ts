@@ -245,7 +245,7 @@ it.for<[what: string, message: unknown]>([
   ["a message with an unknown part", { role: "user", content: [{ type: "smell" }] }],
   ["a message with a BigInt", { role: "user", content: "x", big: 7n }],
   ["a message with a getter that throws", hostile],
-])("control.steer() and control.interrupt(): refuse %s", async ([, message]) => {
+])("control.steer() and control.interrupt(): reject %s", async ([, message]) => {
   const control = createLoopControl();
   for (const verb of ["steer", "interrupt"] as const) {
     const call = (): unknown => control[verb](message as string);

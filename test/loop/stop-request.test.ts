@@ -11,7 +11,7 @@ it.for<[given: unknown, received: string]>([
   [{ reason: "x" }, 'an object with "reason"'],
   [{ requester: "user 7", reason: "x" }, 'an object with "reason"'],
   [7, "7"],
-])("control.stop(): rejects %j", ([given, received]) => {
+])("control.stop(): rejects the request %j", ([given, received]) => {
   const message = `Option "stop" must be undefined or { requester, note }, but is ${received}.`;
   expect(() => createLoopControl().stop(given as StopRequest)).toThrow(message);
 });

@@ -90,7 +90,7 @@ describe("stopWhen: while a condition is pending", () => {
   it.for<[answer: boolean, reason: string]>([
     [true, "stop-condition"],
     [false, "answered"],
-  ])("an interrupt comes too late, and the condition's answer %s decides", async ([answer, reason]) => {
+  ])("an interrupt comes too late, and the condition's answer (%s) is obeyed", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
       policies: {

@@ -58,7 +58,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     // Denied calls are not errors, and do not reset the count.
     ["asked asked asked", "answered"],
     ["bad asked bad asked bad", "tool-error-cap"],
-  ])('set to 3, gives the calls "%s" the ending %s', async ([iterations, ending]) => {
+  ])('set to 3, gives a run with the calls "%s" the ending %s', async ([iterations, ending]) => {
     expect((await end(iterations, 3)).reason.kind).toBe(ending);
   });
 
@@ -91,7 +91,7 @@ describe("limits.maxConsecutiveToolErrors", () => {
     for (let round = 0; round < 3; round += 1) expect((await end("bad bad", 3)).reason.kind).toBe("answered");
   });
 
-  it("never ends a run if it is Infinity", async () => {
+  it("set to Infinity never ends a run", async () => {
     expect((await end("bad bad bad bad bad bad | bad bad", Number.POSITIVE_INFINITY)).reason.kind).toBe("answered");
   });
 });
@@ -102,7 +102,7 @@ describe("toolResult with endTurn", () => {
     ["ok over ok", "end-turn", 1],
     ["bad over", "end-turn", 1],
     ["ok | over", "end-turn", 2],
-  ])('the calls "%s" end with %s after request %d', async ([iterations, ending, requests]) => {
+  ])('ends a run with the calls "%s" as %s after request %d', async ([iterations, ending, requests]) => {
     const playing = play(script(iterations), { tools });
     const result = await playing.result;
     expect([result.reason.kind, playing.provider.calls, answersOf(result).length]).toEqual([
@@ -185,7 +185,7 @@ describe("tool.retry", () => {
     ["throws each time", busy, "failed", 3],
     ["returns a failed result each time", () => toolResult({ success: false, error: "busy" }), "failed", 3],
     ["throws a FatalToolError", () => Promise.reject(new FatalToolError("gone")), "failed", 1],
-  ])("makes the expected attempts, as one call, if the tool %s", async ([, execute, outcome, expected]) => {
+  ])("makes the expected attempts within one call if the tool %s", async ([, execute, outcome, expected]) => {
     const { tool: again, ran } = retrying(execute);
     const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
     const result = await playing.result;
@@ -196,7 +196,7 @@ describe("tool.retry", () => {
     ]);
   });
 
-  it("counts all attempts as one error", async () => {
+  it("counts all failed attempts as one error", async () => {
     const { tool: again } = retrying(busy, 9);
     const playing = play(() => toolCall("try"), { tools: [again], limits: { maxConsecutiveToolErrors: 2 } });
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["tool-error-cap", 2]);

@@ -58,7 +58,7 @@ async function sent(options: Partial<LoopOptions>): Promise<readonly unknown[]> 
   return [playing.provider.requests.map(({ messages }) => messages), result.status, result.messages];
 }
 
-describe("messages shown to callbacks", () => {
+describe("messages that callbacks receive", () => {
   const rows = Object.keys(readers).flatMap((who) => Object.keys(changes).map((how) => [who, how] as const));
 
   it.for(rows)("%s cannot change the messages by %s", async ([who, how]) => {
@@ -98,7 +98,7 @@ describe("messages shown to callbacks", () => {
     expect(await run(changes[how] ?? (() => {}))).toEqual(await run(() => {}));
   });
 
-  it("can be cloned, serialized and spread, and are one array for all readers", async () => {
+  it("can be cloned, serialized and spread, and all callbacks get the same array", async () => {
     const seen: (readonly Message[])[] = [];
     const look = tool("t", (_, { messages }) => void seen.push(messages));
     await play([[toolCall("t"), toolCall("t")], text("Done.")], { tools: [look], messages: given() }).result;

@@ -60,7 +60,7 @@ describe("limits.wallClockMs", () => {
     expect(playing.endedAt()).toBe(125_000);
   });
 
-  it("gives way to a stop during its grace period", async () => {
+  it("is replaced as reason by a stop during its grace period", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);
     playing.control.stop({ note: "enough" });

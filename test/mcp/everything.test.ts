@@ -119,7 +119,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     ]);
   });
 
-  it("gives the server no environment variables except the configured ones", async () => {
+  it("passes no environment variables to the server except the configured ones", async () => {
     const { registry: tools } = await connect(generation);
     const result = await play([toolCall("get-env"), text("Done.")], { tools }).result;
     expect(answersOf(result)[0]?.result).toContain('"PATH": ""');
@@ -136,7 +136,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     expect(told.slice(0, 3)).toEqual([1, 2, 3].map((progress) => ["trigger-long-running-operation", { progress, total: 4 }]));
   });
 
-  it("can be called again after a run was stopped during a call", async () => {
+  it("can be used again after a run was stopped during a call", async () => {
     const { registry: tools } = await connect(generation);
     const playing = play([toolCall("trigger-long-running-operation", { duration: 2, steps: 40 })], { tools });
     await vi.waitFor(() => expect(playing.recording.of("tool-progress").length).toBeGreaterThan(0));
@@ -147,7 +147,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     expect(answersOf(next)).toMatchObject([{ result: "Echo: again" }]);
   });
 
-  it("fails a call immediately if the server is killed, and keeps its tools listed", async () => {
+  it("fails a call immediately if the server is killed, and still lists its tools", async () => {
     const { registry, connection } = await connect(generation);
     const script = [
       toolCall("trigger-long-running-operation", { duration: 60, steps: 1_000 }),

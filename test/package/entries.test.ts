@@ -45,7 +45,7 @@ async function findImports(file: string): Promise<readonly string[]> {
   return [...new Set(found.map(({ path }) => path))].sort();
 }
 
-it("exercises: each entry has one", () => {
+it("packed package: has a user program for each entry", () => {
   expect(exercises.map(({ specifier }) => specifier).sort()).toEqual(entries.map(({ specifier }) => specifier).sort());
 });
 
@@ -66,7 +66,7 @@ describe("package.json", () => {
 });
 
 describe.for(exercises)("$specifier as built", ({ specifier, name, imports }) => {
-  it.for(["js", "cjs"])("imports only its own peers as .%s", async (ending) => {
+  it.for(["js", "cjs"])("imports no peers except its own, as .%s", async (ending) => {
     const found = await findImports(`dist/${name}.${ending}`);
     expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
     const needsNode = ["turnwright/cache", "turnwright/diagnostics", "turnwright/host", "turnwright/journal"].includes(specifier);

@@ -75,7 +75,7 @@ it("withPlanner: an uninterrupted run is drained, waits for approval, and answer
   });
 });
 
-describe.for([0, 1, 2])("withPlanner: process %d dies after each record in turn", (life) => {
+describe.for([0, 1, 2])("withPlanner: process %d in a chain of processes that die after each record", (life) => {
   it("the last process ends with the same result", async () => {
     for (let afterRecords = 1; ; afterRecords += 1) {
       const store = createDurableStore();
@@ -164,7 +164,7 @@ describe.for<[where: string, turns: readonly MockMessage[], rest: readonly MockM
     ["stop", ({ control }) => control.stop()],
     ["kill", ({ control }) => control.kill()],
     ["abort", ({ abort }) => abort.abort()],
-  ])("plans and answers again with retry-last after %s", async ([, act]) => {
+  ])("plans and answers again with retry-last after the control call %s", async ([, act]) => {
     const { result: ended, playing } = await leave({ turns, act });
     const { runId } = playing.options;
     const model = createMockProvider(rest);

@@ -33,7 +33,7 @@ const answer: readonly ModelChunk[] = [
 ];
 
 describe("withTracing: active span", () => {
-  it("is the stream's span in a provider, the call's span in a tool, and the caller's span outside", async () => {
+  it("is the span of the stream in a provider, of the call in a tool, and of the caller outside", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const http = (): void => tracer.startSpan("HTTP POST").end();
@@ -77,7 +77,7 @@ describe("withTracing: active span", () => {
     expect(tracing.tree()).toBe(["GET /chat", ...run, ...run].join("\n"));
   });
 
-  it("is the parent of nested runs, whether it belongs to the tool or the call", async () => {
+  it("is the parent of nested runs, both for a span of the tool and for the span of the call", async () => {
     const tracing = setUpTracing();
     const tracer = tracing.provider.getTracer("test");
     const nested = (): object => ({ messages: question, provider: createMockProvider([text("In.")]) });

@@ -163,7 +163,7 @@ describe("withDiagnostics: channels", () => {
     ]);
   });
 
-  it("publish the end of each iteration that a journal runs a second time", async () => {
+  it("publish the end of each iteration that a journal executes a second time", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,
@@ -211,7 +211,7 @@ describe("withDiagnostics: channels", () => {
     expect(lines).toEqual([]);
   });
 
-  it("reject unknown options, as does withTracing", () => {
+  it("reject unknown options, like withTracing", () => {
     const options = { provider: createMockProvider([]), messages: question };
     expect(() => withDiagnostics(options, { captureContents: true } as never)).toThrow("captureContents");
     expect(() => withTracing(options, { tracer: 7 } as never)).toThrow("tracer");

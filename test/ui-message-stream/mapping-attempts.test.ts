@@ -8,7 +8,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, lines, play } from "./mapping-stage.ts";
 import { readMessage, textOf, vendors } from "./vendors.ts";
 
-describe("mapping of discarded attempts", () => {
+describe("UI message stream: discarded attempts", () => {
   const flaky = (): LoopOptions["provider"] =>
     withFallback([
       createMockProvider([[text("Wrong. "), toolCall("look"), fail({ status: 503 })]], { id: "a" }),
@@ -28,7 +28,7 @@ describe("mapping of discarded attempts", () => {
     if (version !== 7) expect(JSON.stringify(chunks)).not.toContain("Wrong");
   });
 
-  it("attempt: with holdAttempts false, discarded text is followed by data-attempt-discarded", async () => {
+  it("attempt: with holdAttempts: false, discarded text is followed by data-attempt-discarded", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const chunks = toChunks(events, { holdAttempts: false });
     await check(chunks, 6);

@@ -87,7 +87,7 @@ it("call: arguments that are not JSON are never sent as tool-input-available", (
   expect(types).not.toContain("tool-input-available");
 });
 
-it("approval: the request and the response for a second question have the id of that question", () => {
+it("approval: the request and the response for a second approval have the id of the second approval", () => {
   const pending = { id: "c#2", callId: "c", name: "look", args: {}, waitsFor: "approval" as const };
   const events: readonly LoopEvent[] = [
     start,

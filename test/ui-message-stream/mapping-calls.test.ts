@@ -8,7 +8,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 import { readMessage, vendors } from "./vendors.ts";
 
-describe("mapping of calls", () => {
+describe("UI message stream: calls", () => {
   const outcomes = [
     ["failed", toolCall("broken"), "output-error", "The tool failed."],
     ["unknown-tool", toolCall("nope"), "output-error", "The tool does not exist."],
@@ -21,21 +21,24 @@ describe("mapping of calls", () => {
     ],
   ] as const;
 
-  it.each(outcomes)("call: %s is shown as an error, without the error message", async (...[, part, state, errorText]) => {
-    const broken = tool("broken", () => {
-      throw new Error("postgres://user:secret@db");
-    });
-    const { events } = await play({ script: [part, text("Done.")], tools: [broken, tool("look", () => 1)] });
-    for (const vendor of vendors) {
-      const chunks = toChunks(events, { version: vendor.version });
-      await check(chunks, vendor.version);
-      expect(JSON.stringify(chunks)).not.toContain("secret");
-      const message = await readMessage(vendor, chunks);
-      expect(message?.parts.filter(({ toolCallId }) => toolCallId !== undefined)).toMatchObject([{ state, errorText }]);
-    }
-  });
+  it.each(outcomes)(
+    "call: the outcome %s is shown as an error, without the error message",
+    async (...[, part, state, errorText]) => {
+      const broken = tool("broken", () => {
+        throw new Error("postgres://user:secret@db");
+      });
+      const { events } = await play({ script: [part, text("Done.")], tools: [broken, tool("look", () => 1)] });
+      for (const vendor of vendors) {
+        const chunks = toChunks(events, { version: vendor.version });
+        await check(chunks, vendor.version);
+        expect(JSON.stringify(chunks)).not.toContain("secret");
+        const message = await readMessage(vendor, chunks);
+        expect(message?.parts.filter(({ toolCallId }) => toolCallId !== undefined)).toMatchObject([{ state, errorText }]);
+      }
+    },
+  );
 
-  it("call: onError returns the text, and the neutral text is used if onError throws", async () => {
+  it("call: the error text comes from onError, or is neutral if onError throws", async () => {
     const broken = tool("broken", () => {
       throw new Error("No stock.");
     });

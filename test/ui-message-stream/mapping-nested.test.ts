@@ -8,7 +8,7 @@ import { toChunks } from "./check-chunks.ts";
 import { check, play, saved } from "./mapping-stage.ts";
 import { readMessage, textOf, vendors } from "./vendors.ts";
 
-describe("mapping of nested runs", () => {
+describe("UI message stream: nested runs", () => {
   const inner = (
     script: MockScript,
     pay = tool("pay", () => "paid", { needsApproval: true }),
@@ -26,7 +26,7 @@ describe("mapping of nested runs", () => {
     ({ messages }) =>
       turns[messages.filter(({ role }) => role === "assistant").length];
 
-  it("nested run: its progress is sent as preliminary output of the outer call", async () => {
+  it("nested run: progress is sent as preliminary output of the outer call", async () => {
     const agent = inner([text("a".repeat(3_000), { chunks: 300 })]);
     const { events } = await play({ script: [toolCall("agent"), text("Done.")], tools: [agent] });
     const chunks = toChunks(events);

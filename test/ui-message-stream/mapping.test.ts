@@ -7,8 +7,8 @@ import { tool } from "../loop/play.ts";
 import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";
 
-describe("mapping of a run", () => {
-  it("run: text, reasoning and a call are mapped to parts in steps, and the end to finish", async () => {
+describe("UI message stream: a run", () => {
+  it("run: text, reasoning and a call become parts in steps, and the end of the run becomes finish", async () => {
     const look = tool("look", () => ({ price: 5 }));
     const script = [[reasoning("Hm."), text("So."), toolCall("look", { name: "tea" }, { fragments: 2 })], text("It is 5.")];
     const { events } = await play({ script, tools: [look] });
@@ -62,14 +62,14 @@ describe("mapping of a run", () => {
     `);
   });
 
-  it("run: the option metadata is sent with start and finish", async () => {
+  it("run: metadata from the option metadata is sent with start and finish", async () => {
     const { events } = await play({});
     const chunks = toChunks(events, { metadata: { model: "m" }, messageId: "mine" });
     expect(chunks[0]).toEqual({ type: "start", messageId: "mine", messageMetadata: { model: "m" } });
     expect(chunks.at(-1)).toMatchObject({ messageMetadata: { model: "m", status: "completed", reason: { kind: "answered" } } });
   });
 
-  it("run: reasoning is omitted with sendReasoning false", async () => {
+  it("run: reasoning is omitted with sendReasoning: false", async () => {
     const { events } = await play({ script: [[reasoning("Hm."), text("So.")]] });
     expect(toChunks(events, { sendReasoning: false }).filter(({ type }) => type.startsWith("reasoning"))).toEqual([]);
   });
@@ -114,7 +114,7 @@ describe("mapping of a run", () => {
   });
 });
 
-describe("mapping of endings", () => {
+describe("UI message stream: endings", () => {
   it("ending: an error has a neutral text, and the metadata is sent before the error", async () => {
     const { events } = await play({ script: [fail({ status: 401, message: "key sk-secret is wrong" })] });
     const chunks = toChunks(events);
@@ -147,7 +147,7 @@ describe("mapping of endings", () => {
     ["abort", { script: [text("Hi.")], signal: AbortSignal.abort() }, "other", "interrupted"],
   ] as const;
 
-  it.each(endings)("ending: %s has its finish reason", async (...[, options, six, seven]) => {
+  it.each(endings)("ending: %s is sent with its finish reason", async (...[, options, six, seven]) => {
     const { events } = await play(options);
     for (const [version, finishReason] of [
       [5, six],

@@ -44,7 +44,7 @@ const withoutApproval = (message: PageMessage): object => ({
 });
 
 describe.each(versions)("pages of ai %i", (version) => {
-  it("page: approves a call, and continues its message without repeated text", async () => {
+  it("page: approves a call and continues the message without repeated text", async () => {
     const { chat, ran, server } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     expect(lastOf(chat)).toMatchObject({
@@ -75,7 +75,7 @@ describe.each(versions)("pages of ai %i", (version) => {
     expect(ran).toEqual(["look tea"]);
   });
 
-  it("page: edits the arguments, which are validated again", async () => {
+  it("page: edits the arguments of a call, and the server validates the edited arguments", async () => {
     const { chat, ran } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
     await chat.sendMessage(undefined, { body: { decisions: { [waitingOf(chat)]: { kind: "modify", args: { amount: 7 } } } } });

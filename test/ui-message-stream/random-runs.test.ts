@@ -54,7 +54,7 @@ function checkCalls(message: PageMessage | undefined, result: LoopResult): void 
 const runs = Number(process.env["CHUNKS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it.each(vendors)("random runs: every chunk is valid for ai $version, and its client shows the run", async (vendor) => {
+it.each(vendors)("random runs: every chunk is valid for ai $version, and the client shows the whole run", async (vendor) => {
   const { version } = vendor;
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {

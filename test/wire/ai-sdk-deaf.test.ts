@@ -38,7 +38,7 @@ async function readOpen(provider: Provider): Promise<readonly string[]> {
   return types;
 }
 
-it("aiSdkModel: cancels a stream that ignores its signal", async () => {
+it("aiSdkModel: closes a stream that ignores its signal", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
@@ -50,7 +50,7 @@ it("aiSdkModel: cancels a stream that ignores its signal", async () => {
   expect(reasons).toEqual(["enough"]);
 });
 
-it("aiSdkModel: cancels a silent stream when the reader stops", async () => {
+it("aiSdkModel: closes a silent stream when the reader stops", async () => {
   const { stream, reasons } = openStream(text);
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
   const chunks = provider.stream(ask("Hi"), createCall())[Symbol.asyncIterator]();
@@ -61,7 +61,7 @@ it("aiSdkModel: cancels a silent stream when the reader stops", async () => {
   expect(reasons).toHaveLength(1);
 });
 
-it("aiSdkModel: cancels a stream that arrives after the signal has fired", async () => {
+it("aiSdkModel: closes a stream that arrives after the signal has fired", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   let answer: (answer: { readonly stream: object }) => void = () => undefined;
@@ -79,7 +79,7 @@ it("aiSdkModel: cancels a stream that arrives after the signal has fired", async
   await expect.poll(() => reasons).toEqual(["enough"]);
 });
 
-it("aiSdkModel: stops waiting for the supported URLs when the signal fires", async () => {
+it("aiSdkModel: no longer waits for the supported URLs when the signal fires", async () => {
   const controller = new AbortController();
   const iteration = runIteration(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), {
     signal: controller.signal,
@@ -118,7 +118,7 @@ it("aiSdkModel: completes an answer after its last part, even if the stream stay
   expect(reasons).toHaveLength(1);
 });
 
-it("aiSdkModel: ignores rejected promises of onWarning and approveProviderTool", async () => {
+it("aiSdkModel: ignores rejected promises from onWarning and approveProviderTool", async () => {
   const request = { type: "tool-approval-request", approvalId: "x", toolCallId: "a" };
   const { stream } = openStream({ type: "stream-start", warnings: [{ type: "other", message: "Hm." }] }, request, finish);
   const fails = (): never => {

@@ -232,7 +232,7 @@ describe.for(wires)("runToolLoop over $name", (wire) => {
   });
 
   const declining = (["refusal", "content-filter"] as const).filter((end) => wordsFor(wire.ends, end).length > 0);
-  it.for(declining)("ends as %s and leaves messages that can be sent", async (end) => {
+  it.for(declining)("ends with %s and leaves messages that can be sent", async (end) => {
     const { result, asked } = await play(wire, [{ text: "No. ", calls: [oslo], end }]);
     expect(result).toMatchObject({ status: "completed", reason: { kind: end }, text: expect.stringMatching(/^No\./) });
     expect(asked).toEqual([]);

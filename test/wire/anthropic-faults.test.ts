@@ -28,7 +28,7 @@ describe("anthropicMessages over a real connection", () => {
     });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
     const frames = [start(), text(0, "Zoë 😀 日本\u2028"), call(1, ["toolu_a", "f", '{"ö":"😀"}']), stop("tool_use")];
     const said: Iteration = {
       ...nothing,
@@ -141,11 +141,14 @@ describe("anthropicMessages over a real connection", () => {
     [429, ["rate_limit_error", "Slow."], { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
     [500, ["api_error", "Internal server error"], {}, { code: "server", retryable: true }],
     [529, ["overloaded_error", "Overloaded"], { "x-should-retry": "true" }, { code: "overloaded", retryable: true }],
-  ])("reports one error for status %i: %j", async ([status, [type, message], headers, error]) => {
-    const iteration = await read(json(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers));
-    expect(iteration).toEqual({ ...nothing, error: iteration.error });
-    expect(iteration.error).toMatchObject({ status, ...error });
-  });
+  ])(
+    "reports one error for an HTTP response with status %i and the body %j",
+    async ([status, [type, message], headers, error]) => {
+      const iteration = await read(json(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers));
+      expect(iteration).toEqual({ ...nothing, error: iteration.error });
+      expect(iteration.error).toMatchObject({ status, ...error });
+    },
+  );
 
   it("shows only the title of an HTML error page from a proxy", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
@@ -173,7 +176,7 @@ describe("anthropicMessages over a real connection", () => {
     ["model_context_window_exceeded", "context-full", { problem: "truncated" }],
     ["refusal", "refusal", { problem: "truncated" }],
     ["weather", "unknown", { problem: "truncated" }],
-  ])("maps stop reason %s after a complete call to %s", async ([reason, finish, problem]) => {
+  ])("maps the stop reason %s after a complete call to %s", async ([reason, finish, problem]) => {
     expect(await read({ frames: [start(), oneCall, stop(reason)] })).toEqual({
       ...nothing,
       calls: [{ ...whole, ...problem }],

@@ -43,7 +43,7 @@ it.for<[what: string, valid: object]>([
       ...choosing({ mode: "ANY", allowedFunctionNames: ["f"] }),
     }),
   ],
-])("checkGenerateContract: accepts %s", ([, valid]) => {
+])("checkGenerateContract: accepts a request with %s", ([, valid]) => {
   expect(checkGenerateContract(valid)).toEqual([]);
 });
 

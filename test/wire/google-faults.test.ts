@@ -19,7 +19,7 @@ async function read(reply: RawReply, options: GoogleWireOptions = {}): Promise<I
 }
 
 describe("googleGenerateContent over a real connection", () => {
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本\u2028"), says(callPart("a", "f", { ö: "😀" })), stop()];
     const said: Iteration = {
       ...nothing,
@@ -171,7 +171,7 @@ describe("googleGenerateContent over a real connection", () => {
     ],
     [500, { message: "Internal.", status: "INTERNAL" }, { code: "server", retryable: true }],
     [503, { message: "The model is overloaded.", status: "UNAVAILABLE" }, { code: "overloaded", retryable: true }],
-  ])("reports one error for status %i: %j", async ([status, said, error]) => {
+  ])("reports one error for an HTTP response with status %i and the error %j", async ([status, said, error]) => {
     const iteration = await read(json(status, { error: { code: status, ...said } }));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
@@ -202,7 +202,7 @@ describe("googleGenerateContent over a real connection", () => {
     ["CONTINUATION", "length"],
     ["FINISH_REASON_UNSPECIFIED", "unknown"],
     ["WEATHER", "unknown"],
-  ])("maps finish reason %s after a complete call to %s", async ([reason, finish]) => {
+  ])("maps the finish reason %s after a complete call to %s", async ([reason, finish]) => {
     expect(await read({ frames: [oneCall, stop(reason)] })).toEqual({ ...nothing, calls: [whole], usage: spent, finish });
   });
 

@@ -32,7 +32,7 @@ describe("googleGenerateContent: error responses", () => {
       { code: "auth", retryable: false, message: "Invalid API key" },
     ],
     [999, { "retry-after": "7" }, "Slow down.", { message: "Slow down.", retryAfterMs: 7_000 }],
-  ])("keep the details of status %i with the headers %j", async ([status, headers, body, error]) => {
+  ])("keep the details of an error with status %i and the headers %j", async ([status, headers, body, error]) => {
     for (const retryOptions of [undefined, { attempts: 1 }]) {
       const read = await connect([{ status, headers, frames: status === 304 ? [] : [body] }], retryOptions);
       expect((await read()).error).toMatchObject(error);

@@ -36,7 +36,7 @@ describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (ad
     expect(await hear({ text: "So.", calls })).toContain(withCalls);
   });
 
-  it("is named in the error about an unmapped word", async () => {
+  it("is named in the error about an unmapped finish reason", async () => {
     const { provider } = await open({ text: "So.", ...say(adapter, "toString") }, undefined);
     const { error } = await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }] });
     expect(error).toMatchObject({ code: "finish-unknown", message: expect.stringMatching(/"toString".*"finishReasons"/) });
@@ -48,7 +48,7 @@ describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (ad
     [{ STOP: "done" }],
     [{ STOP: "constructor" }],
     [{ STOP: undefined }],
-  ])("throws invalid-option for %j", async ([given]) => {
+  ])("throws invalid-option for the value %j", async ([given]) => {
     const thrown: unknown = await open({ end: "stop" }, given).catch((error: unknown) => error);
     expect(isLoopError(thrown, "invalid-option")).toBe(true);
     expect(String(thrown)).toContain('"finishReasons"');

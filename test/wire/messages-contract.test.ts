@@ -34,7 +34,7 @@ it.for<[what: string, valid: object]>([
     "tools",
     body([user()], { tools: [tool("f"), { type: "web_search_1", name: "g" }], tool_choice: { type: "tool", name: "g" } }),
   ],
-])("checkMessagesContract: accepts %s", ([, valid]) => {
+])("checkMessagesContract: accepts a request with %s", ([, valid]) => {
   expect(checkMessagesContract(valid)).toEqual([]);
 });
 

@@ -28,7 +28,7 @@ describe("openaiChat over a real connection", () => {
     expect(await read({ frames: [text("Hello"), finish("stop"), done] })).toEqual({ ...nothing, text: "Hello", finish: "stop" });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本"), text("\u2028"), call('{"ö":"😀"}'), finish("tool_calls"), done];
     expect(await read({ frames }, { pieceBytes })).toEqual({
       ...nothing,
@@ -103,7 +103,7 @@ describe("openaiChat over a real connection", () => {
     [429, { message: "No more.", code: "insufficient_quota" }, {}, { code: "rate-limit", retryable: false }],
     [500, { message: "It broke." }, {}, { code: "server", retryable: true }],
     [529, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
-  ])("reports one error for status %i: %j", async ([status, body, headers, error]) => {
+  ])("reports one error for an HTTP response with status %i and the error %j", async ([status, body, headers, error]) => {
     const iteration = await read(json(status, { error: body }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });

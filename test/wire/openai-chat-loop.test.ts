@@ -141,7 +141,7 @@ describe("runToolLoop over openaiChat", () => {
     expect(asked).toEqual([]);
   });
 
-  it("sends arguments that are not an object back inside an object", async () => {
+  it("sends arguments that are not an object back, inside an object", async () => {
     const { bodies } = await play((await serve({ frames: [call("a", "7"), finish("tool_calls"), done] }, answer)).url);
     const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":7}' } }] };
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);

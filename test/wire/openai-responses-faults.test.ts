@@ -43,7 +43,7 @@ describe("openaiResponses over a real connection", () => {
     });
   });
 
-  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i bytes", async (pieceBytes) => {
+  it.for([1, 2, 3, 4, 5])("reads multi-byte characters in pieces of %i byte(s)", async (pieceBytes) => {
     const items = [message("Zoë 😀 日本\u2028"), call(["a", "f", '{"ö":"😀"}']), customCall(["b", "g", "ö 😀"])];
     const iteration: Iteration = {
       ...nothing,
@@ -144,7 +144,7 @@ describe("openaiResponses over a real connection", () => {
     [404, { message: "Item with id 'rs_1' not found." }, {}, { code: "bad-request", retryable: false }],
     [429, { message: "Slow." }, { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
     [503, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
-  ])("reports one error for status %i: %j", async ([status, body, headers, error]) => {
+  ])("reports one error for an HTTP response with status %i and the error %j", async ([status, body, headers, error]) => {
     const iteration = await read(json(status, { error: body }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });
@@ -155,7 +155,7 @@ describe("openaiResponses over a real connection", () => {
     ["seems finished", [wholeItem(oneCall), cutOff("max_output_tokens", [oneCall])], {}],
     ["appears only in the last event", [cutOff("max_output_tokens", [oneCall])], {}],
     ["comes after a text", [wholeItem(message("Hel")), wholeItem(oneCall, 1), cutOff("max_output_tokens")], { text: "Hel" }],
-  ])("marks a call of a cut-off response as truncated if it %s", async ([, frames, iteration]) => {
+  ])("marks a call in a cut-off response as truncated if the call %s", async ([, frames, iteration]) => {
     const calls = [{ ...asked, problem: "truncated" as const }];
     expect(await read({ frames: [created, ...frames] })).toEqual({ ...nothing, ...iteration, calls, usage, finish: "length" });
   });
@@ -171,7 +171,7 @@ describe("openaiResponses over a real connection", () => {
     ],
     ["the list of items at the end", [ended("completed", { output: [message("Hello"), oneCall] })]],
     ["deltas", [openItem(message("Hello")), openItem(oneCall, 1), ended("completed")]],
-  ])("reads a server that sends only %s", async ([, frames]) => {
+  ])("reads the response of a server that sends only %s", async ([, frames]) => {
     expect(await read({ frames })).toEqual({ ...nothing, text: "Hello", calls: [asked], usage, finish: "tool-calls" });
   });
 

@@ -99,7 +99,7 @@ const said = (text: string, phase: string): object => ({
 });
 
 describe("runToolLoop over openaiResponses", () => {
-  it("sends reasoning, commentary, service items and calls back in their order", async () => {
+  it("sends reasoning, commentary, service items and calls back in their original order", async () => {
     const search = { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "Oslo" } };
     const first = reply(
       reasoning("Hm.", "x1"),
@@ -158,7 +158,7 @@ describe("runToolLoop over openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 3)).toEqual([question, asked, answered]);
   });
 
-  it("runs a custom tool with text input, and sends a custom output", async () => {
+  it("runs a custom tool with text input and sends its result as custom output", async () => {
     const query = 'SELECT "x"\nFROM t';
     const { result, bodies, again } = await play(
       [reply(reasoning("", "x"), customCall(["call_a", "run_sql", query])), answer, answer],
@@ -193,7 +193,7 @@ describe("runToolLoop over openaiResponses", () => {
     expect(bodies[2]?.input.slice(0, 4)).toEqual([question, thought("x"), asked, answered]);
   });
 
-  it("replaces the id of a call whose id was already used, and rebuilds the message", async () => {
+  it("gives a call a new id if its id was already used, and rebuilds the message", async () => {
     const turn = reply(reasoning("", "x"), asks);
     const { bodies } = await play([turn, turn, answer]);
     const id = "call_i1_0";
@@ -207,7 +207,7 @@ describe("runToolLoop over openaiResponses", () => {
     ]);
   });
 
-  it("runs no calls from a cut-off response, and omits its reasoning afterwards", async () => {
+  it("runs no call from a cut-off response, and omits the reasoning of the response afterwards", async () => {
     const { result, bodies } = await play([
       {
         frames: [

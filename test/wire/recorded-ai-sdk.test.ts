@@ -77,7 +77,7 @@ for (const [row, { name, api, version, connect }] of packageWires.entries()) {
   const streams = listRecorded(wires[api].folder).map((recorded, index) => [recorded, index] as const);
   describe.for(streams)(`aiSdkModel over ${name}: recorded stream %s`, ([recorded, index]) => {
     it.for(pieceSizesOf(index, [7, 61, 997], row))(
-      "reads the same facts as the vendor's SDK in pieces of %i bytes",
+      "gives the same data as the vendor's SDK in pieces of %i bytes",
       async (pieceBytes) => {
         const { iteration } = await readBody(toBody(api, recorded), (url) =>
           aiSdkModel({ model: connect(url, pieceBytes).model }),
@@ -89,7 +89,7 @@ for (const [row, { name, api, version, connect }] of packageWires.entries()) {
   });
 }
 
-it("recorded streams: every folder that exists holds at least one stream", () => {
+it("recorded streams: every existing folder contains at least one stream", () => {
   const counts = Object.values(wires).map(({ folder }) => hasRecorded(folder) === listRecorded(folder).length > 0);
   expect(counts).toEqual([true, true, true, true]);
 });

@@ -150,7 +150,7 @@ if (hasRecorded("anthropic-messages")) {
     };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "reads the same iteration in pieces of %i bytes",
+      "gives the same iteration in pieces of %i byte(s)",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
@@ -158,7 +158,7 @@ if (hasRecorded("anthropic-messages")) {
       },
     );
 
-    it("reads the same iteration with a leading comment and with cut CRLF line ends", async () => {
+    it("gives the same iteration with a leading comment and with cut CRLF line ends", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
   });

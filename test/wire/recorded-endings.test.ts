@@ -55,12 +55,12 @@ if (hasStreams) {
     it.for<[name: string, inputTokens: number, outputTokens: number]>([
       ["anthropic/compaction-usage", 60_997, 3_341],
       ["anthropic/compaction-usage-cache", 55_377, 91],
-    ])("%s includes the compaction in its usage", async ([name, inputTokens, outputTokens]) => {
+    ])("%s includes the tokens of the compaction in its usage", async ([name, inputTokens, outputTokens]) => {
       const { usage, finish } = await read(name, readEvents(name));
       expect([usage, finish]).toMatchObject([{ inputTokens, outputTokens }, "stop"]);
     });
 
-    it("anthropic/gateway-done-after-message-stop finishes despite the [DONE] at its end", async () => {
+    it("anthropic/gateway-done-after-message-stop finishes despite the [DONE] at the end", async () => {
       const name = "anthropic/gateway-done-after-message-stop";
       const { finish, error } = await read(name, readEvents(name));
       expect([finish, error]).toEqual(["length", undefined]);

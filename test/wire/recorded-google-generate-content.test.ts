@@ -120,13 +120,13 @@ if (hasRecorded("google-generate-content")) {
         expect(JSON.stringify(providerMetadata).match(/"thoughtSignature":"[^"]+"/g) ?? []).toEqual(signatures);
       }
 
-      it.for([1, 3, 7, 61, 997, 65_537])("reads the same iteration in pieces of %i bytes", (pieceBytes) =>
+      it.for([1, 3, 7, 61, 997, 65_537])("gives the same iteration in pieces of %i byte(s)", (pieceBytes) =>
         check(body, pieceBytes),
       );
 
-      it("reads the same iteration with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
+      it("gives the same iteration with LF line ends", () => check(body.replaceAll("\r\n", "\n"), 7));
 
-      it("reads the same iteration after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
+      it("gives the same iteration after a leading comment", () => check(`: a comment\r\n\r\n${body}`, 61));
     },
   );
 } else {

@@ -78,7 +78,7 @@ if (chat.size === 0) {
   });
 } else {
   describe.for([...chat])("openaiChat: recorded stream %s", ([, body]) => {
-    it("gives a complete answer with valid counts, a known cost and calls that run", async () => {
+    it("gives a complete answer with valid token counts, a known cost and calls that run", async () => {
       const { result, asked, echo } = await play(body);
       expect(result).toMatchObject({ status: "completed", error: undefined });
       const calls = result.functionHistory;
@@ -104,7 +104,7 @@ if (chat.size === 0) {
 }
 
 describe.for([...responses])("openaiResponses: recorded response %s", ([, body]) => {
-  it("reads each text once and sends the same items back", async () => {
+  it("yields each text once and sends the same items back", async () => {
     const server = await startRawServer([{ frames: [body] }, { frames: [body] }]);
     onTestFinished(() => server.close());
     const { client, bodies } = connectOpenAI(server.url);

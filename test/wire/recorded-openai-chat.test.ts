@@ -84,13 +84,13 @@ if (hasRecorded("openai-chat")) {
     const expected: Iteration = { ...texts, ...said, error: undefined };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "reads the same iteration in pieces of %i bytes",
+      "gives the same iteration in pieces of %i byte(s)",
       async (pieceBytes) => {
         expect(await readIteration(body, pieceBytes)).toEqual(expected);
       },
     );
 
-    it("reads the same iteration with a leading comment, with cut CRLF line ends and without a final blank line", async () => {
+    it("gives the same iteration with a leading comment, with cut CRLF line ends and without a final blank line", async () => {
       expect(await readIteration(`: a comment\n\n${body.trimEnd()}`.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
     });
   });

@@ -143,7 +143,7 @@ if (hasRecorded("openai-responses")) {
     };
 
     it.for(pieceSizesOf(index, [1, 3, 7, 61, 997, 65_537]))(
-      "reads the same iteration in pieces of %i bytes",
+      "gives the same iteration in pieces of %i byte(s)",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
@@ -151,7 +151,7 @@ if (hasRecorded("openai-responses")) {
       },
     );
 
-    it("reads the same iteration with a leading comment and with cut CRLF line ends", async () => {
+    it("gives the same iteration with a leading comment and with cut CRLF line ends", async () => {
       expect((await readPieces(`: a comment\n\n${body}`.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
@@ -160,7 +160,7 @@ if (hasRecorded("openai-responses")) {
       ["events other than finished items", ({ type }) => type !== "response.output_item.done"],
       ["finished items and the last event", ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type)],
       ["the last event alone", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
-    ])("reads the same iteration from %s", async ([, isLeft]) => {
+    ])("gives the same iteration from %s", async ([, isLeft]) => {
       const few = await readPieces(events.filter(isLeft).map(event).join(""), 997);
       expect(few.iteration).toEqual(iteration);
       expect(few.providerMetadata.map(kindOf)).toEqual(providerMetadata);

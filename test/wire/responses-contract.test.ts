@@ -55,7 +55,7 @@ it.for<[what: string, valid: object]>([
     }),
   ],
   ["the required choice of any tool", body([user], { tools: [tool("f")], tool_choice: "required" })],
-])("checkResponsesContract: accepts %s", ([, valid]) => {
+])("checkResponsesContract: accepts a request with %s", ([, valid]) => {
   expect(checkResponsesContract(valid)).toEqual([]);
 });
 

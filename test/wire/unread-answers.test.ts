@@ -46,7 +46,7 @@ const all: readonly Connected[] = [
   })),
 ];
 
-describe.for(all)("$name: error response", ({ keepsWords, connect }) => {
+describe.for(all)("provider $name: error response", ({ keepsWords, connect }) => {
   it.for<[status: number, body: string, code: ProviderErrorCode]>([
     [401, "", "auth"],
     [400, "", "bad-request"],
@@ -59,7 +59,7 @@ describe.for(all)("$name: error response", ({ keepsWords, connect }) => {
       '{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}',
       "auth",
     ],
-  ])("maps status %i with the body %j to %s", async ([status, body, code]) => {
+  ])("with status %i and the body %j gives the error %s", async ([status, body, code]) => {
     const { error: found } = await hear(connect, page(status, "application/json", body));
     expect(found?.code).toBe(code);
     expect(found?.status).toBe(status);
@@ -111,7 +111,7 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
       "server",
       "The server sent an HTML page: Sign in",
     ],
-  ])("reports %s as a non-retryable error", async ([, reply, code, message]) => {
+  ])("gives a non-retryable error for %s", async ([, reply, code, message]) => {
     expect((await read(reply)).error).toMatchObject({ code, retryable: false, message });
   });
 
@@ -119,7 +119,7 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
     ["a JSON error", page(200, "application/json", JSON.stringify({ error }))],
     ["a JSON error sent as text/event-stream", page(200, "text/event-stream", JSON.stringify({ error }))],
     ["a JSON error that is cut off", page(200, "application/json", JSON.stringify({ error }).slice(0, -9))],
-  ])("reports %s even though the connection stays open", async ([, reply]) => {
+  ])("gives an error for %s even though the connection stays open", async ([, reply]) => {
     const server = await startRawServer([{ ...reply, ending: "stall" }]);
     onTestFinished(() => server.close());
     const clock = createTestClock();
@@ -131,7 +131,7 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
     await server.left;
   });
 
-  it("reports an empty body as a retryable error", async () => {
+  it("gives a retryable error for an empty body", async () => {
     const { error: found, finish } = await read(page(200, "application/json", ""));
     expect([found?.retryable ?? true, finish]).toEqual([true, undefined]);
   });

@@ -30,7 +30,7 @@ it.for<[what: string, valid: object]>([
   ["answered calls", body([user, turn(call("a"), call("b")), result("a"), result("b", [{ type: "text", text: "ok" }]), user])],
   ["two assistant messages with calls", body([user, turn(call("a")), result("a"), turn(call("b")), result("b")])],
   ["tools", body([user], { tools: [tool("f"), tool("g")], tool_choice: { type: "function", function: { name: "g" } } })],
-])("checkWireContract: accepts %s", ([, valid]) => {
+])("checkWireContract: accepts a request with %s", ([, valid]) => {
   expect(checkWireContract(valid)).toEqual([]);
 });
 

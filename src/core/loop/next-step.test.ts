@@ -248,11 +248,11 @@ describe("nextStep", () => {
     ],
     ["ends the run directly when time runs out", [inbox({ ended: struck })], "timeout wall-clock"],
     ["ends the run directly after a stop", [inbox({ ended: stopped })], "stopped-by-user stopped"],
-  ])("with finalAnswer %s", ([, steps, next]) => {
+  ])("with finalAnswer: true, %s", ([, steps, next]) => {
     expect(wordOf(after(...steps), { finalAnswer: true })).toBe(next);
   });
 
-  it("returns the same step twice and leaves the state unchanged", () => {
+  it("returns an equal step when called twice, and leaves the state unchanged", () => {
     const state = after(inbox(), calls);
     const before = structuredClone(state);
     expect(nextStep(state, bounds)).toEqual(nextStep(state, bounds));

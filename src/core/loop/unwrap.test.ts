@@ -143,7 +143,7 @@ const rows: Rows = {
 };
 
 describe("unwrap", () => {
-  it.for(Object.values(rows))("for %s %j throws %s", ([status, reason, thrown, words]) => {
+  it.for(Object.values(rows))("throws the listed error for a result: %s", ([status, reason, thrown, words]) => {
     const result = endedAs(status, reason);
     const error = errorOf(result);
     expect([error.name, error.constructor.name]).toEqual([thrown, thrown]);
@@ -161,7 +161,7 @@ describe("unwrap", () => {
   });
 
   it.for<LoopResult["reason"]["kind"]>(["answered", "length", "refusal", "content-filter"])(
-    "returns a complete result: %s",
+    "returns the result of a completed run: %s",
     async (kind) => {
       const turn = kind === "answered" ? [text("Hi.")] : [[text("Hi."), finish(kind === "length" ? "length" : "refusal")]];
       const provider = createMockProvider(turn);
@@ -182,7 +182,7 @@ describe("unwrap", () => {
     ["an abort with a number", { kind: "aborted", reason: 7 }, "the run's signal was aborted."],
     ["an abort with null", { kind: "aborted", reason: null }, "the run's signal was aborted."],
     ["an abort of onIteration without a reason", { kind: "iteration-abort" }, "onIteration ended the run."],
-  ])("explains in its message: %s", ([, reason, message]) => {
+  ])("throws an error whose message explains %s", ([, reason, message]) => {
     expect(errorOf(endedAs("stopped-by-user", reason)).message).toBe(
       `The run ended as stopped-by-user (${reason.kind}): ${message}`,
     );
@@ -225,7 +225,7 @@ describe("isLoopEndedError", () => {
     [{ name: "LoopEndedError", result: {} }, [], false],
     [null, [], false],
     ["LoopEndedError", [], false],
-  ])("for %s with the kinds %j returns %s", ([value, kinds, verdict]) => {
+  ])("%s", ([value, kinds, verdict]) => {
     expect(isLoopEndedError(value, ...kinds)).toBe(verdict);
   });
 

@@ -64,7 +64,7 @@ async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promi
   expect(ran).toEqual(before);
 }
 
-it("a FatalToolError inside an agent cancels its waiting calls; the outer run can still be stopped", async () => {
+it("a FatalToolError inside an agent cancels the agent's waiting calls; the outer run can still be stopped", async () => {
   const said: string[] = [];
   const stage = setUp(["agent", "look"], (work) => [agent(["broken", "pay"], { tools: [broken, work("pay")] }), work("look")]);
   const provider = createMockProvider(({ messages }) => {
@@ -114,7 +114,7 @@ describe("a resumed run that ends while a call waits for approval", () => {
   });
 });
 
-it("a sequential call runs, and is recorded, after an agent that is stopped while suspended", async () => {
+it("a sequential call runs and is recorded after an agent that was stopped while suspended", async () => {
   const control = createLoopControl();
   const drain = tool("drain", () => void control.drain());
   let finish = (): void => {};

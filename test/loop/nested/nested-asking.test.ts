@@ -67,19 +67,22 @@ describe("approval of a call in a nested run", () => {
     expect([inner.calls, done.toolCallsExecuted]).toEqual([2, 5]);
   });
 
-  it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])("is refused, and nothing runs, if a decision names %s", async (id) => {
-    const { ran, inner, start } = setUp("agent tool");
-    const journal = await savedOf(start());
-    const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
-    const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
-    expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({
-      call: id,
-      waiting: ["call_i0_1", "call_i0_0/call_i0_0"],
-    });
-    expect([inner.calls, ran.length]).toEqual([1, 2]);
-  });
+  it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])(
+    "is rejected, and nothing runs, if a decision names the path %s",
+    async (id) => {
+      const { ran, inner, start } = setUp("agent tool");
+      const journal = await savedOf(start());
+      const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
+      const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
+      expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({
+        call: id,
+        waiting: ["call_i0_1", "call_i0_0/call_i0_0"],
+      });
+      expect([inner.calls, ran.length]).toEqual([1, 2]);
+    },
+  );
 
-  it("is denied if the outer call is an ordinary tool", async () => {
+  it("is not possible, so the nested call is denied, if the outer call is an ordinary tool", async () => {
     const { ran, inner, start } = setUp("ordinary tool");
     const result = await start().result;
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });

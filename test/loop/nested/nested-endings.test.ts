@@ -91,7 +91,7 @@ describe("nested runs when the outermost run ends", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it.for(kinds)("a call of an %s that has not started does not run", async (kind) => {
+  it.for(kinds)("calls of an %s that have not started do not run", async (kind) => {
     let prepared = 0;
     const child = nesting(kind, "child", () => {
       prepared += 1;
@@ -209,7 +209,7 @@ describe("nested runs when their call ends", () => {
     expect(provider.calls).toBe(0);
   });
 
-  it("do not disturb a second attempt of the tool", async () => {
+  it("do not affect a second attempt of the tool", async () => {
     const provider = createMockProvider((_, index) => (index === 0 ? stall() : text("Second.")));
     let attempts = 0;
     const tries = tool(

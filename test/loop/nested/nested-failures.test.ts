@@ -56,7 +56,7 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
 
 describe("a nested run that fails", () => {
   it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [ending, kind, script, more] as const)))(
-    "fails only its call, with %s, in an %s (case %#)",
+    "fails only its own call: %s, in an %s (case %#)",
     async ([ending, kind, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
       const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };

@@ -164,7 +164,7 @@ describe("resume of a run with nested runs", () => {
     },
   );
 
-  it("calls a model again if its answer was not recorded, and counts it once", async () => {
+  it("calls a model again if the model's answer was not recorded, and counts the answer once", async () => {
     const within = "i0/tool/0/child/i1/model";
     const store = createDurableStore();
     const log: Log = [];

@@ -77,7 +77,7 @@ describe.for(kinds)("usage of a run inside an %s", (kind) => {
       "failed",
     ],
     ["returns an empty message", [[toolCall("ok"), tokens(10)], [tokens(20)]], "failed"],
-  ])("counts if the nested run %s", async ([, script, outcome]) => {
+  ])("counts if the nested run ends like this: %s", async ([, script, outcome]) => {
     const child = nesting(kind, "child", () => ({ messages: question, provider: createMockProvider(script), tools: [ok] }));
     const playing = play(callAndAnswer("child"), { tools: [child], pricing, timeouts: { streamIdleMs: 1_000 } });
     await playing.clock.runAll();
@@ -86,7 +86,7 @@ describe.for(kinds)("usage of a run inside an %s", (kind) => {
     expect(spendingOf(result)).toEqual([32, 4, 2]);
   });
 
-  it.for(["stop", "kill"] as const)("counts if a %s of the outer run cuts it off", async (verb) => {
+  it.for(["stop", "kill"] as const)("counts if a %s of the outer run cuts the nested run off", async (verb) => {
     const child = scripted(
       [kind, "child"],
       [
@@ -145,7 +145,7 @@ describe("the usage of several runs inside one ordinary tool", () => {
     expect(spendingOf(result)).toEqual([1_112, 139, 1]);
   });
 
-  it("counts if the tool fails, times out or does not await them", async () => {
+  it("counts if the tool fails, times out or does not await the runs", async () => {
     const clock = createTestClock();
     const hanging = { messages: question, provider: createMockProvider(() => [text("x"), tokens(100), stall()]) };
     const tools = [

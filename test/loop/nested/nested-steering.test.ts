@@ -110,7 +110,7 @@ const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) 
 describe("control.steer() on a nested run", () => {
   it.for(
     times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [when, levels, where, make] as const))),
-  )("%s at level %d, returns the message in undelivered, over %s", async ([when, levels, , make]) => {
+  )("%s at level %d, returns the message in result.undelivered, over %s", async ([when, levels, , make]) => {
     const { told, said, run } = setUp(when, levels);
     const open = make();
     const first = await run({ journal: open() });
@@ -153,7 +153,7 @@ describe("control.steer() on a nested run", () => {
     expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped-by-user", [message]]]);
   });
 
-  it("sends the message to the nested model if the journal waits for the decision", async () => {
+  it("sends the message to the nested model while the journal waits for the decision", async () => {
     const { told, run } = setUp("beside a call that waits");
     const journal: Journal = { ...memoryJournal(), wait: async () => ({ kind: "approve" }) };
     const result = await run({ journal });

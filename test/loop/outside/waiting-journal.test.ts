@@ -74,7 +74,7 @@ it("journal.wait: a stop ends the wait, and the call has the outcome interrupted
   expect(playing.clock.pending).toBe(0);
 });
 
-it("journal.wait: an error of the engine ends the run", async () => {
+it("journal.wait: an error of the journal engine rejects the run", async () => {
   const store = createDurableStore();
   const journal: Journal = { ...store.open(), wait: () => Promise.reject(new Error("gone")) };
   const tools = [tool("job", (_, { defer }) => defer())];

@@ -58,7 +58,7 @@ describe("callbacks and events of a call", () => {
     ]);
   });
 
-  it("run phase by phase for the whole batch", async () => {
+  it("run phase by phase for all calls of the batch", async () => {
     const { log, playing } = startNoting([[toolCall("plain"), toolCall("enrich")], text("Done.")], ["plain", "enrich"]);
     await playing.result;
     expect(log.filter((step) => step !== "take k" && !/^(start|end) /.test(step))).toEqual([
@@ -120,7 +120,7 @@ describe("a tool call", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
-  it("can pass its signal on, and a kill aborts the signal", async () => {
+  it("can pass on its signal, which a kill aborts", async () => {
     let cut: unknown;
     const fetchLike = (signal: AbortSignal): Promise<never> =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject((cut = signal.reason))));
@@ -150,7 +150,7 @@ describe("hidden-notice of a deliberate tool", () => {
     expect((await argsTold(args)).told).toEqual(args);
   });
 
-  it("redacts secrets, which the tool itself receives", async () => {
+  it("redacts secrets in the notice but not for the tool", async () => {
     const args = {
       query: "tides",
       note: "Bearer abc123def456ghi",

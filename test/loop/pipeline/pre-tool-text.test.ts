@@ -119,7 +119,7 @@ describe("policies.preToolText", () => {
     [undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
     ["novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
     ["novelai", "Noted.", "plain:leave", wentOn],
-  ])("family %s, text %j and calls %j: the run ends as %s", async ([family, said, calls, end]) => {
+  ])("for model family %s, the text %j and the calls %j, ends the run as %s", async ([family, said, calls, end]) => {
     expect(await endOf([family, said, calls])).toBe(end);
   });
 
@@ -140,7 +140,7 @@ describe("policies.preToolText", () => {
     expect(await playing.result).toMatchObject({ reason: { kind: "pre-tool-text" }, text: "Noted." });
   });
 
-  it("uses the family of the attempt that is kept", async () => {
+  it("applies to the model family of the attempt that is kept", async () => {
     const attempt = (family: string): MockPart =>
       chunk({ type: "attempt-start", attempt: 1, provider: "inner", model: "m", family });
     const script = (family: string): MockScript => [[attempt(family), text("Noted."), ...callsOf("plain")], text("An answer.")];
@@ -174,7 +174,7 @@ describe("policies.preToolText", () => {
 });
 
 describe("policies.preToolText next to other endings", () => {
-  it("gives way to onIteration, which is called first and can abort the run", async () => {
+  it("does not apply if onIteration, which is called first, aborts the run", async () => {
     const asked: number[] = [];
     const hooks = (reason?: string): LoopOptions["hooks"] => ({
       onIteration: (iteration) => {
@@ -189,7 +189,7 @@ describe("policies.preToolText next to other endings", () => {
     expect(asked).toEqual([1, 1]);
   });
 
-  it("gives way to a stop and to a steered message", async () => {
+  it("does not apply after a stop or a steered message", async () => {
     const endAfter = async (ask: (control: ReturnType<typeof createLoopControl>) => unknown): Promise<string> => {
       const control = createLoopControl();
       return endOf([undefined, "Noted.", "memory"], { control, hooks: { onIteration: () => void ask(control) } });
@@ -217,7 +217,7 @@ describe("policies.preToolText options", () => {
     [{ endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
     // The trait of a tool does not override the policy for that tool.
     [{ suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
-  ])("%j, family %s and calls %j: the run ends as %s", async ([preToolText, family, calls, end]) => {
+  ])("%j, for model family %s and the calls %j: the run ends as %s", async ([preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });
 
@@ -236,7 +236,7 @@ describe("policies.preToolText options", () => {
     [{ suppressFollowUpAfterText: new Set(["plain"]) }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ suppressFollowUpAfterText: [null] }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
     [{ families: [] }, "unknown-option", "policies.preToolText.families"],
-  ])("are rejected: %j gives %s", async ([preToolText, code, option]) => {
+  ])("are rejected if invalid: %j gives the error %s", async ([preToolText, code, option]) => {
     expect(await refusal({ policies: { preToolText } })).toMatchObject({ code, details: { option } });
   });
 });
@@ -246,7 +246,7 @@ describe("requiresFollowUp", () => {
     ["no", '"no"'],
     [0, "0"],
     [null, "null"],
-  ])("%j is rejected", ([value, received]) => {
+  ])("with the value %j is rejected", ([value, received]) => {
     const make = (): Tool => tool("plain", act, { requiresFollowUp: value as boolean });
     expect(make).toThrow(`Tool "plain" has an invalid "requiresFollowUp": it must be true or false, but is ${received}.`);
   });

@@ -144,7 +144,7 @@ describe("masked results", () => {
     ]);
   });
 
-  it("are masked in the messages of prepareIteration too", async () => {
+  it("are also masked in the messages of prepareIteration", async () => {
     const shown: string[] = [];
     const { provider, result } = playIterations(4, {
       policies: { masking: maskResults() },
@@ -154,7 +154,7 @@ describe("masked results", () => {
     expect(shown).toEqual(masksOf(provider.requests));
   });
 
-  it("are reported once, with the iteration, calls and tokens before and after", async () => {
+  it("are reported once, with the iteration, the calls and the tokens before and after", async () => {
     const { recording, result } = playIterations(4, { policies: { masking: maskResults() } });
     await result;
     const told = recording

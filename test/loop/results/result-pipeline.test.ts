@@ -45,7 +45,7 @@ describe("processResults", () => {
     [11, { extractor: 10, cacher: 10 }, ["extractor", "cacher"]],
     [1, { extractor: 0, cacher: 0 }, ["extractor", "cacher"]],
     [16_000, { extractor: Number.POSITIVE_INFINITY, cacher: Number.POSITIVE_INFINITY }, []],
-  ])("passes a result of %d tokens with thresholds %o to the stages %o", async ([tokens, own, asked]) => {
+  ])("passes a result of %d tokens with the thresholds %o to the stages %o", async ([tokens, own, asked]) => {
     const seen: string[] = [];
     const playing = start(texts(tokens), {
       extractor: { threshold: own.extractor, extract: (output) => (seen.push("extractor"), output) },
@@ -64,7 +64,7 @@ describe("processResults", () => {
     ["an object", { a: [1, null] }, '{"a":[1,null]}'],
     ["undefined", undefined, "null"],
     ["a number", 7, "7"],
-  ])("passes %s as text, and keeps it if no stage changes it", async ([, output, seen]) => {
+  ])("passes %s to the stages as text, and returns it unchanged if no stage changes the text", async ([, output, seen]) => {
     let read = "";
     const playing = start(output, { processor: (_, given) => void (read = given) });
     const [reading] = await readingsOf(playing);
@@ -174,7 +174,7 @@ it.for<[what: string, give: () => unknown]>([
 it.for<[use: string, results: ResultProcessing]>([
   ["a policy", truncateResults({ maxTokens: 100 })],
   ["a processor", processResults({ processor: truncateResults({ maxTokens: 100 }) })],
-])("truncateResults: works as %s", async ([, results]) => {
+])("truncateResults: can be used as %s", async ([, results]) => {
   const tools = [tool("give", () => texts(1_000))];
   const playing = play([toolCall("give"), text("Done.")], { tools, policies: { results } });
   expect(await readingsOf(playing)).toEqual([expect.stringContaining("bytes left out here")]);

@@ -30,11 +30,11 @@ it.for<[data: Json, restart: ContextRestart | undefined]>([
   [["context_restart_x"], undefined],
   ["context_restart_x", undefined],
   [null, undefined],
-])("detectContextRestart: reads %j as %j", ([data, restart]) => {
+])("detectContextRestart: %s", ([data, restart]) => {
   expect(detectContextRestart(of(data), { effects })).toEqual(restart);
 });
 
-it("detectContextRestart: ignores a failed call, and needs no policy", () => {
+it("detectContextRestart: ignores a failed call, and detects a restart without a policy", () => {
   const failed: ToolOutcome = { call, durationMs: 0, kind: "failed", error: { name: "E", message: "context_restart_x" } };
   expect(detectContextRestart(failed, undefined)).toBeUndefined();
   expect(detectContextRestart(of({ type: "context_restart_profile" }), undefined)?.disableTools).toEqual([]);

@@ -20,7 +20,7 @@ describe("buildResult: responseText", () => {
     ["Hello.", "Night.", "Scene:", "Hello.\n\nScene:\nNight."],
     ["", "Night.", undefined, "Night."],
     [" ", "", undefined, ""],
-  ])("joins the text %j and the details %j under the label %j", ([finalText, detailsText, detailsLabel, responseText]) => {
+  ])("%s", ([finalText, detailsText, detailsLabel, responseText]) => {
     const result = resultOf({ finalText, detailsText }, { detailsLabel });
     expect([result.responseText, result.text, result.details]).toEqual([responseText, finalText.trim(), detailsText.trim()]);
   });
@@ -38,11 +38,11 @@ describe("buildResult: thoughtLogOwner", () => {
       { kind: "persona", name: "Mira" },
       { kind: "persona", name: "Mira" },
     ],
-  ])("is the response target %j", ([responseTarget, owner]) => {
+  ])("equals the response target (%s)", ([responseTarget, owner]) => {
     expect(resultOf({ thoughtLog: { mood: "calm" } }, { responseTarget }).thoughtLogOwner).toEqual(owner);
   });
 
-  it("is undefined without a thought log", () => {
+  it("is undefined if the run has no thought log", () => {
     expect(resultOf({}, { responseTarget: { kind: "persona" } }).thoughtLogOwner).toBeUndefined();
   });
 

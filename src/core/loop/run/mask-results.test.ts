@@ -153,7 +153,7 @@ const rules = fc.record({
 });
 
 describe("maskResults: any run", () => {
-  it("masks exactly the results that are due, and keeps call pairs and unchanged messages", () => {
+  it("masks exactly the results that are due, and changes no other message", () => {
     fc.assert(
       fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();
@@ -192,7 +192,7 @@ it.for<[batchOf: number, force: boolean]>([
   [1, false],
   [5, false],
   [1, true],
-])("maskResults: reads each message equally often in longer runs (batchOf %d, forced: %s)", ([batchOf, force]) => {
+])("maskResults: reads each message equally often in short and long runs (batchOf %d, forced: %s)", ([batchOf, force]) => {
   const looksIn = (count: number): number => {
     const state = new GrowingState();
     const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
@@ -207,7 +207,7 @@ it.for<[batchOf: number, force: boolean]>([
   expect(looksIn(2_000) - looksIn(1_000)).toBe(looksIn(3_000) - looksIn(2_000));
 });
 
-it("maskResults: follows an assistant message that is replaced or removed", () => {
+it("maskResults: still masks correctly if an assistant message is replaced or removed", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 0, batchOf: 1 });
   view.update(state);
@@ -224,7 +224,7 @@ it("maskResults: follows an assistant message that is replaced or removed", () =
   expect(view.messages).toEqual(state.messages);
 });
 
-it("maskResults: counts the content of a result, and masks the content too", () => {
+it("maskResults: counts the content of a result as tokens, and masks the content too", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 20, batchOf: 1 });
   view.update(state);
@@ -249,7 +249,7 @@ it.for<[tokens: number, told: string]>([
   [999, "999"],
   [1_240, "1,240"],
   [1_234_567, "1,234,567"],
-])("maskResults: the placeholder names the tool, the iteration and the tokens: %d", ([tokens, told]) => {
+])("maskResults: the placeholder names the tool, the iteration and the number of tokens (%d)", ([tokens, told]) => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 0, minTokens: 1, batchOf: 1 });
   view.update(state);
@@ -260,7 +260,7 @@ it.for<[tokens: number, told: string]>([
   );
 });
 
-it("maskResults: reads forced ids only from the last iteration and from iterations that can still be masked", () => {
+it("maskResults: looks for forced ids only in the last iteration and in iterations that can still be masked", () => {
   const state = new GrowingState();
   const view = createView({ keepIterations: 2, minTokens: 10, batchOf: 1 });
   const any = new Set([0, 1, 2, 3, 4, 5, 6]);

@@ -7,7 +7,7 @@ const costly = (limits: Partial<SharedLimits>, outer?: Meter): Meter =>
   new Meter({ maxTokens: none, maxToolCalls: none, maxCostUSD: none, unknownCostEnds: true, ...limits }, outer);
 
 describe("Meter", () => {
-  it("counts for its own run and all outer runs, but not for inner runs", () => {
+  it("add() counts for the meter and all outer meters, but not for inner meters", () => {
     const outer = meter(100, 10);
     const inner = meter(50, 8, outer);
     const beside = meter(60, 9, outer);
@@ -38,19 +38,19 @@ describe("Meter", () => {
       ],
       [1, 7],
     ],
-  ])("leaves the smallest remainder of the limits %j", ([limits, left]) => {
+  ])("tokensLeft and toolCallsLeft are the smallest remainder of all levels: %s", ([limits, left]) => {
     const innermost = limits.reduce<Meter | undefined>((outer, [tokens, calls]) => meter(tokens, calls, outer), undefined);
     expect([innermost?.tokensLeft, innermost?.toolCallsLeft]).toEqual(left);
   });
 
-  it("leaves 0, never a negative number, if more was used than allowed", () => {
+  it("tokensLeft and toolCallsLeft are 0, not negative, if the limits are exceeded", () => {
     const outer = meter(10, 2);
     const inner = meter(none, none, outer);
     inner.add({ tokens: 25, toolCalls: 3 });
     expect([outer.tokensLeft, outer.toolCallsLeft, inner.tokensLeft, inner.toolCallsLeft]).toEqual([0, 0, 0, 0]);
   });
 
-  it("reports the smallest maxToolCalls of all levels, whatever was used", () => {
+  it("maxToolCalls is the smallest limit of all levels, however many calls were made", () => {
     const inner = meter(none, 9, meter(none, 4, meter(none, 6, undefined)));
     inner.add({ tokens: 0, toolCalls: 3 });
     expect(inner.maxToolCalls).toBe(4);
@@ -61,13 +61,13 @@ describe("Meter", () => {
     [99, undefined],
     [100, { kind: "max-tokens", limit: 100, spent: 100 }],
     [250, { kind: "max-tokens", limit: 100, spent: 250 }],
-  ])("findSpentOutside ignores the run's own limit: after %d tokens returns %j", ([used, found]) => {
+  ])("findSpentOutside() checks only the limits of outer runs: %s", ([used, found]) => {
     const inner = meter(1, none, meter(100, none, meter(1_000, none)));
     inner.add({ tokens: used, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual(found);
   });
 
-  it("findSpentOutside returns the nearest exhausted limit", () => {
+  it("findSpentOutside() returns the nearest exhausted limit", () => {
     const inner = meter(none, none, meter(none, none, meter(20, none, meter(10, none))));
     inner.add({ tokens: 15, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual({ kind: "max-tokens", limit: 10, spent: 15 });
@@ -86,14 +86,14 @@ describe("Meter", () => {
     ],
     ["the cost limit that is exceeded", { costUSD: 1.5 }, 0, { kind: "max-cost", limitUSD: 1, spentUSD: 1.5, expectedUSD: 0 }],
     ["an unknown cost", { costUnknown: true }, 0, { kind: "cost-unknown" }],
-  ])("findSpentOutside returns %s", ([, spent, next, found]) => {
+  ])("findSpentOutside() returns %s", ([, spent, next, found]) => {
     const inner = costly({}, costly({ maxCostUSD: 1 }, costly({})));
     inner.add(spent);
     expect(inner.findSpentOutside(next)).toEqual(found);
     expect(inner.costLeftUSD).toBe(Math.max(0, 1 - (spent.costUSD ?? 0)));
   });
 
-  it("findSpentOutside ignores unknown costs if they are allowed or no cost limit is set", () => {
+  it("findSpentOutside() ignores unknown costs if they are allowed or no cost limit is set", () => {
     for (const outer of [costly({ maxCostUSD: 1, unknownCostEnds: false }), costly({})]) {
       const inner = costly({}, outer);
       inner.add({ costUnknown: true, costUSD: 0.25 });

@@ -35,7 +35,7 @@ it.for<[iterations: string, threshold: number, found: string]>([
   ["ABCABD", 2, "- - - - - -"],
   ["AA.A", 2, "- 2x1 - -"],
   ["AA.AA", 3, "- - - - -"],
-])("createRepetition: in %s with threshold %i finds %s", ([iterations, threshold, found]) => {
+])("createRepetition: %s", ([iterations, threshold, found]) => {
   expect(findIn(iterations, threshold)).toBe(found);
 });
 
@@ -70,7 +70,7 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
   expect(repetition.findRepeats(2)).toEqual(same ? { cycle: 1, count: 2 } : undefined);
 });
 
-it("createRepetition: compares the results of equal calls, whatever their order", () => {
+it("createRepetition: compares the results of equal calls in any order", () => {
   const one = [call("a"), call("b")];
   const other = [call("b"), call("a")];
   const started = createRepetition({ maxCycle: 2, compareResults: true });
@@ -109,7 +109,7 @@ function findByHand(
   return undefined;
 }
 
-it("createRepetition: agrees with a search of the whole history, in bounded memory", () => {
+it("createRepetition: finds the same repeats as a search of the whole history, in bounded memory", () => {
   const letters = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1 }));
   // Mixes repeated blocks with random iterations.
   const block = fc.tuple(fc.array(letters, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 5 }));

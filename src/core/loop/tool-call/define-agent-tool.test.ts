@@ -63,7 +63,7 @@ describe("defineAgentTool", () => {
     [undefined, "invalid-tool: "],
     [null, "invalid-tool: "],
     ["agent", "invalid-tool: "],
-  ])("rejects %j and names the problem", ([value, refusal]) => {
+  ])("rejects %s and names the problem", ([value, refusal]) => {
     expect(refusalOf(value)).toContain(refusal);
   });
 
@@ -100,7 +100,7 @@ describe("defineAgentTool: default result", () => {
       { status: "timeout", reason: { kind: "max-iterations", limit: 3 }, text: "Half" },
       "The agent agent ended as timeout (max-iterations). It had said: Half",
     ],
-  ])("is a failure for %j", ([result, error]) => {
+  ])("is a failure for a run that ended %s", ([result, error]) => {
     const output = agent?.toResult(resultOf(result));
     expect([isToolResult(output), output]).toMatchObject([true, { success: false, error }]);
   });
