@@ -173,17 +173,21 @@ describe("toEventStream", () => {
 });
 
 describe("lastEventId", () => {
-  it.for<[object, string | undefined]>([
-    [{ url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
-    [{ url: "http://x/?offset=abc-1", headers: new Headers({ "Last-Event-ID": "abc-2-5" }) }, "abc-2-5"],
-    [{ url: "/stream?offset=-1", headers: {} }, undefined],
-    [{ url: "/stream", headers: { "last-event-id": "abc-2" } }, "abc-2"],
-    [{ url: "/stream", headers: { "last-event-id": ["a", "b"] } }, undefined],
-    [{ url: "/stream?offset=abc-3", headers: { "last-event-id": "" } }, "abc-3"],
-    [{ url: "/stream", headers: { "last-event-id": "x".repeat(1_000) } }, undefined],
-    [{ headers: { get: "x" } }, undefined],
-    [Object.create({ headers: {} }), undefined],
-  ])("returns %s", ([given, expected]) => {
+  it.for<[title: string, object, string | undefined]>([
+    ["the offset from the query of the URL", { url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
+    [
+      "the Last-Event-ID header in preference to the offset in the URL",
+      { url: "http://x/?offset=abc-1", headers: new Headers({ "Last-Event-ID": "abc-2-5" }) },
+      "abc-2-5",
+    ],
+    ["undefined for the offset -1", { url: "/stream?offset=-1", headers: {} }, undefined],
+    ["the header of a node:http request", { url: "/stream", headers: { "last-event-id": "abc-2" } }, "abc-2"],
+    ["undefined for a repeated header", { url: "/stream", headers: { "last-event-id": ["a", "b"] } }, undefined],
+    ["the offset in the URL if the header is empty", { url: "/stream?offset=abc-3", headers: { "last-event-id": "" } }, "abc-3"],
+    ["undefined for an overlong header", { url: "/stream", headers: { "last-event-id": "x".repeat(1_000) } }, undefined],
+    ["undefined if the headers are invalid", { headers: { get: "x" } }, undefined],
+    ["undefined if the headers are only inherited", Object.create({ headers: {} }), undefined],
+  ])("returns %s", ([, given, expected]) => {
     expect(lastEventId(given as never)).toBe(expected);
   });
 });

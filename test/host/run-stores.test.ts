@@ -89,16 +89,20 @@ describe("fileRunStore", () => {
     if (process.platform !== "win32") for (const name of names) expect(statSync(join(folder, name)).mode & 0o077).toBe(0);
   });
 
-  it.for(["", "{", "[]", "null", '{"version":1}', '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'])(
-    "read() rejects a file with the content %j",
-    async (content) => {
-      const store = fileRunStore(folder);
-      await store.write("a", { runs: 1, status: "completed", messages: [] });
-      const [name = ""] = readdirSync(folder);
-      writeFileSync(join(folder, name), content);
-      await expect(store.read("a")).rejects.toMatchObject({ code: "journal-damaged" });
-    },
-  );
+  it.for<[title: string, value: string]>([
+    ["no content", ""],
+    ["JSON that is cut off", "{"],
+    ["an array", "[]"],
+    ["null", "null"],
+    ["missing fields", '{"version":1}'],
+    ["the id of another conversation", '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'],
+  ])("read() rejects a file with %s", async ([, content]) => {
+    const store = fileRunStore(folder);
+    await store.write("a", { runs: 1, status: "completed", messages: [] });
+    const [name = ""] = readdirSync(folder);
+    writeFileSync(join(folder, name), content);
+    await expect(store.read("a")).rejects.toMatchObject({ code: "journal-damaged" });
+  });
 
   it.for(["", " ", 7, undefined])("throws if the folder is %j", (path) => {
     expect(() => fileRunStore(path as string)).toThrow("folder");

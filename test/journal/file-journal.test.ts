@@ -244,13 +244,13 @@ describe("fileJournal: options.redact", () => {
   });
 });
 
-it.for<[make: () => unknown, code: string]>([
-  [() => fileJournal(""), "invalid-option"],
-  [() => fileJournal(7 as never), "invalid-option"],
-  [() => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
-  [() => fileJournal("x", { redact: true as never }), "invalid-option"],
-  [() => fileJournal("x", { onTorn: () => {} } as never), "unknown-option"],
-])("fileJournal: throws for invalid options (case %#)", ([make, code]) => {
+it.for<[title: string, make: () => unknown, code: string]>([
+  ["an empty path", () => fileJournal(""), "invalid-option"],
+  ["a path that is a number", () => fileJournal(7 as never), "invalid-option"],
+  ["an fsync that is a number", () => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
+  ["a redact that is not a function", () => fileJournal("x", { redact: true as never }), "invalid-option"],
+  ["an unknown option", () => fileJournal("x", { onTorn: () => {} } as never), "unknown-option"],
+])("fileJournal: throws for %s", ([, make, code]) => {
   let thrown: unknown;
   try {
     make();

@@ -88,20 +88,35 @@ describe("runToolLoop options", () => {
     }
   });
 
-  it.for<[bad: object, option: string, nearest: string | undefined]>([
-    [{ tool: [] }, "tool", "tools"],
-    [{ maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
-    [{ limits: { maxIteration: 5 } }, "limits.maxIteration", "limits.maxIterations"],
-    [{ timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "timeouts.streamIdleMs"],
-    [{ policies: { gate: { active: true, allowedName: [] } } }, "policies.gate.allowedName", "policies.gate.allowedNames"],
-    [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxTokens", "modelSettings.maxOutputTokens"],
-    [{ policies: { aprove: () => 1 } }, "policies.aprove", "policies.approve"],
-    [{ policies: { restarts: { effect: {} } } }, "policies.restarts.effect", "policies.restarts.effects"],
-    [{ hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],
-    [JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
-    [{ limits: { toString: 5 } }, "limits.toString", undefined],
-    [{ something: undefined }, "something", undefined],
-  ])("are rejected if unknown, with the nearest known name (case %#)", async ([bad, option, nearest]) => {
+  it.for<[title: string, bad: object, option: string, nearest: string | undefined]>([
+    ["a misspelled option", { tool: [] }, "tool", "tools"],
+    ["a limit outside of limits", { maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
+    ["a misspelled limit", { limits: { maxIteration: 5 } }, "limits.maxIteration", "limits.maxIterations"],
+    ["a misspelled timeout", { timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "timeouts.streamIdleMs"],
+    [
+      "a misspelled field of the gate",
+      { policies: { gate: { active: true, allowedName: [] } } },
+      "policies.gate.allowedName",
+      "policies.gate.allowedNames",
+    ],
+    [
+      "a misspelled model setting",
+      { modelSettings: { maxTokens: 5 } },
+      "modelSettings.maxTokens",
+      "modelSettings.maxOutputTokens",
+    ],
+    ["a misspelled policy", { policies: { aprove: () => 1 } }, "policies.aprove", "policies.approve"],
+    [
+      "a misspelled field of policies.restarts",
+      { policies: { restarts: { effect: {} } } },
+      "policies.restarts.effect",
+      "policies.restarts.effects",
+    ],
+    ["a misspelled hook", { hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],
+    ["a limit named __proto__", JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
+    ["a limit named toString", { limits: { toString: 5 } }, "limits.toString", undefined],
+    ["an unknown option that is undefined", { something: undefined }, "something", undefined],
+  ])("are rejected with unknown-option if they have %s", async ([, bad, option, nearest]) => {
     expect(await refusal(bad)).toMatchObject({ code: "unknown-option", details: { option, nearest } });
   });
 

@@ -152,11 +152,11 @@ describe("limits.maxInterrupts", () => {
     return playing.result;
   };
 
-  it.for<[limits: LoopOptions["limits"], count: number]>([
-    [undefined, 3],
-    [{ maxInterrupts: 1 }, 1],
-    [{ maxInterrupts: 0 }, 0],
-  ])("returns each message after the allowed number of interrupts (limits: %j)", async ([limits, count]) => {
+  it.for<[title: string, limits: LoopOptions["limits"], count: number]>([
+    ["three interrupts by default and returns later messages as undelivered", undefined, 3],
+    ["one interrupt if set to 1", { maxInterrupts: 1 }, 1],
+    ["no interrupt if set to 0", { maxInterrupts: 0 }, 0],
+  ])("allows %s", async ([, limits, count]) => {
     const control = createLoopControl();
     for (let round = 0; round < 2; round += 1) {
       for (let index = 0; index < count; index += 1) {

@@ -163,24 +163,21 @@ describe("limits.maxCostUSD", () => {
     expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0, why: "pricing-failed" });
   });
 
-  it.for<[granted: boolean, limits: LoopLimits]>([
-    [true, { maxIterations: 1, maxCostUSD: 0.5 }],
-    [false, { maxIterations: 1, maxCostUSD: 0.49 }],
-    [false, { maxIterations: 1, maxTokens: 1 }],
-    [true, { maxIterations: 1, maxTokens: 2 }],
-    [false, { maxCostUSD: 0.25 }],
-    [false, { maxTokens: 1 }],
-  ])(
-    "with policies.finalAnswer, requests a final answer only if the limits leave room for it: %s, with %j",
-    async ([granted, limits]) => {
-      const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
-      const result = await playing.result;
-      expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
-        granted ? [true, "In short.", 2] : [false, "Well.", 1],
-      );
-      expect(result.status).not.toBe("completed");
-    },
-  );
+  it.for<[title: string, granted: boolean, limits: LoopLimits]>([
+    ["requests a final answer if the cost limit has enough left", true, { maxIterations: 1, maxCostUSD: 0.5 }],
+    ["requests no final answer if the cost limit is one cent too low", false, { maxIterations: 1, maxCostUSD: 0.49 }],
+    ["requests no final answer if the tokens are used up", false, { maxIterations: 1, maxTokens: 1 }],
+    ["requests a final answer if one token is left", true, { maxIterations: 1, maxTokens: 2 }],
+    ["requests no final answer if the cost limit itself ends the run", false, { maxCostUSD: 0.25 }],
+    ["requests no final answer if maxTokens itself ends the run", false, { maxTokens: 1 }],
+  ])("with policies.finalAnswer, %s", async ([, granted, limits]) => {
+    const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
+    const result = await playing.result;
+    expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
+      granted ? [true, "In short.", 2] : [false, "Well.", 1],
+    );
+    expect(result.status).not.toBe("completed");
+  });
 });
 
 describe("limits.maxCostUSD with nested runs", () => {
@@ -221,13 +218,13 @@ describe("limits.maxCostUSD with nested runs", () => {
   });
 });
 
-it.for<[options: Partial<LoopOptions>, option: string]>([
-  [{ limits: { maxCostUSD: 1 } }, "pricing"],
-  [{ limits: { maxCostUSD: -1 }, pricing }, "limits.maxCostUSD"],
-  [{ limits: { maxCostUSD: Number.NaN }, pricing }, "limits.maxCostUSD"],
-  [{ limits: { maxCostUSD: "1" as never }, pricing }, "limits.maxCostUSD"],
-  [{ limits: { onUnknownCost: "stop" as never } }, "limits.onUnknownCost"],
-])("cost options: %j is rejected, with an error about %s", async ([options, option]) => {
+it.for<[title: string, options: Partial<LoopOptions>, option: string]>([
+  ["maxCostUSD without pricing", { limits: { maxCostUSD: 1 } }, "pricing"],
+  ["a negative maxCostUSD", { limits: { maxCostUSD: -1 }, pricing }, "limits.maxCostUSD"],
+  ["a maxCostUSD that is NaN", { limits: { maxCostUSD: Number.NaN }, pricing }, "limits.maxCostUSD"],
+  ["a maxCostUSD that is a string", { limits: { maxCostUSD: "1" as never }, pricing }, "limits.maxCostUSD"],
+  ["an unknown onUnknownCost", { limits: { onUnknownCost: "stop" as never } }, "limits.onUnknownCost"],
+])("cost options: %s is rejected", async ([, options, option]) => {
   const { result, provider } = play([], options);
   const thrown: unknown = await result.catch((error: unknown) => error);
   expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);

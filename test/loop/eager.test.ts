@@ -199,10 +199,10 @@ describe("an eager call", () => {
   });
 });
 
-it.for<[traits: Partial<Tool>, problem: string]>([
-  [{ eager: true, replay: "never" }, "replay: never"],
-  [{ eager: true, sequential: true }, "sequential: true"],
-  [{ eager: "yes" as never }, '"eager"'],
-])("eager tools: %s is rejected", ([traits, problem]) => {
+it.for<[title: string, traits: Partial<Tool>, problem: string]>([
+  ['eager with replay: "never"', { eager: true, replay: "never" }, "replay: never"],
+  ["eager with sequential: true", { eager: true, sequential: true }, "sequential: true"],
+  ["eager as a string", { eager: "yes" as never }, '"eager"'],
+])("eager tools: %s is rejected", ([, traits, problem]) => {
   expect(() => tool("look", () => 1, traits)).toThrow(problem);
 });

@@ -19,12 +19,15 @@ function isOver({ at, when }: Hang): boolean {
   return at === "close" || (at === "i1/inbox-end" && when === "after");
 }
 
+/** Names the place in test titles. */
+const nameOf = ({ at, when }: Hang): string => (when === undefined ? `in ${at}()` : `${when} the body of the step ${at}`);
+
 describe("a journal that hangs", () => {
   // A stop after the last inbox check comes too late and returns "finished".
-  const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [place, how, ending] as const));
-  it.for(rows.filter(([place, how]) => how !== "the run is stopped" || !isOver(place)))(
-    "rejects the run with journal-unresponsive if it hangs at %o and %s",
-    async ([place, , [end, ended, ms]]) => {
+  const rows = places.flatMap((place) => endings.map(([how, ...ending]) => [nameOf(place), how, place, ending] as const));
+  it.for(rows.filter(([, how, place]) => how !== "the run is stopped" || !isOver(place)))(
+    "rejects the run with journal-unresponsive if it hangs %s and %s",
+    async ([, , place, [end, ended, ms]]) => {
       const listeners = countListeners();
       const playing = start(hanging(place));
       const failed = playing.result.catch((error: unknown) => error);
@@ -45,13 +48,16 @@ describe("a journal that hangs", () => {
     },
   );
 
-  it.for(places)("rejects the run soon after limits.wallClockMs if it hangs at %o", async (place) => {
-    const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });
-    const failed = playing.result.catch((error: unknown) => error);
-    await playing.clock.advance(1_500);
-    expect(isLoopError(await failed, "journal-unresponsive") && playing.endedAt()).toBeLessThanOrEqual(1_500);
-    expect(playing.clock.pending).toBe(0);
-  });
+  it.for(places.map((place) => [nameOf(place), place] as const))(
+    "rejects the run soon after limits.wallClockMs if it hangs %s",
+    async ([, place]) => {
+      const playing = start(hanging(place), { limits: { wallClockMs: 1_000 } });
+      const failed = playing.result.catch((error: unknown) => error);
+      await playing.clock.advance(1_500);
+      expect(isLoopError(await failed, "journal-unresponsive") && playing.endedAt()).toBeLessThanOrEqual(1_500);
+      expect(playing.clock.pending).toBe(0);
+    },
+  );
 });
 
 /** Creates a journal in which the test resolves the step with this key. */

@@ -46,21 +46,24 @@ it("generateWithTools: the error for an unknown option suggests only options of 
   expect((await ask({ prompt: "Hi." })).message).toBe('There is no option "prompt".');
 });
 
-it.for<[fields: object, problem: string]>([
+it.for<[title: string, fields: object, problem: string]>([
   [
+    "parameters",
     { parameters: z.object({}) },
     'has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is undefined. Rename "parameters" to "inputSchema"',
   ],
-  [{ input_schema: {} }, 'Rename "input_schema" to "inputSchema"'],
+  ["input_schema", { input_schema: {} }, 'Rename "input_schema" to "inputSchema"'],
   [
+    "handler",
     { inputSchema: z.object({}), execute: undefined, handler: () => 1 },
     'has an invalid "execute": it must be a function, but is undefined. Rename "handler" to "execute"',
   ],
   [
+    "parameters beside inputSchema",
     { inputSchema: z.object({}), parameters: z.object({}) },
     'has an unknown field "parameters" (write: inputSchema: z.object({ ... }))',
   ],
-])("defineTool: the error for a misnamed field suggests the correct name (case %#)", ([fields, problem]) => {
+])("defineTool: the error for %s suggests inputSchema or execute", ([, fields, problem]) => {
   const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
   expect(make).toThrow(problem);
 });

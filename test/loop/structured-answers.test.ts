@@ -197,12 +197,19 @@ it("structuredOutput: the output of a nested run is the result of its agent tool
   expect(result.functionHistory[0]?.functionResponse.response.result).toEqual({ n: 8 });
 });
 
-it.for<[option: string, output: { readonly schema?: unknown; readonly [option: string]: unknown }, expected: string]>([
-  ["schema", {}, "a Standard Schema, such as zod makes, but is undefined"],
-  ["schema", { schema: { type: "object" } }, "a Standard Schema, such as zod makes, but is an object"],
-  ["maxRetries", { schema, maxRetries: -1 }, "a whole number of at least 0, or Infinity, but is -1"],
-  ["jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
-])("structuredOutput: rejects an invalid %s (case %#)", ([option, { schema: given, ...options }, expected]) => {
+it.for<
+  [title: string, option: string, output: { readonly schema?: unknown; readonly [option: string]: unknown }, expected: string]
+>([
+  ["a missing schema", "schema", {}, "a Standard Schema, such as zod makes, but is undefined"],
+  [
+    "a JSON Schema as the schema",
+    "schema",
+    { schema: { type: "object" } },
+    "a Standard Schema, such as zod makes, but is an object",
+  ],
+  ["a negative maxRetries", "maxRetries", { schema, maxRetries: -1 }, "a whole number of at least 0, or Infinity, but is -1"],
+  ["a string as the jsonSchema", "jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
+])("structuredOutput: rejects %s", ([, option, { schema: given, ...options }, expected]) => {
   expect(() => structuredOutput(given as StandardSchema, options)).toThrow(
     `Option "policies.output.${option}" must be ${expected}.`,
   );

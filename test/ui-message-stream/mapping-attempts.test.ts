@@ -15,7 +15,7 @@ describe("UI message stream: discarded attempts", () => {
       createMockProvider([[text("Right. "), toolCall("look")], text("Done.")], { id: "b" }),
     ]);
 
-  it.each(vendors)("attempt: text of a discarded attempt is not in the message of ai $version", async (vendor) => {
+  it.each(vendors)("text of a discarded attempt is not in the message of AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const { events, result } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     expect(events.map(({ type }) => type)).toContain("attempt-discarded");
@@ -28,7 +28,7 @@ describe("UI message stream: discarded attempts", () => {
     if (version !== 7) expect(JSON.stringify(chunks)).not.toContain("Wrong");
   });
 
-  it("attempt: with holdAttempts: false, discarded text is followed by data-attempt-discarded", async () => {
+  it("with holdAttempts: false, discarded text is followed by data-attempt-discarded", async () => {
     const { events } = await play({ provider: flaky(), tools: [tool("look", () => 1)] });
     const chunks = toChunks(events, { holdAttempts: false });
     await check(chunks, 6);
@@ -53,13 +53,13 @@ describe("UI message stream: discarded attempts", () => {
     `);
   });
 
-  it("attempt: text is sent immediately if no provider numbers its attempts", async () => {
+  it("text is sent immediately if no provider numbers its attempts", async () => {
     const { events } = await play({ script: [text("One two.", { chunks: 2 })] });
     const delta = events.findIndex(({ type }) => type === "text-delta");
     expect(toChunks(events.slice(0, delta + 1)).filter(({ type }) => type === "text-delta")).toHaveLength(1);
   });
 
-  it("attempt: held-back text is sent before the approval and the calls of its message", async () => {
+  it("held-back text is sent before the approval and the calls of its message", async () => {
     const provider = withRetry(createMockProvider([[text("Paying."), toolCall("pay")]]));
     const { events } = await play({ provider, tools: [tool("pay", () => 1)] });
     const types = toChunks(events).map(({ type }) => type);

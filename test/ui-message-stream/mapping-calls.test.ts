@@ -21,24 +21,21 @@ describe("UI message stream: calls", () => {
     ],
   ] as const;
 
-  it.each(outcomes)(
-    "call: the outcome %s is shown as an error, without the error message",
-    async (...[, part, state, errorText]) => {
-      const broken = tool("broken", () => {
-        throw new Error("postgres://user:secret@db");
-      });
-      const { events } = await play({ script: [part, text("Done.")], tools: [broken, tool("look", () => 1)] });
-      for (const vendor of vendors) {
-        const chunks = toChunks(events, { version: vendor.version });
-        await check(chunks, vendor.version);
-        expect(JSON.stringify(chunks)).not.toContain("secret");
-        const message = await readMessage(vendor, chunks);
-        expect(message?.parts.filter(({ toolCallId }) => toolCallId !== undefined)).toMatchObject([{ state, errorText }]);
-      }
-    },
-  );
+  it.each(outcomes)("the outcome %s is shown as an error, without the error message", async (...[, part, state, errorText]) => {
+    const broken = tool("broken", () => {
+      throw new Error("postgres://user:secret@db");
+    });
+    const { events } = await play({ script: [part, text("Done.")], tools: [broken, tool("look", () => 1)] });
+    for (const vendor of vendors) {
+      const chunks = toChunks(events, { version: vendor.version });
+      await check(chunks, vendor.version);
+      expect(JSON.stringify(chunks)).not.toContain("secret");
+      const message = await readMessage(vendor, chunks);
+      expect(message?.parts.filter(({ toolCallId }) => toolCallId !== undefined)).toMatchObject([{ state, errorText }]);
+    }
+  });
 
-  it("call: the error text comes from onError, or is neutral if onError throws", async () => {
+  it("the error text comes from onError, or is neutral if onError throws", async () => {
     const broken = tool("broken", () => {
       throw new Error("No stock.");
     });
@@ -56,7 +53,7 @@ describe("UI message stream: calls", () => {
     });
   });
 
-  it("call: progress is sent as preliminary output", async () => {
+  it("progress is sent as preliminary output", async () => {
     const cyclic: { self?: object } = {};
     cyclic.self = cyclic;
     const slow = tool("slow", (_, { progress }) => {
@@ -75,7 +72,7 @@ describe("UI message stream: calls", () => {
     `);
   });
 
-  it.each(versions)("call: an automatic denial is shown in ai %i", async (version) => {
+  it.each(versions)("an automatic denial is shown in AI SDK %i", async (version) => {
     const { events } = await play({
       script: [toolCall("look"), text("Done.")],
       tools: [tool("look", () => 1)],

@@ -26,7 +26,7 @@ describe("UI message stream: nested runs", () => {
     ({ messages }) =>
       turns[messages.filter(({ role }) => role === "assistant").length];
 
-  it("nested run: progress is sent as preliminary output of the outer call", async () => {
+  it("progress is sent as preliminary output of the outer call", async () => {
     const agent = inner([text("a".repeat(3_000), { chunks: 300 })]);
     const { events } = await play({ script: [toolCall("agent"), text("Done.")], tools: [agent] });
     const chunks = toChunks(events);
@@ -46,7 +46,7 @@ describe("UI message stream: nested runs", () => {
     expect(JSON.stringify(outputs).length).toBeLessThan(20 * 3_000);
   });
 
-  it.each(vendors)("nested run: a nested call waits and is approved separately in ai $version", async (vendor) => {
+  it.each(vendors)("a nested call waits and is approved separately in AI SDK $version", async (vendor) => {
     const { version } = vendor;
     const ran: string[] = [];
     const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });

@@ -36,7 +36,7 @@ const second = [
   { type: "run-end", ...end, status: "completed", reason: { kind: "answered" } },
 ] as unknown as readonly LoopEvent[];
 
-it.each(vendors)("result from outside: a page of ai $version adds the result and continues the message", async (vendor) => {
+it.each(vendors)("result from outside: a page of AI SDK $version adds the result and continues the message", async (vendor) => {
   const { version } = vendor;
   const chunks = toChunks(first, { version });
   await check(chunks, version);

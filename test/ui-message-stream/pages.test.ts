@@ -43,7 +43,7 @@ const withoutApproval = (message: PageMessage): object => ({
   parts: message.parts.filter(({ type }) => type !== "data-approval").map(({ approval: _, ...part }: PagePart) => part),
 });
 
-describe.each(versions)("pages of ai %i", (version) => {
+describe.each(versions)("pages of AI SDK %i", (version) => {
   it("page: approves a call and continues the message without repeated text", async () => {
     const { chat, ran, server } = open(version);
     await chat.sendMessage({ text: "Buy tea." });

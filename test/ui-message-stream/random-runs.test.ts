@@ -54,7 +54,7 @@ function checkCalls(message: PageMessage | undefined, result: LoopResult): void 
 const runs = Number(process.env["CHUNKS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it.each(vendors)("random runs: every chunk is valid for ai $version, and the client shows the whole run", async (vendor) => {
+it.each(vendors)("random runs: every chunk is valid for AI SDK $version, and the client shows the whole run", async (vendor) => {
   const { version } = vendor;
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {
@@ -75,7 +75,7 @@ it.each(vendors)("random runs: every chunk is valid for ai $version, and the cli
   );
 });
 
-it.each(vendors)("random runs: a reload from the journal shows the same text and calls in ai $version", async (vendor) => {
+it.each(vendors)("random runs: a reload from the journal shows the same text and calls in AI SDK $version", async (vendor) => {
   const { version } = vendor;
   await fc.assert(
     fc.asyncProperty(nested, async (plan) => {

@@ -42,13 +42,13 @@ describe.for([...vendorAdapters, ...specAdapters])("finishReasons of $name", (ad
     expect(error).toMatchObject({ code: "finish-unknown", message: expect.stringMatching(/"toString".*"finishReasons"/) });
   });
 
-  it.for<[given: unknown]>([
-    ["tool-calls"],
-    [["tool-calls"]],
-    [{ STOP: "done" }],
-    [{ STOP: "constructor" }],
-    [{ STOP: undefined }],
-  ])("throws invalid-option for the value %j", async ([given]) => {
+  it.for<[title: string, given: unknown]>([
+    ["a string", "tool-calls"],
+    ["an array", ["tool-calls"]],
+    ["an unknown target finish reason", { STOP: "done" }],
+    ["a target named constructor", { STOP: "constructor" }],
+    ["a target that is undefined", { STOP: undefined }],
+  ])("throws invalid-option for %s", async ([, given]) => {
     const thrown: unknown = await open({ end: "stop" }, given).catch((error: unknown) => error);
     expect(isLoopError(thrown, "invalid-option")).toBe(true);
     expect(String(thrown)).toContain('"finishReasons"');

@@ -128,23 +128,43 @@ describe("openaiResponses over a real connection", () => {
     expect(await read({ frames })).toMatchObject({ usage, finish: undefined, error: { code: "server" } });
   });
 
-  it.for<[status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
+  it.for<[title: string, status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
     [
+      "status 400 with a context that is too long",
       400,
       { message: "Your input exceeds the context window of this model.", code: "context_length_exceeded" },
       {},
       { code: "context-too-long", retryable: false },
     ],
     [
+      "status 401 with a wrong key, which is redacted",
       401,
       { message: "Incorrect API key provided: sk-abc123def456." },
       {},
       { code: "auth", retryable: false, message: "Incorrect API key provided: [redacted]." },
     ],
-    [404, { message: "Item with id 'rs_1' not found." }, {}, { code: "bad-request", retryable: false }],
-    [429, { message: "Slow." }, { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
-    [503, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
-  ])("reports one error for an HTTP response with status %i and the error %j", async ([status, body, headers, error]) => {
+    [
+      "status 404 for an unknown item",
+      404,
+      { message: "Item with id 'rs_1' not found." },
+      {},
+      { code: "bad-request", retryable: false },
+    ],
+    [
+      "status 429 with retry-after",
+      429,
+      { message: "Slow." },
+      { "retry-after": "7" },
+      { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
+    ],
+    [
+      "status 503 with retry-after-ms",
+      503,
+      { message: "Busy." },
+      { "retry-after-ms": "250" },
+      { code: "overloaded", retryable: true, retryAfterMs: 250 },
+    ],
+  ])("reports one error for %s", async ([, status, body, headers, error]) => {
     const iteration = await read(json(status, { error: body }, headers));
     expect(iteration).toEqual({ ...nothing, error: iteration.error });
     expect(iteration.error).toMatchObject({ status, ...error });

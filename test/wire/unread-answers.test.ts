@@ -47,19 +47,25 @@ const all: readonly Connected[] = [
 ];
 
 describe.for(all)("provider $name: error response", ({ keepsWords, connect }) => {
-  it.for<[status: number, body: string, code: ProviderErrorCode]>([
-    [401, "", "auth"],
-    [400, "", "bad-request"],
-    [403, '{"error":{"code":403,"mess', "auth"],
-    [400, '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","ty', keepsWords ? "context-too-long" : "bad-request"],
-    [429, "Slow down.", "rate-limit"],
-    [503, "<html><title>Busy</title>", "overloaded"],
+  it.for<[title: string, status: number, body: string, code: ProviderErrorCode]>([
+    ["status 401 with an empty body", 401, "", "auth"],
+    ["status 400 with an empty body", 400, "", "bad-request"],
+    ["status 403 with JSON that is cut off", 403, '{"error":{"code":403,"mess', "auth"],
     [
+      "status 400 with a cut-off message about a prompt that is too long",
+      400,
+      '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","ty',
+      keepsWords ? "context-too-long" : "bad-request",
+    ],
+    ["status 429 with plain text", 429, "Slow down.", "rate-limit"],
+    ["status 503 with an HTML page", 503, "<html><title>Busy</title>", "overloaded"],
+    [
+      "status 400 with a message about an invalid API key",
       400,
       '{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}',
       "auth",
     ],
-  ])("with status %i and the body %j gives the error %s", async ([status, body, code]) => {
+  ])("gives the error code for %s", async ([, status, body, code]) => {
     const { error: found } = await hear(connect, page(status, "application/json", body));
     expect(found?.code).toBe(code);
     expect(found?.status).toBe(status);
@@ -138,14 +144,17 @@ describe.for(vendors)("provider $name: status 200 without a stream", ({ connect 
 });
 
 describe.for(vendors)("provider $name: stream", ({ toReply, connect }) => {
-  it.for(["\n\n", ": keep-alive\n\n", "\uFEFF", "retry: 9\n\n", "x-unknown: {}\n\n"])(
-    "is accepted if it begins with %j",
-    async (begin) => {
-      const [first = "", ...rest] = toReply({ text: "Mild.", end: "stop" }).frames ?? [];
-      const { text, finish } = await hear((url) => connect(url).provider, { frames: [begin + first, ...rest] });
-      expect([text, finish]).toEqual(["Mild.", "stop"]);
-    },
-  );
+  it.for<[title: string, value: string]>([
+    ["blank lines", "\n\n"],
+    ["a comment", ": keep-alive\n\n"],
+    ["a byte order mark", "\uFEFF"],
+    ["a retry field", "retry: 9\n\n"],
+    ["an unknown field", "x-unknown: {}\n\n"],
+  ])("is accepted if it begins with %s", async ([, begin]) => {
+    const [first = "", ...rest] = toReply({ text: "Mild.", end: "stop" }).frames ?? [];
+    const { text, finish } = await hear((url) => connect(url).provider, { frames: [begin + first, ...rest] });
+    expect([text, finish]).toEqual(["Mild.", "stop"]);
+  });
 });
 
 it.for(vendors)("provider $name: reads a stream that is sent as application/json", async ({ toReply, connect }) => {

@@ -143,7 +143,7 @@ const rows: Rows = {
 };
 
 describe("unwrap", () => {
-  it.for(Object.values(rows))("throws the listed error for a result: %s", ([status, reason, thrown, words]) => {
+  it.for(Object.entries(rows))("throws the listed error for the reason %s", ([, [status, reason, thrown, words]]) => {
     const result = endedAs(status, reason);
     const error = errorOf(result);
     expect([error.name, error.constructor.name]).toEqual([thrown, thrown]);
@@ -216,16 +216,16 @@ describe("LoopEndedError", () => {
 describe("isLoopEndedError", () => {
   const error = errorOf(endedAs("error", { kind: "provider-error", error: busy }));
 
-  it.for<[value: unknown, kinds: readonly EndedKind[], verdict: boolean]>([
-    [error, [], true],
-    [error, ["provider-error"], true],
-    [error, ["empty", "provider-error"], true],
-    [error, ["empty"], false],
-    [new Error("no"), [], false],
-    [{ name: "LoopEndedError", result: {} }, [], false],
-    [null, [], false],
-    ["LoopEndedError", [], false],
-  ])("%s", ([value, kinds, verdict]) => {
+  it.for<[title: string, value: unknown, kinds: readonly EndedKind[], verdict: boolean]>([
+    ["returns true for the error without a list of kinds", error, [], true],
+    ["returns true if the kind of the error is given", error, ["provider-error"], true],
+    ["returns true if the kind of the error is one of several", error, ["empty", "provider-error"], true],
+    ["returns false if only other kinds are given", error, ["empty"], false],
+    ["returns false for another error", new Error("no"), [], false],
+    ["returns false for an object that only looks like the error", { name: "LoopEndedError", result: {} }, [], false],
+    ["returns false for null", null, [], false],
+    ["returns false for a string", "LoopEndedError", [], false],
+  ])("%s", ([, value, kinds, verdict]) => {
     expect(isLoopEndedError(value, ...kinds)).toBe(verdict);
   });
 

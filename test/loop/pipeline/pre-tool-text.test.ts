@@ -85,41 +85,65 @@ const ended = "completed/pre-tool-text: Noted.";
 const wentOn = "completed/answered: An answer.";
 
 describe("policies.preToolText", () => {
-  it.for<[family: string | undefined, said: string, calls: string, end: string]>([
+  it.for<[title: string, family: string | undefined, said: string, calls: string, end: string]>([
     // For this family of providers, text is the final answer, whatever tools are called.
-    ["novelai", " Noted. \n", "plain", ended],
-    ["novelai", "Noted.", "plain loud quiet memory", ended],
-    ["novelai", "", "plain", wentOn],
-    ["novelai", " \n", "plain", wentOn],
-    ["openai", "Noted.", "plain", wentOn],
-    ["NovelAI", "Noted.", "plain", wentOn],
-    [undefined, "Noted.", "plain", wentOn],
+    ["for a listed family, ends the run with the trimmed text", "novelai", " Noted. \n", "plain", ended],
+    ["for a listed family, ends the run whatever tools are called", "novelai", "Noted.", "plain loud quiet memory", ended],
+    ["for a listed family, continues the run if the text is empty", "novelai", "", "plain", wentOn],
+    ["for a listed family, continues the run if the text is blank", "novelai", " \n", "plain", wentOn],
+    ["for another family, continues the run", "openai", "Noted.", "plain", wentOn],
+    ["compares the family with regard to upper and lower case", "NovelAI", "Noted.", "plain", wentOn],
+    ["without a family, continues the run", undefined, "Noted.", "plain", wentOn],
     // None of the called tools requires a follow-up.
-    [undefined, "Noted.", "memory", ended],
-    [undefined, "Noted.", "quiet", ended],
-    ["openai", "Noted.", "memory quiet memory", ended],
-    [undefined, "", "memory", wentOn],
-    [undefined, " ", "quiet", wentOn],
-    [undefined, "Noted.", "loud", wentOn],
+    ["ends the run if the only called tool is in suppressFollowUpAfterText", undefined, "Noted.", "memory", ended],
+    ["ends the run if the only called tool has requiresFollowUp: false", undefined, "Noted.", "quiet", ended],
+    ["ends the run if no called tool requires a follow-up, for any family", "openai", "Noted.", "memory quiet memory", ended],
+    ["continues the run after empty text, even if the tool requires no follow-up", undefined, "", "memory", wentOn],
+    ["continues the run after blank text, even if the tool requires no follow-up", undefined, " ", "quiet", wentOn],
+    ["continues the run if the called tool has requiresFollowUp: true", undefined, "Noted.", "loud", wentOn],
     // The run ends only if no called tool requires a follow-up.
-    [undefined, "Noted.", "memory plain", wentOn],
-    [undefined, "Noted.", "plain quiet", wentOn],
+    ["continues the run if a call beside a listed tool requires a follow-up", undefined, "Noted.", "memory plain", wentOn],
+    [
+      "continues the run if a call beside a tool with requiresFollowUp: false requires a follow-up",
+      undefined,
+      "Noted.",
+      "plain quiet",
+      wentOn,
+    ],
     // The run ends only if all calls of the batch succeed.
-    ["novelai", "Noted.", "plain:fail", wentOn],
-    ["novelai", "Noted.", "plain plain:fail plain", wentOn],
-    ["novelai", "Noted.", "unknown", wentOn],
-    ["novelai", "Noted.", "plain:hang", wentOn],
-    [undefined, "Noted.", "memory:fail", wentOn],
-    [undefined, "Noted.", "quiet memory:fail", wentOn],
+    ["for a listed family, continues the run if the call fails", "novelai", "Noted.", "plain:fail", wentOn],
+    ["for a listed family, continues the run if one of three calls fails", "novelai", "Noted.", "plain plain:fail plain", wentOn],
+    ["for a listed family, continues the run after a call of an unknown tool", "novelai", "Noted.", "unknown", wentOn],
+    ["for a listed family, continues the run if the call times out", "novelai", "Noted.", "plain:hang", wentOn],
+    ["continues the run if a call of a listed tool fails", undefined, "Noted.", "memory:fail", wentOn],
+    ["continues the run if a listed tool fails beside another tool", undefined, "Noted.", "quiet memory:fail", wentOn],
     // After a context restart, the model must answer with the new context.
-    ["novelai", "Noted.", "plain:restart", wentOn],
-    [undefined, "Noted.", "memory quiet:restart", wentOn],
+    ["for a listed family, continues the run after a context restart", "novelai", "Noted.", "plain:restart", wentOn],
+    ["continues the run after a context restart beside a listed tool", undefined, "Noted.", "memory quiet:restart", wentOn],
     // If both would end the run, the reason is `end-turn`.
-    ["novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
-    [undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
-    ["novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
-    ["novelai", "Noted.", "plain:leave", wentOn],
-  ])("for model family %s, the text %j and the calls %j, ends the run as %s", async ([family, said, calls, end]) => {
+    [
+      "for a listed family, gives the reason end-turn if a result has endTurn",
+      "novelai",
+      "Noted.",
+      "plain plain:end",
+      "completed/end-turn: Noted.",
+    ],
+    [
+      "for a listed tool, gives the reason end-turn if a result has endTurn",
+      undefined,
+      "Noted.",
+      "memory:end",
+      "completed/end-turn: Noted.",
+    ],
+    [
+      "gives the reason end-turn even if another call fails",
+      "novelai",
+      "Noted.",
+      "plain:fail plain:end",
+      "completed/end-turn: Noted.",
+    ],
+    ["for a listed family, continues the run after a context restart with endTurn", "novelai", "Noted.", "plain:leave", wentOn],
+  ])("%s", async ([, family, said, calls, end]) => {
     expect(await endOf([family, said, calls])).toBe(end);
   });
 
@@ -200,24 +224,96 @@ describe("policies.preToolText next to other endings", () => {
 });
 
 describe("policies.preToolText options", () => {
-  it.for<[policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
+  it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
     // By default, the lists of families and tools are empty.
-    [{}, "novelai", "plain memory", wentOn],
-    [{ endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
-    [{}, "openai", "quiet", ended],
-    [{ endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
-    [{ endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
-    [{ suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
-    [{ suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
-    [{ suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
-    [{ ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
-    [{ ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
-    [{ ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
-    [{ ...preToolText, suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
-    [{ endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
+    ["empty: the run continues after a call of an ordinary tool", {}, "novelai", "plain memory", wentOn],
+    [
+      "set to undefined: the run continues",
+      { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined },
+      "novelai",
+      "plain",
+      wentOn,
+    ],
+    ["empty: a tool with requiresFollowUp: false still ends the run", {}, "openai", "quiet", ended],
+    [
+      "endAfterTextFamilies: ends the run for one of several families",
+      { endAfterTextFamilies: ["kobold", "openai"] },
+      "openai",
+      "plain",
+      ended,
+    ],
+    [
+      "endAfterTextFamilies: continues the run for another family",
+      { endAfterTextFamilies: ["kobold"] },
+      "novelai",
+      "plain",
+      wentOn,
+    ],
+    [
+      "suppressFollowUpAfterText: ends the run for a listed tool",
+      { suppressFollowUpAfterText: ["plain"] },
+      "openai",
+      "plain",
+      ended,
+    ],
+    [
+      "suppressFollowUpAfterText: continues the run for another tool",
+      { suppressFollowUpAfterText: ["plain"] },
+      "openai",
+      "memory",
+      wentOn,
+    ],
+    [
+      "suppressFollowUpAfterText: ends the run for a listed tool beside a tool with requiresFollowUp: false",
+      { suppressFollowUpAfterText: ["plain"] },
+      "openai",
+      "plain quiet",
+      ended,
+    ],
+    [
+      "endAfterTextFamilies empty: the run continues after an ordinary tool",
+      { ...preToolText, endAfterTextFamilies: [] },
+      "novelai",
+      "plain",
+      wentOn,
+    ],
+    [
+      "endAfterTextFamilies empty: a listed tool still ends the run",
+      { ...preToolText, endAfterTextFamilies: [] },
+      "novelai",
+      "memory",
+      ended,
+    ],
+    [
+      "suppressFollowUpAfterText empty: the run continues after a tool that is no longer listed",
+      { ...preToolText, suppressFollowUpAfterText: [] },
+      "openai",
+      "memory",
+      wentOn,
+    ],
+    [
+      "suppressFollowUpAfterText empty: a listed family still ends the run",
+      { ...preToolText, suppressFollowUpAfterText: [] },
+      "novelai",
+      "memory",
+      ended,
+    ],
+    [
+      "both lists empty: a tool with requiresFollowUp: false still ends the run",
+      { endAfterTextFamilies: [], suppressFollowUpAfterText: [] },
+      "novelai",
+      "quiet",
+      ended,
+    ],
     // The trait of a tool does not override the policy for that tool.
-    [{ suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
-  ])("%j, for model family %s and the calls %j: the run ends as %s", async ([preToolText, family, calls, end]) => {
+    [
+      "suppressFollowUpAfterText: ends the run for a listed tool despite requiresFollowUp: true",
+      { suppressFollowUpAfterText: ["loud"] },
+      "openai",
+      "loud",
+      ended,
+    ],
+  ])("%s", async ([, preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });
 
@@ -228,15 +324,30 @@ describe("policies.preToolText options", () => {
     expect((await playing.result).reason.kind).toBe("pre-tool-text");
   });
 
-  it.for<[preToolText: unknown, code: string, option: string]>([
-    [7, "invalid-option", "policies.preToolText"],
-    [null, "invalid-option", "policies.preToolText"],
-    [{ endAfterTextFamilies: "novelai" }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
-    [{ endAfterTextFamilies: [7] }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
-    [{ suppressFollowUpAfterText: new Set(["plain"]) }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
-    [{ suppressFollowUpAfterText: [null] }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
-    [{ families: [] }, "unknown-option", "policies.preToolText.families"],
-  ])("are rejected if invalid: %j gives the error %s", async ([preToolText, code, option]) => {
+  it.for<[title: string, preToolText: unknown, code: string, option: string]>([
+    ["a number as policy", 7, "invalid-option", "policies.preToolText"],
+    ["null as policy", null, "invalid-option", "policies.preToolText"],
+    [
+      "a string as endAfterTextFamilies",
+      { endAfterTextFamilies: "novelai" },
+      "invalid-option",
+      "policies.preToolText.endAfterTextFamilies",
+    ],
+    ["a number as family", { endAfterTextFamilies: [7] }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
+    [
+      "a Set as suppressFollowUpAfterText",
+      { suppressFollowUpAfterText: new Set(["plain"]) },
+      "invalid-option",
+      "policies.preToolText.suppressFollowUpAfterText",
+    ],
+    [
+      "null as tool name",
+      { suppressFollowUpAfterText: [null] },
+      "invalid-option",
+      "policies.preToolText.suppressFollowUpAfterText",
+    ],
+    ["an unknown field", { families: [] }, "unknown-option", "policies.preToolText.families"],
+  ])("are rejected with an error that names the option: %s", async ([, preToolText, code, option]) => {
     expect(await refusal({ policies: { preToolText } })).toMatchObject({ code, details: { option } });
   });
 });

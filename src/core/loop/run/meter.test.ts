@@ -20,10 +20,11 @@ describe("Meter", () => {
     expect([inner.tokensLeft, inner.toolCallsLeft, beside.tokensLeft]).toEqual([30, 5, 35]);
   });
 
-  it.for<[limits: readonly [number, number][], left: readonly [number, number]]>([
-    [[[none, none]], [none, none]],
-    [[[7, none]], [7, none]],
+  it.for<[title: string, limits: readonly [number, number][], left: readonly [number, number]]>([
+    ["one level without limits", [[none, none]], [none, none]],
+    ["one level with a token limit", [[7, none]], [7, none]],
     [
+      "two levels with a different limit each",
       [
         [none, 5],
         [9, none],
@@ -31,6 +32,7 @@ describe("Meter", () => {
       [9, 5],
     ],
     [
+      "three levels with both limits",
       [
         [1, 9],
         [2, 8],
@@ -38,7 +40,7 @@ describe("Meter", () => {
       ],
       [1, 7],
     ],
-  ])("tokensLeft and toolCallsLeft are the smallest remainder of all levels: %s", ([limits, left]) => {
+  ])("tokensLeft and toolCallsLeft are the smallest remainder of all levels: %s", ([, limits, left]) => {
     const innermost = limits.reduce<Meter | undefined>((outer, [tokens, calls]) => meter(tokens, calls, outer), undefined);
     expect([innermost?.tokensLeft, innermost?.toolCallsLeft]).toEqual(left);
   });
@@ -57,11 +59,11 @@ describe("Meter", () => {
     expect(meter(1, none).maxToolCalls).toBe(none);
   });
 
-  it.for<[used: number, found: unknown]>([
-    [99, undefined],
-    [100, { kind: "max-tokens", limit: 100, spent: 100 }],
-    [250, { kind: "max-tokens", limit: 100, spent: 250 }],
-  ])("findSpentOutside() checks only the limits of outer runs: %s", ([used, found]) => {
+  it.for<[title: string, used: number, found: unknown]>([
+    ["below the outer token limit", 99, undefined],
+    ["at the outer token limit", 100, { kind: "max-tokens", limit: 100, spent: 100 }],
+    ["above the outer token limit", 250, { kind: "max-tokens", limit: 100, spent: 250 }],
+  ])("findSpentOutside() checks only the limits of outer runs: %s", ([, used, found]) => {
     const inner = meter(1, none, meter(100, none, meter(1_000, none)));
     inner.add({ tokens: used, toolCalls: 0 });
     expect(inner.findSpentOutside(0)).toEqual(found);

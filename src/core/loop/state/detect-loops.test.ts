@@ -20,22 +20,22 @@ function findIn(iterations: string, threshold: number, maxCycle = 4): string {
   }).join(" ");
 }
 
-it.for<[iterations: string, threshold: number, found: string]>([
-  ["AAA", 3, "- - 3x1"],
-  ["AAAAAAA", 3, "- - 3x1 - - 6x1 -"],
-  ["AABAA", 2, "- 2x1 - - 2x1"],
-  ["AABAABAAB", 3, "- - - - - - - - 3x3"],
-  ["ABABAB", 3, "- - - - - 3x2"],
-  ["CABABABABABAB", 3, "- - - - - - 3x2 - - - - - 6x2"],
-  ["ABAB", 2, "- - - 2x2"],
-  ["AAAA", 2, "- 2x1 - 4x1"],
-  ["ABCABC", 2, "- - - - - 2x3"],
-  ["ABCDABCD", 2, "- - - - - - - 2x4"],
-  ["ABCDEABCDE", 2, "- - - - - - - - - -"],
-  ["ABCABD", 2, "- - - - - -"],
-  ["AA.A", 2, "- 2x1 - -"],
-  ["AA.AA", 3, "- - - - -"],
-])("createRepetition: %s", ([iterations, threshold, found]) => {
+it.for<[title: string, iterations: string, threshold: number, found: string]>([
+  ["finds three equal iterations with threshold 3", "AAA", 3, "- - 3x1"],
+  ["reports a growing loop again at six equal iterations", "AAAAAAA", 3, "- - 3x1 - - 6x1 -"],
+  ["starts counting again after a different iteration", "AABAA", 2, "- 2x1 - - 2x1"],
+  ["finds a cycle of three iterations with two equal iterations inside", "AABAABAAB", 3, "- - - - - - - - 3x3"],
+  ["finds a cycle of two iterations", "ABABAB", 3, "- - - - - 3x2"],
+  ["reports a growing cycle of two iterations again at six repeats", "CABABABABABAB", 3, "- - - - - - 3x2 - - - - - 6x2"],
+  ["finds two repeats of a cycle of two with threshold 2", "ABAB", 2, "- - - 2x2"],
+  ["reports a growing loop again at four equal iterations with threshold 2", "AAAA", 2, "- 2x1 - 4x1"],
+  ["finds a cycle of three iterations with threshold 2", "ABCABC", 2, "- - - - - 2x3"],
+  ["finds a cycle of four iterations with threshold 2", "ABCDABCD", 2, "- - - - - - - 2x4"],
+  ["finds no cycle of five iterations by default", "ABCDEABCDE", 2, "- - - - - - - - - -"],
+  ["finds no cycle if the last iteration differs", "ABCABD", 2, "- - - - - -"],
+  ["starts counting again after an iteration without calls", "AA.A", 2, "- 2x1 - -"],
+  ["finds nothing if an iteration without calls separates the repeats", "AA.AA", 3, "- - - - -"],
+])("createRepetition: %s", ([, iterations, threshold, found]) => {
   expect(findIn(iterations, threshold)).toBe(found);
 });
 

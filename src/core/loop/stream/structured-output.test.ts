@@ -11,30 +11,30 @@ const issueOf = async (text: string): Promise<string> => {
   return "issues" in validation ? validation.issues.map(({ message }) => message).join() : "none";
 };
 
-it.for<[text: string, value: unknown]>([
-  ['{"n":1}', { n: 1 }],
-  ["  [1, 2]\n", [1, 2]],
-  ["null", null],
-  ['"```"', "```"],
-  ['```json\n{"n":1}\n```', { n: 1 }],
-  ['\n```JSON \r\n{"n":1}```\n', { n: 1 }],
-  ["```\n1\n```", 1],
-  ['```json\n"a ``` b"\n```', "a ``` b"],
-])("validateOutput: parses %s", async ([text, value]) => {
+it.for<[title: string, text: string, value: unknown]>([
+  ["an object", '{"n":1}', { n: 1 }],
+  ["an array between spaces", "  [1, 2]\n", [1, 2]],
+  ["null", "null", null],
+  ["a string that contains a code fence", '"```"', "```"],
+  ["JSON in a json code fence", '```json\n{"n":1}\n```', { n: 1 }],
+  ["JSON in a code fence in capital letters with CRLF line ends", '\n```JSON \r\n{"n":1}```\n', { n: 1 }],
+  ["JSON in a code fence without a language", "```\n1\n```", 1],
+  ["JSON in a code fence that contains another fence", '```json\n"a ``` b"\n```', "a ``` b"],
+])("validateOutput: parses %s", async ([, text, value]) => {
   expect(await validateOutput(text, anything)).toEqual({ value });
 });
 
-it.for([
-  "8.",
-  "{'n':1}",
-  "{n:1}",
-  '{"n":1,}',
-  'Here: {"n":1}',
-  '```js\n{"n":1}\n```',
-  '```json\n{"n":1}',
-  '```json {"n":1}```',
-  "```json\n```",
-])("validateOutput: reports an issue instead of repairing %s", async (text) => {
+it.for<[title: string, text: string]>([
+  ["a number with a full stop", "8."],
+  ["single quotes", "{'n':1}"],
+  ["a key without quotes", "{n:1}"],
+  ["a trailing comma", '{"n":1,}'],
+  ["text before the JSON", 'Here: {"n":1}'],
+  ["a js code fence", '```js\n{"n":1}\n```'],
+  ["a code fence without an end", '```json\n{"n":1}'],
+  ["a code fence on one line", '```json {"n":1}```'],
+  ["an empty code fence", "```json\n```"],
+])("validateOutput: reports an issue instead of repairing %s", async ([, text]) => {
   expect(await issueOf(text)).toMatch(/^it is not JSON: /);
 });
 
