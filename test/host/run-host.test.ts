@@ -162,7 +162,7 @@ describe("host.stop", () => {
     expect(host.stop(id)).toBe("not-running");
   });
 
-  it("is called when the last reader leaves only with stopWhenUnread", async () => {
+  it("is called automatically when the last reader leaves, but only with stopWhenUnread", async () => {
     const { host, clock, id: name } = createStage();
     for (const stopWhenUnread of [false, true]) {
       const id = `${name}-${stopWhenUnread}`;

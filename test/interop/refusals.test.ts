@@ -39,13 +39,17 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     { inputSchema, execute: "run" },
     /looks like a tool from the AI SDK, but has no "execute": turnwright calls this function/,
   ],
-  ["a definition for OpenAI's API", { type: "function", function: { name: "get" } }, /OpenAI Agents, but has no "parameters"/],
   [
-    "a definition for Responses",
+    "a tool definition for OpenAI's API",
+    { type: "function", function: { name: "get" } },
+    /OpenAI Agents, but has no "parameters"/,
+  ],
+  [
+    "a tool definition for the Responses API",
     { type: "function", name: "get", parameters: {} },
     /OpenAI Agents, but has no "invoke": turnwright calls this function/,
   ],
-  ["a definition for Anthropic's API", { name: "get", input_schema: { type: "object" } }, /Anthropic SDK, but has no "run"/],
+  ["a tool definition for Anthropic's API", { name: "get", input_schema: { type: "object" } }, /Anthropic SDK, but has no "run"/],
   ["a LangChain tool without invoke", { lc_namespace: [], name: "get", schema: inputSchema }, /LangChain, but has no "invoke"/],
   [
     "a LangChain tool without a schema",
@@ -53,15 +57,15 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     /LangChain, but has no "schema": the model needs this schema/,
   ],
   // tools that a service runs
-  ["a search at OpenAI through the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
+  ["OpenAI's web search tool from the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
   ["a provider's tool of AI SDK 5", { type: "provider-defined", id: "a.b", inputSchema }, /is run by its provider \("a\.b"\)/],
   [
-    "a search at Anthropic",
+    "a web search tool of Anthropic",
     { type: "web_search_20250305", name: "get" },
     /has the type "web_search_20250305", which is run elsewhere/,
   ],
   ["a hosted MCP server", hostedMcpTool({ serverLabel: "x", serverUrl: "https://example.com" }), /has the type "hosted_tool"/],
-  ["a shell", shellTool({ shell: { run: async () => ({ output: [] }) } }), /has the type "shell", which is run elsewhere/],
+  ["a shell tool", shellTool({ shell: { run: async () => ({ output: [] }) } }), /has the type "shell", which is run elsewhere/],
   [
     "a tool with guardrails",
     agentsTool({
@@ -74,18 +78,22 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     /has "inputGuardrails", which only the runner of OpenAI Agents applies: import \{ \.\.\.tool, inputGuardrails: \[\] \}/,
   ],
   // invalid schemas
-  ["a schema without its JSON Schema", { inputSchema: { jsonSchema: 5 }, execute }, /has an "inputSchema" without a JSON Schema/],
+  [
+    "a schema with an invalid JSON Schema",
+    { inputSchema: { jsonSchema: 5 }, execute },
+    /has an "inputSchema" without a JSON Schema/,
+  ],
   [
     "a schema that is a date",
     { inputSchema: z.object({ at: z.date() }), execute },
     /invalid-schema: .*"get" cannot be converted to JSON Schema/,
   ],
   [
-    "a schema of a string",
+    "an input schema for a string",
     { inputSchema: z.string(), execute },
     /invalid-schema: .*must have the type "object", but has "string"/,
   ],
-  ["a JSON Schema of a list", { inputSchema: jsonSchema({ type: "array" }), execute }, /must have the type "object"/],
+  ["a JSON Schema for an array", { inputSchema: jsonSchema({ type: "array" }), execute }, /must have the type "object"/],
   [
     "an input_schema that is not an object",
     { name: "get", input_schema: 5, run: execute },

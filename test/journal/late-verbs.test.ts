@@ -44,7 +44,7 @@ const ends: readonly (readonly [
 ];
 
 describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => ({ end, turns, more, place }))))(
-  "control during a slow $place of a run that ends with $end",
+  "control while the journal step $place is slow, in a run that ends with $end",
   ({ turns, more, place }) => {
     it.for(verbs)("%s() has no effect and returns finished", async ([, act]) => {
       const clock = createTestClock();

@@ -13,7 +13,7 @@ import { createMockProvider, fail } from "turnwright/testing";
 import { both, savedOf, setUp } from "./asking-stage.ts";
 import { type Playing, tool } from "./play.ts";
 
-describe("decisions that a run rejects", () => {
+describe("options.decisions", () => {
   const refused = async (playing: Playing, code: "unknown-decision" | "invalid-option" | "tools-changed"): Promise<unknown> => {
     const thrown: unknown = await playing.result.catch((error: unknown) => error);
     expect([isLoopError(thrown, code), playing.provider.calls]).toEqual([true, 0]);
@@ -25,7 +25,7 @@ describe("decisions that a run rejects", () => {
     ["a call that has run", "call_i0_1"],
     ["a nested call that does not exist", "call_i0_0/call_i0_0"],
     ["the inherited key __proto__", "__proto__"],
-  ])("are decisions about %s, before any request", async ([, id]) => {
+  ])("are rejected before any request if one is about %s", async ([, id]) => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const decisions = JSON.parse(
@@ -38,7 +38,7 @@ describe("decisions that a run rejects", () => {
     expect(ran).toEqual(["call_i0_1"]);
   });
 
-  it("are decisions for the retry of a failed run, and the journal stays unchanged", async () => {
+  it("are rejected if a failed run is retried, and the journal stays unchanged", async () => {
     const { start } = setUp();
     const failed = start({ provider: createMockProvider([fail({ status: 400 })]) });
     expect((await failed.result).status).toBe("error");
@@ -60,7 +60,7 @@ describe("decisions that a run rejects", () => {
     expect(looked).toEqual([]);
   });
 
-  it("are decisions that differ from the recorded decisions", async () => {
+  it("are rejected if they differ from the recorded decisions", async () => {
     const { start } = setUp();
     const second = start({ journal: await savedOf(start()), decisions: both("approve") });
     const journal = await savedOf(second);
@@ -70,7 +70,7 @@ describe("decisions that a run rejects", () => {
   it.for<[policy: string, options: Partial<LoopOptions>]>([
     ["an", {}],
     ["no", { policies: {} }],
-  ])("are decisions passed to a new run with %s approval policy", async ([, options]) => {
+  ])("are rejected by a new run with %s approval policy", async ([, options]) => {
     const { start } = setUp();
     await refused(start({ decisions: both("approve"), ...options }), "unknown-decision");
   });
@@ -81,12 +81,12 @@ describe("decisions that a run rejects", () => {
     ["an unknown kind", { call_i0_0: { kind: "yes" } }],
     ["a modification without arguments", { call_i0_0: { kind: "modify" } }],
     ["a modification that JSON cannot represent", { call_i0_0: { kind: "modify", args: 7n } }],
-  ])("are invalid decisions: %s", async ([, decisions]) => {
+  ])("are rejected if invalid: %s", async ([, decisions]) => {
     const { start } = setUp();
     await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
   });
 
-  it("are decisions about a tool that no longer exists, and the call keeps waiting", async () => {
+  it("are rejected if the tool of the waiting call no longer exists, and the call keeps waiting", async () => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const keys = journal.keys();

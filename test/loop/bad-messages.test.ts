@@ -115,7 +115,7 @@ describe("the messages option", () => {
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 
-  it("is rejected with repair: true by the index that the message has in the caller's list", async () => {
+  it("with repair: true, is rejected with the index of the message in the caller's list", async () => {
     const messages = [user("a"), asks("x", "y"), answers("x"), answers("y"), user("b"), 7];
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index: 5 } });
   });

@@ -101,7 +101,7 @@ describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
-    "do not apply if the run ends by %s, until the decisions are passed again ($3)",
+    "have no effect if the run ends by %s, and must be passed again (decision: $3)",
     async ([, ends, reason, kind]) => {
       const { ran, start } = setUp(isNested, open());
       expect((await start().result).reason.kind).toBe("approval-required");
@@ -120,7 +120,7 @@ describe.for(stages)("decisions about a call: $where", ({ isNested, open }) => {
 
   // A token or cost limit also applies to the nested run, and ends it.
   it.for(later.filter(([, , reason]) => !isNested || !/tokens|cost/.test(reason)))(
-    "apply once if the run ends by %s",
+    "take effect once if the run ends by %s",
     async ([, ends, reason]) => {
       const { ran, start } = setUp(isNested, open());
       await start().result;

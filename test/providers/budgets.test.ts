@@ -76,7 +76,7 @@ const budgets: readonly [what: string, limits: LoopOptions["limits"], reason: ob
 ];
 
 it.for(rows.flatMap((row) => budgets.map((budget) => [`limits.${budget[0]}: stops ${row[0]}`, row, budget] as const)))(
-  "%s before a request past the limit",
+  "%s before a request that would exceed the limit",
   async ([, [, stage, wrap, error], [, limits, reason]]) => {
     stage.asked = 0;
     const journal = memoryJournal();

@@ -76,7 +76,7 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
   return toLine(await runIteration(provider, ask("hi")));
 }
 
-describe.for(rows)("provider $name, if after the answer there is $sequel", ({ wire, name, sequel }) => {
+describe.for(rows)("provider $name with $sequel after the answer", ({ wire, name, sequel }) => {
   it("does not change the finished answer, except that an answer of Gemini may continue", async () => {
     const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
     expect(await readReply(wire, wire.toReply({ text: "Hel", end: "stop" }), sequel)).toBe(expected);

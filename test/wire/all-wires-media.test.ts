@@ -71,7 +71,7 @@ function expectRefusal({ result, bodies }: Played, row: MediaRow, place: string)
 }
 
 describe.for(players)("provider $name: images and files", (player) => {
-  it.for(mediaRows)("sends or rejects a part in a user message: $kind", async (row) => {
+  it.for(mediaRows)("sends a part in a user message if supported, and rejects it otherwise: $kind", async (row) => {
     const messages = [...greeted, sends(row)];
     const played = await play(player, [answers], { messages });
     if (player.expect(row, "user") === "sent") {
@@ -83,7 +83,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     expect([played.bodies, played.result.messages]).toEqual([[], messages]);
   });
 
-  it.for(mediaRows)("sends or describes a part in a tool result: $kind", async (row) => {
+  it.for(mediaRows)("sends a part in a tool result if supported, and describes it otherwise: $kind", async (row) => {
     const { result, bodies } = await play(player, [asks, answers], { tools: returning(row) });
     expect(result).toMatchObject({ status: "completed", text: "I see." });
     expect(result.functionHistory).toMatchObject([{ outcome: "completed", content: [row.part] }]);

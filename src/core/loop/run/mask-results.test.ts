@@ -192,20 +192,23 @@ it.for<[batchOf: number, force: boolean]>([
   [1, false],
   [5, false],
   [1, true],
-])("maskResults: reads each message equally often in short and long runs (batchOf %d, forced: %s)", ([batchOf, force]) => {
-  const looksIn = (count: number): number => {
-    const state = new GrowingState();
-    const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
-    for (let each = 0; each < count; each += 1) {
-      view.update(state);
-      view.findForced(new Set());
-      state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [each] : [], release: undefined });
-    }
-    return state.looks;
-  };
-  expect(looksIn(2_000) - looksIn(1_000)).toBeLessThanOrEqual(1_000 * 4);
-  expect(looksIn(2_000) - looksIn(1_000)).toBe(looksIn(3_000) - looksIn(2_000));
-});
+])(
+  "maskResults: reads each message the same number of times in short and long runs (batchOf %d, forced: %s)",
+  ([batchOf, force]) => {
+    const looksIn = (count: number): number => {
+      const state = new GrowingState();
+      const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
+      for (let each = 0; each < count; each += 1) {
+        view.update(state);
+        view.findForced(new Set());
+        state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [each] : [], release: undefined });
+      }
+      return state.looks;
+    };
+    expect(looksIn(2_000) - looksIn(1_000)).toBeLessThanOrEqual(1_000 * 4);
+    expect(looksIn(2_000) - looksIn(1_000)).toBe(looksIn(3_000) - looksIn(2_000));
+  },
+);
 
 it("maskResults: still masks correctly if an assistant message is replaced or removed", () => {
   const state = new GrowingState();
