@@ -152,7 +152,7 @@ it("importTools: names the tool that it rejects, and rejects other containers", 
   );
 });
 
-it("importTools: accepts names such as constructor and toString", () => {
+it("importTools: accepts names like constructor and toString", () => {
   const tools = importTools({ constructor: whole, toString: whole });
   expect(tools.map(({ name }) => name)).toEqual(["constructor", "toString"]);
 });

@@ -134,7 +134,7 @@ const stores: readonly (readonly [where: string, make: () => (last?: LoopResult)
 ];
 
 describe.for(stores)("inspectJournal of %s", ([, make]) => {
-  it.for(runs)("matches each result of a run that %s", async ([, turns, executions]) => {
+  it.for(runs)("agrees with each result of a run that %s", async ([, turns, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
     for (const more of executions) {

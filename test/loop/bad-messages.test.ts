@@ -100,7 +100,7 @@ describe("the messages option", () => {
     ["one result too many", [user("a"), asks("x"), answers("x", "y")], "user assistant tool", []],
     ["a call answered twice in one message", [user("a"), asks("x"), answers("x", "x")], "user assistant tool", []],
     ["valid messages", [user("a"), asks("x"), answers("x"), user("b")], "user assistant tool user", []],
-  ])("is accepted with repair: true despite %s", async ([, messages, roles, notRun]) => {
+  ])("is accepted with repair: true if it contains %s", async ([, messages, roles, notRun]) => {
     const playing = play([text("Hi.")], { messages, repair: true });
     await playing.result;
     const sent = playing.provider.requests[0]?.messages ?? [];
@@ -111,7 +111,7 @@ describe("the messages option", () => {
     expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
   });
 
-  it.for(bad.slice(0, 9))("is rejected even with repair: true if it has %s", async ([, messages, index]) => {
+  it.for(bad.slice(0, 9))("is rejected even with repair: true if it contains %s", async ([, messages, index]) => {
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 

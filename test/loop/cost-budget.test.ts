@@ -45,7 +45,7 @@ async function run(script: readonly MockMessage[], more: Partial<LoopOptions>): 
 describe("limits.maxCostUSD", () => {
   it.for<[what: string, limits: LoopLimits, script: readonly MockMessage[], ended: Ended]>([
     [
-      "allows one more stream that would just reach it",
+      "allows one more stream that would exactly reach the limit",
       { maxCostUSD: 0.75 },
       [work(1), work(1), work(1)],
       {
@@ -56,7 +56,7 @@ describe("limits.maxCostUSD", () => {
       },
     ],
     [
-      "ends the run before a stream like the last would cross it",
+      "ends the run before another stream of the same cost would exceed the limit",
       { maxCostUSD: 0.74 },
       [work(1), work(1)],
       {

@@ -38,7 +38,7 @@ describe("finish reason", () => {
     ["error", "error finish-error, 1", "error finish-error, 1", "not-run, error finish-error, 1"],
     ["unknown", "error finish-unknown, 1", "error finish-unknown, 1", "not-run, error finish-unknown, 1"],
     ["nothing", "error stream-ended-early, 1", "error stream-ended-early, 1", "not-run, error stream-ended-early, 1"],
-  ])('of a message: "%s" gives the listed result', async ([how, withText, withNothing, withCalls]) => {
+  ])('"%s" gives the message the listed result', async ([how, withText, withNothing, withCalls]) => {
     const summarise = async (...said: MockPart[]): Promise<string> => {
       const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
       return summaryOf(await playing.result, playing);
@@ -61,7 +61,7 @@ describe("finish reason", () => {
     ],
     ["paused", 'user: "Go."', "assistant"],
     ["continue", 'user: "Go."', 'user: "Go."'],
-  ])('of a message: "%s" determines the last message of the next request', async ([how, withNothing, withCalls]) => {
+  ])('"%s" determines the last message of the next request', async ([how, withNothing, withCalls]) => {
     const lastSent = async (...said: MockPart[]): Promise<string> => {
       const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
       await playing.result;

@@ -11,7 +11,7 @@ describe("needsApproval as a function", () => {
   const call = (args: Readonly<Record<string, Json>>): ReturnType<typeof toolCall> =>
     toolCall("pay", { at: "2026-01-01", ...args });
 
-  it("receives the same arguments as execute, and a view of the call", async () => {
+  it("receives the same arguments as execute, and a read-only view of the call", async () => {
     const seen: unknown[] = [];
     const pay = defineTool({
       name: "pay",

@@ -49,7 +49,7 @@ describe("needsApproval", () => {
       ["approval-failed", "completed", "approval-failed"],
     ],
     ["false lets every call run", false, ["completed", "completed", "completed"]],
-  ])("with %s makes the call wait if policies.approve is not set", async ([, needs, outcomes]) => {
+  ])("without policies.approve: %s", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);

@@ -53,7 +53,7 @@ describe("a journal with ordered steps", () => {
     ["answered", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), text("c")]],
     ["failed", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), fail({ status: 500 })]],
     ["was empty", [toolCall("child"), text("Done.")], [[]]],
-  ])("gets the same steps again on replay if the nested run had this ending: %s", async ([, turns, inner]) => {
+  ])("gets the same steps again on replay if the nested run %s", async ([, turns, inner]) => {
     const store = createOrderedStore();
     const options = optionsOf(turns, [agent("child", inner)]);
     const first = await runToolLoop({ ...options, journal: store.open() });

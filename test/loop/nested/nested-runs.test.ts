@@ -77,7 +77,7 @@ describe.for(kinds)("usage of a run inside an %s", (kind) => {
       "failed",
     ],
     ["returns an empty message", [[toolCall("ok"), tokens(10)], [tokens(20)]], "failed"],
-  ])("counts if the nested run ends like this: %s", async ([, script, outcome]) => {
+  ])("counts if the nested run %s", async ([, script, outcome]) => {
     const child = nesting(kind, "child", () => ({ messages: question, provider: createMockProvider(script), tools: [ok] }));
     const playing = play(callAndAnswer("child"), { tools: [child], pricing, timeouts: { streamIdleMs: 1_000 } });
     await playing.clock.runAll();

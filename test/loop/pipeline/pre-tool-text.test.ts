@@ -117,13 +117,7 @@ describe("policies.preToolText", () => {
     // If both would end the run, the reason is `end-turn`.
     ["listed family: ends as end-turn", "novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
     ["listed tool: ends as end-turn", undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
-    [
-      "listed family: ends as end-turn if another call fails",
-      "novelai",
-      "Noted.",
-      "plain:fail plain:end",
-      "completed/end-turn: Noted.",
-    ],
+    ["listed family: end-turn despite a failure", "novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
     ["listed family: continues after a context restart with endTurn", "novelai", "Noted.", "plain:leave", wentOn],
   ])("%s", async ([, family, said, calls, end]) => {
     expect(await endOf([family, said, calls])).toBe(end);
@@ -208,51 +202,21 @@ describe("policies.preToolText next to other endings", () => {
 describe("policies.preToolText options", () => {
   it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
     // By default, the lists of families and tools are empty.
-    ["empty: the run continues after a call of an ordinary tool", {}, "novelai", "plain memory", wentOn],
-    [
-      "set to undefined: the run continues",
-      { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined },
-      "novelai",
-      "plain",
-      wentOn,
-    ],
-    ["empty: a tool without follow-up ends the run", {}, "openai", "quiet", ended],
-    ["listed families: end the run", { endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
-    ["listed families: continues for another family", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
-    ["listed tools: end the run", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
-    ["listed tools: continues for another tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
-    [
-      "listed tools: end the run beside a tool without follow-up",
-      { suppressFollowUpAfterText: ["plain"] },
-      "openai",
-      "plain quiet",
-      ended,
-    ],
-    [
-      "no families: the run continues after an ordinary tool",
-      { ...preToolText, endAfterTextFamilies: [] },
-      "novelai",
-      "plain",
-      wentOn,
-    ],
-    ["no families: a listed tool still ends the run", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
-    ["no tools: continues after a tool", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
-    [
-      "no tools: a listed family still ends the run",
-      { ...preToolText, suppressFollowUpAfterText: [] },
-      "novelai",
-      "memory",
-      ended,
-    ],
-    [
-      "empty lists: a tool without follow-up ends the run",
-      { endAfterTextFamilies: [], suppressFollowUpAfterText: [] },
-      "novelai",
-      "quiet",
-      ended,
-    ],
+    ["continues with an empty policy", {}, "novelai", "plain memory", wentOn],
+    ["unset: continues", { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
+    ["empty policy: requiresFollowUp: false ends the run", {}, "openai", "quiet", ended],
+    ["a listed family ends the run", { endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
+    ["continues for a family that is not listed", { endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
+    ["a listed tool ends the run", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
+    ["continues for a tool that is not listed", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
+    ["a listed tool beside another ends the run", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
+    ["continues without families", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
+    ["no families: a listed tool ends the run", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
+    ["continues without tools", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
+    ["no tools: a listed family ends the run", { ...preToolText, suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
+    ["requiresFollowUp: false is enough", { endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
     // The trait of a tool does not override the policy for that tool.
-    ["listed tools: override requiresFollowUp: true", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
+    ["overrides requiresFollowUp of a listed tool", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
   ])("%s", async ([, preToolText, family, calls, end]) => {
     expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
   });
@@ -264,30 +228,15 @@ describe("policies.preToolText options", () => {
     expect((await playing.result).reason.kind).toBe("pre-tool-text");
   });
 
-  it.for<[title: string, preToolText: unknown, code: string, option: string]>([
-    ["a number as policy", 7, "invalid-option", "policies.preToolText"],
-    ["null as policy", null, "invalid-option", "policies.preToolText"],
-    [
-      "a string as endAfterTextFamilies",
-      { endAfterTextFamilies: "novelai" },
-      "invalid-option",
-      "policies.preToolText.endAfterTextFamilies",
-    ],
-    ["a number as family", { endAfterTextFamilies: [7] }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
-    [
-      "a Set as suppressFollowUpAfterText",
-      { suppressFollowUpAfterText: new Set(["plain"]) },
-      "invalid-option",
-      "policies.preToolText.suppressFollowUpAfterText",
-    ],
-    [
-      "null as tool name",
-      { suppressFollowUpAfterText: [null] },
-      "invalid-option",
-      "policies.preToolText.suppressFollowUpAfterText",
-    ],
-    ["an unknown field", { families: [] }, "unknown-option", "policies.preToolText.families"],
-  ])("are rejected with an error that names the option: %s", async ([, preToolText, code, option]) => {
+  it.for<[preToolText: unknown, code: string, option: string]>([
+    [7, "invalid-option", "policies.preToolText"],
+    [null, "invalid-option", "policies.preToolText"],
+    [{ endAfterTextFamilies: "novelai" }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
+    [{ endAfterTextFamilies: [7] }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
+    [{ suppressFollowUpAfterText: new Set(["plain"]) }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
+    [{ suppressFollowUpAfterText: [null] }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
+    [{ families: [] }, "unknown-option", "policies.preToolText.families"],
+  ])("are rejected if invalid (%j), with an error that names the option", async ([preToolText, code, option]) => {
     expect(await refusal({ policies: { preToolText } })).toMatchObject({ code, details: { option } });
   });
 });
