@@ -1,5 +1,3 @@
-// The mapping from the events of a run to AG-UI events.
-
 import { describe, expect, it } from "vitest";
 import { createLoopControl, defineAgentTool, type LoopOptions, withFallback } from "turnwright";
 import { createMockProvider, fail, type MockPart, type MockScript, reasoning, text, toolCall } from "turnwright/testing";

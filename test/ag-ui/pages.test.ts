@@ -13,7 +13,6 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** Sends a message, after which a payment waits for an approval. */
 async function buy(version: AGUIVersion): Promise<{ server: PageServer; page: PageAgent; ran: string[] }> {
   const { ran, run } = setUpPayment();
   const server = await serve({ run, version });

@@ -1,5 +1,3 @@
-// The parts of a request that the server accepts.
-
 import { describe, expect, it } from "vitest";
 import { isRequestError, readAGUIRequest, RequestError } from "turnwright/ag-ui";
 

@@ -19,7 +19,6 @@ async function start(run: Parameters<typeof serve>[0]["run"]): Promise<PageServe
   return server;
 }
 
-/** Opens a page for a thread. If `loads` is true, the page loads the thread from the server. */
 function open({ url }: PageServer, threadId: string, loads = false) {
   const errors: Error[] = [];
   let notify = (): void => {};
@@ -34,7 +33,6 @@ function open({ url }: PageServer, threadId: string, loads = false) {
   } as ConstructorParameters<typeof ChatClient>[0]);
   clients.push(client);
   client.attach();
-  /** Resolves when the page is in the expected state. */
   const until = (isReached: () => boolean): Promise<void> =>
     new Promise((resolve) => {
       notify = () => {
@@ -59,7 +57,6 @@ const callsOf = (client: ChatClient) =>
     .flatMap(({ parts }) => parts)
     .flatMap((part) => (part.type === "tool-call" ? [{ id: part.id, name: part.name, args: part.arguments }] : []));
 
-/** Resolves the interrupts of a page. */
 async function decide(client: ChatClient, id: string, approved: boolean): Promise<void> {
   await client.addToolApprovalResponse({ id, approved });
 }

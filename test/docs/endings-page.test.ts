@@ -65,9 +65,7 @@ describe("docs/concepts/endings.md: finish reasons", () => {
   );
 });
 
-/**
- * Returns a pattern for the text of a table cell about an end reason, or about a run that continues if the reason is undefined.
- */
+/** Matches a table cell that names the end reason. If the reason is undefined, the run continues. */
 function wordOf(reason: EndReason | undefined): RegExp {
   if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);

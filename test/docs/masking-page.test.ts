@@ -12,7 +12,6 @@ interface Traffic {
   readonly shared: number;
 }
 
-/** Measures the traffic of 100 iterations, each with a result of 1,000 tokens. */
 async function measure(masking: MaskingOptions | undefined): Promise<Traffic> {
   const provider = createMockProvider((_, index) => (index < 99 ? toolCall("search", { page: index }) : text("Done.")));
   const search = defineTool<{ page: number }>({

@@ -138,7 +138,6 @@ const mcp: readonly Row[] = [
   ],
 ];
 
-/** Returns nested schemas, each with an `$id` of its own. */
 function nestIds(levels: number, length: number): Readonly<Record<string, unknown>> {
   let schema: Readonly<Record<string, unknown>> = {};
   for (let level = 0; level < levels; level += 1)

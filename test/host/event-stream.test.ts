@@ -193,7 +193,6 @@ describe("lastEventId", () => {
 });
 
 describe("pipeEventStream", () => {
-  /** Serves one conversation on the loopback interface, and returns one response. */
   async function serve(answer: (req: IncomingMessage, res: ServerResponse) => Promise<void>) {
     const ended: Promise<void>[] = [];
     const server = createServer((req, res) => void ended.push(answer(req, res)));

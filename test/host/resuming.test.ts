@@ -6,7 +6,6 @@ import { crashing, createStage, eventsOf, readAll, readStart, sharedStore, type 
 
 const policies = { approve: () => ({ kind: "ask" as const }) };
 
-/** A conversation whose model pays twice, after approval, and then answers. */
 function paying({ clock }: Pick<Stage, "clock">): Pick<LoopOptions, "provider" | "tools" | "policies" | "clock"> & {
   readonly paid: string[];
 } {
@@ -196,7 +195,7 @@ describe("host.resume in another process", () => {
     await second.status(first.id);
     expect([textOf(items), pay.paid.length]).toEqual(["One moment. Done.", 2]);
     expect(eventsOf(items).filter(({ type }) => type === "replay-end")).toHaveLength(1);
-    // The first host does not know what came after, so its own log is not continued.
+    // The first host did not see these events, so its log is not continued.
     expect(first.host.join(first.id)?.isOver).toBe(false);
     expect(await first.host.status(first.id)).toMatchObject({ status: "completed" });
   });

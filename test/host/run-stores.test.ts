@@ -156,7 +156,7 @@ describe("fileRunStore", () => {
   });
 });
 
-/** The source of a process that calls "save", and whose model then never answers. */
+/** The source of a process that is killed after its tool call, because its model never answers again. */
 function childProgram(path: string): string {
   const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
   return `

@@ -6,7 +6,6 @@ import { createStage, crashing, readAll, readStart, sharedStore, tool } from "./
 
 const told = ["In Celsius.", "For Oslo."];
 
-/** Options of a run whose model calls a tool in two iterations and then answers. Each stream takes 10 ms. */
 function working(clock: TestClock) {
   const provider = createMockProvider(({ iteration }) =>
     iteration < 2 ? [wait(10), toolCall("look")] : [wait(10), text("Done.")],

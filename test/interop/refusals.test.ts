@@ -10,7 +10,6 @@ const inputSchema = z.object({ city: z.string() });
 const execute = async (): Promise<string> => "";
 const whole = { inputSchema, execute };
 
-/** Returns the code and the message of the error that an import throws. */
 function complaintOf(run: () => unknown): string {
   try {
     run();
@@ -22,7 +21,6 @@ function complaintOf(run: () => unknown): string {
 }
 
 const rows: readonly (readonly [string, unknown, RegExp])[] = [
-  // values that are not tools
   ["undefined", undefined, /invalid-tool: Tool "" must be an object, but is undefined\.$/],
   ["a string", "get", /must be an object, but is "get"/],
   ["a function", execute, /must be an object, but is a function/],
@@ -33,7 +31,6 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     /is not from a supported library: a tool to import needs "inputSchema" and "execute" \(AI SDK\), "parameters"/,
   ],
   ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like a tool from the AI SDK, but has no "inputSchema"/],
-  // incomplete tools
   [
     "an AI SDK tool whose execute is no function",
     { inputSchema, execute: "run" },
@@ -56,7 +53,6 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     { lc_namespace: [], name: "get", invoke: execute },
     /LangChain, but has no "schema": the model needs this schema/,
   ],
-  // tools that a service runs
   ["OpenAI's web search tool from the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
   ["a provider's tool of AI SDK 5", { type: "provider-defined", id: "a.b", inputSchema }, /is run by its provider \("a\.b"\)/],
   [
@@ -77,7 +73,6 @@ const rows: readonly (readonly [string, unknown, RegExp])[] = [
     }),
     /has "inputGuardrails", which only the runner of OpenAI Agents applies: import \{ \.\.\.tool, inputGuardrails: \[\] \}/,
   ],
-  // invalid schemas
   [
     "a schema with an invalid JSON Schema",
     { inputSchema: { jsonSchema: 5 }, execute },

@@ -1,5 +1,4 @@
-// Control verbs that arrive while the journal records the ending. They return "accepted" if they take effect, and "finished"
-// otherwise.
+// Control methods that are called while the journal records the ending of the run.
 
 import { describe, expect, it } from "vitest";
 import { createLoopControl, type Journal, type LoopControl, type LoopOptions } from "turnwright";

@@ -1,5 +1,3 @@
-// JSON Schema that is checked, over the real validator.
-
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineTool, isLoopError, type JsonSchema, runToolLoop } from "turnwright";
 import { fromJsonSchema } from "turnwright/json-schema";

@@ -17,7 +17,6 @@ interface Stage {
   start(more: Partial<LoopOptions> & { readonly change?: Partial<Tool> }): Playing;
 }
 
-/** Sets up a run with one payment and one store. Each process may define the tool differently. */
 function setUp(traits: Partial<Tool> = {}): Stage {
   const ran: string[] = [];
   const store = createDurableStore();

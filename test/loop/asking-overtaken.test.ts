@@ -16,7 +16,6 @@ interface Stage {
   start(more?: Partial<LoopOptions>): Playing;
 }
 
-/** Sets up a run with one batch, whose calls run one at a time. */
 function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Stage {
   const ran: string[] = [];
   const note = (name: string): void => void ran.push(name);
@@ -37,7 +36,7 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
 
 const approved = { kind: "approve" } as const;
 
-/** Resolves to the reason of the run's ending and the outcome of each call. Checks that a replay gives the same result. */
+/** Also checks that a replay gives the same result. */
 async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
   const result = await start({ decisions }).result;
   for (const journal of [store.open(), replayJournal(store.open())]) {

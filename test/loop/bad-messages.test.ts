@@ -14,7 +14,6 @@ const answers = (...ids: readonly string[]): Message => ({
   results: ids.map((callId) => ({ callId, name: "t", outcome: "completed", result: callId })),
 });
 
-/** Returns an object that is nested the given number of levels deep. */
 function deep(levels: number): object {
   let value: object = {};
   for (let level = 0; level < levels; level += 1) value = { a: value };

@@ -23,7 +23,6 @@ function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log
 
 const call = (name: string, id: string, ms: number) => toolCall(name, { id, ms });
 
-/** Runs one batch until the run ends. */
 async function run(
   batch: readonly ReturnType<typeof call>[],
   toolConcurrency?: number,

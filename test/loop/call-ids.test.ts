@@ -16,7 +16,6 @@ async function idsOf(
     .slice(messages?.length ?? 1)
     .filter((message): message is AssistantMessage => message.role === "assistant");
   const calls = turnsOf.flatMap(({ content }) => content.flatMap((part) => (part.type === "tool-call" ? [part] : [])));
-  // Each call has exactly one result, no matter what its id is.
   const answers = answersOf({ messages: ended.messages.slice(messages?.length ?? 1) });
   expect(answers.map(({ callId, result: data }) => [callId, data])).toEqual(calls.map(({ callId, args }) => [callId, args]));
   return calls.map(({ callId, providerCallId }) => [callId, providerCallId]);

@@ -14,7 +14,7 @@ const disconnect = new Error("socket closed", { cause: "tab closed" });
 const cyclic: unknown[] = [];
 cyclic.push(cyclic);
 
-/** Actions that end a run after 500 ms, with the reason of the abort signals and the reason in the result. */
+/** Each action ends the run after 500 ms. */
 const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknown, signal: unknown, reason: unknown])[] = [
   [
     "control.stop()",

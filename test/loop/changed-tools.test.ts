@@ -19,7 +19,6 @@ import { answersOf, outcomesOf, play, type Playing, tool } from "./play.ts";
 interface Shop {
   readonly ran: string[];
   readonly registry: ToolRegistry;
-  /** Replaces the first tool with the second tool. */
   swap(): void;
 }
 
@@ -44,7 +43,7 @@ function setUp(change: Partial<Tool>, wrap: (registry: ToolRegistry) => ToolRegi
   return { ran, registry: wrap(own), swap };
 }
 
-/** Wraps a registry so that it creates new definition objects on each call. */
+/** This registry creates new definition objects on each call. */
 const unkept = (registry: ToolRegistry): ToolRegistry => ({
   definitions: () => registry.definitions().map((definition) => ({ ...definition })),
   executeTool: (name, args, context) => registry.executeTool(name, args, context),
@@ -179,7 +178,6 @@ describe("an approved call whose tool changes before it runs", () => {
     expect([stage.asked, stage.ran, outcomesOf(result)[0]]).toEqual([["pay", "REAL"], did, outcome]);
     const starts = playing.recording.of("tool-start").filter(({ callId }) => callId === "call_i0_0");
     expect([starts.length, playing.recording.of("approval-asked").length]).toEqual([1, 3]);
-    // A replay gives the same result.
     const again = await stage.play({ journal: store.open(), provider: createMockProvider([]) }).result;
     expect([again.messages, stage.asked.length, stage.ran]).toEqual([result.messages, 2, did]);
   });

@@ -19,7 +19,6 @@ function placesOf(said: string, { messages, undelivered, reason }: LoopResult): 
 /** A scheduler decides when chunks, tool results and journal answers arrive. */
 interface Odds {
   readonly s: Scheduler;
-  /** Resolves when the scheduler chooses this turn. */
   turn(what: string): Promise<void>;
   /** Creates a clock whose timers of up to 100 ms fire when the scheduler chooses them. Longer timers never fire. */
   clock(): Clock;
@@ -57,7 +56,6 @@ function createOdds(s: Scheduler): Odds {
   return { s, turn, clock, journal };
 }
 
-/** Creates a provider whose chunks arrive when the scheduler chooses them. */
 function atOdds(odds: Odds, script: readonly MockMessage[]): Provider {
   const mock = createMockProvider(script);
   return {

@@ -21,7 +21,6 @@ describe("createLoopControl()", () => {
     const first = play([], { control });
     expect((await first.result).reason).toMatchObject({ kind: "stopped", note: "early" });
     expect([control.stop(), control.kill(), control.hasStopRequest()]).toEqual(["finished", "finished", false]);
-    // Stopping the first run does not affect the next run.
     const second = play([text("Hi.")], { control });
     expect((await second.result).text).toBe("Hi.");
   });
@@ -163,7 +162,7 @@ describe("limits.maxInterrupts", () => {
         expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
       }
       const past = await interrupt(control, limits);
-      // Any other ending resets the count.
+      // Any other kind of ending sets the count to zero.
       expect([past.reason.kind, past.text, textsOf(past.undelivered)]).toEqual(["answered", "Hi.", ["Wait."]]);
     }
   });

@@ -22,7 +22,6 @@ interface Circumstances {
   readonly recent?: readonly string[];
 }
 
-/** Runs one turn: the mode gets the user's text, and the model calls a tool. */
 function say(mode: DeliberateMode, said: string, { call = toolCall("set_reminder"), recent = [] }: Circumstances = {}): Playing {
   const gate = mode.forTurn({ conversationId: "room", text: said, recent });
   const messages = [{ role: "user", content: said }] as const;
@@ -61,7 +60,6 @@ describe("createDeliberateMode()", () => {
     const result = await playing.result;
     const answer = { status: "blocked_by_deliberate_tool_mode", functionName: "broken", allowedToolNames };
     expect(answersOf(result)).toMatchObject([{ outcome: "blocked", result: answer }]);
-    // The next request contains the same result.
     expect(playing.provider.requests[1]?.messages.at(-1)).toMatchObject({ role: "tool", results: [{ result: answer }] });
     expect(result.status).toBe("completed");
   });

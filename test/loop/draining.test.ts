@@ -8,7 +8,6 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
 const plain = ({ journal: _, ...rest }: LoopResult): object => JSON.parse(JSON.stringify(rest));
 
-/** A way to keep the records of a run between two processes. */
 interface Keeping {
   open(): Journal;
   keep(result: LoopResult): void;
@@ -45,7 +44,7 @@ interface Life {
   readonly result: LoopResult;
 }
 
-/** Returns a function that continues the saved run, as another process would. The callback may drain the run. */
+/** Each returned function continues the saved run like another process. */
 function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
   return async (drains: (playing: Playing) => void): Promise<Life> => {
     const work =

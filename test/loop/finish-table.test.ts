@@ -9,7 +9,6 @@ const endOf = (how: Ends): MockPart => (how === "nothing" ? endEarly() : finish(
 const calls = [toolCall("note", { n: 1 }), toolCall("note", { n: 2 })];
 const note = tool("note", (args) => args);
 
-/** Returns the outcomes of the calls, the ending of the run, and the number of requests. */
 function summaryOf(result: LoopResult, { provider }: Playing): string {
   const { status, reason } = result;
   const code = reason.kind === "provider-error" ? reason.error.code : reason.kind;
@@ -17,7 +16,6 @@ function summaryOf(result: LoopResult, { provider }: Playing): string {
   return [...outcomes, `${status} ${code}`, provider.calls].join(", ");
 }
 
-/** Describes the last message of a request in one word. */
 function lastOf(request: ModelRequest | undefined): string {
   const last = request?.messages.at(-1);
   return last?.role === "user" ? `user: ${JSON.stringify(last.content)}` : (last?.role ?? "");

@@ -38,7 +38,6 @@ describe("policies.gate", () => {
     await playing.result;
     expect(retained).toEqual(["search", "search"]);
 
-    // A replay does not call retain again.
     const journal = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal)));
     await play([], { tools, policies: { gate }, journal }).result;
     expect(retained).toEqual(["search", "search"]);

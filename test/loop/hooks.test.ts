@@ -68,7 +68,7 @@ describe("prepareIteration", () => {
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
       [view(0), "user", 3, false],
-      // The resent message is the last message. The context precedes it.
+      // The message that is sent again comes last, after the context.
       [view(0), "assistant", 3, true],
       [view(1), "user", 3, true],
     ]);

@@ -73,8 +73,8 @@ it.for(Object.entries(rows))(
       0,
     ]);
     expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
-    // The messages contain the call, its result, and the id again. Four events contain the call: after its arguments, at its
-    // start, at its end, and in iteration-end. The result contains the messages, the events and the journal.
+    // The messages contain the call, its result and the id again; four events contain the call; the result contains the
+    // messages, the events and the journal.
     const most = 11 * megabytes;
     expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);
     expect(bytesOf(playing.recording.events.filter(({ type }) => type !== "tool-args-delta"))).toBeLessThanOrEqual(4 * most);

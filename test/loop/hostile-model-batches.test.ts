@@ -13,12 +13,9 @@ type Outcome = ToolResultPart["outcome"];
 interface Row {
   readonly call: (index: number) => MockPart;
   readonly options?: Partial<LoopOptions>;
-  /** The number of calls with each outcome. */
   readonly outcomes: (count: number) => Partial<Record<Outcome, number>>;
-  /** The kind of the reason that ends the run. */
   readonly ends: string;
   readonly streams: number;
-  /** The maximum number of calls that run at the same time. */
   readonly peak: number;
 }
 

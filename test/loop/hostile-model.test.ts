@@ -19,11 +19,8 @@ interface Row {
   readonly says: (iteration: number) => MockMessage;
   readonly more?: LoopOptions["policies"];
   readonly limits?: LoopOptions["limits"];
-  /** The kind of the reason that ends the run. */
   readonly ends: string;
-  /** The number of model requests. */
   readonly streams: number;
-  /** The number of calls that ran. */
   readonly ran: number;
 }
 
@@ -153,6 +150,5 @@ it.for(Object.entries(rows))("hostile model: the run reaches a limit and ends if
   const { kind } = result.reason;
   expect({ ends: kind, streams: playing.provider.calls, ran }).toEqual({ ends: row.ends, streams: row.streams, ran: row.ran });
   expect(playing.endedAt()).toBe(0);
-  // The number of events grows only with the number of streams.
   expect(playing.recording.events.length).toBeLessThanOrEqual(2 + 9 * row.streams);
 });

@@ -6,7 +6,6 @@ import { never, play, type Playing, tool } from "./play.ts";
 
 import { type Hang, hanging, places, start } from "./hanging-journal.ts";
 
-/** The ways to end a run whose journal hangs, and the details of the error. */
 const endings: readonly (readonly [how: string, end: (playing: Playing) => void, ended: string | undefined, ms: number])[] = [
   ["nobody ends the run", () => {}, undefined, 60_000],
   ["the run is killed", ({ control }) => control.kill(), "kill", 500],
@@ -14,12 +13,11 @@ const endings: readonly (readonly [how: string, end: (playing: Playing) => void,
   ["the run is stopped", ({ control }) => control.stop(), "stop", 5_000],
 ];
 
-/** True if the run has read its inbox for the last time. */
+/** After the last inbox check, control methods have no effect. */
 function isOver({ at, when }: Hang): boolean {
   return at === "close" || (at === "i1/inbox-end" && when === "after");
 }
 
-/** Names the place in test titles. */
 const nameOf = ({ at, when }: Hang): string => (when === undefined ? `in ${at}()` : `${when} the body of the step ${at}`);
 
 describe("a journal that hangs", () => {
@@ -42,7 +40,6 @@ describe("a journal that hangs", () => {
       expect(error.details).toMatchObject({ ms, ended });
       expect([playing.clock.pending, playing.provider.active, listeners.total()]).toEqual([0, 0, 0]);
       expect(playing.control.stop()).toBe("finished");
-      // The run id and the control can be used again.
       expect((await play([text("Hi.")], { runId: "hangs", control: playing.control }).result).text).toBe("Hi.");
       listeners.stop();
     },

@@ -19,7 +19,6 @@ import { never, play } from "./play.ts";
 
 const spent = { inputTokens: 5, outputTokens: 2, totalTokens: 7 };
 
-/** Creates a provider from a function that returns the stream of each call. */
 function providerOf(stream: (call: ModelCall, index: number) => AsyncIterable<ModelChunk>): Provider {
   let index = 0;
   return { id: "p", model: "m", stream: (_request, call) => stream(call, index++) };
@@ -134,7 +133,6 @@ describe("timeouts.streamIdleMs", () => {
 });
 
 describe("a stream that has timed out", () => {
-  /** Creates a provider that sends `last` some time after its signal was aborted. */
   const dying = (afterMs: number, last: readonly ModelChunk[]): Provider =>
     providerOf(async function* ({ signal, clock }) {
       yield { type: "text-delta", text: "Half" };

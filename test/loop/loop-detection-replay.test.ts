@@ -10,7 +10,6 @@ const echo = tool("echo", (args) => args);
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
-/** Creates a script that calls `echo` in each iteration, and then answers. */
 function calling(letters: string): MockScript {
   return [...Array.from(letters, (letter) => toolCall("echo", { letter })), text("Done.")];
 }
@@ -23,7 +22,7 @@ it('detectLoops: a run that is retried with "retry-last" counts from 0 again', a
   const first = await run(calling("aa"));
   expect(first.reason.kind).toBe("loop-detected");
   const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
-  // The retry discards the message that ended the run. Counting starts again with the calls of the new message.
+  // The retry discards the message that ended the run, so the count starts with the new message.
   const second = await run(calling("aaa"), { journal: saved, resume: "retry-last" });
   expect([second.reason, second.iterations, second.toolCallsExecuted]).toEqual([
     { kind: "loop-detected", toolName: "echo", count: 2 },

@@ -14,16 +14,12 @@ const watching = (options: LoopDetectionOptions): Partial<LoopOptions> => ({
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
-/**
- * Creates a script with one call in each iteration, and then an answer. A lower-case letter stands for a call of `echo`, an
- * upper-case letter for a call of `look`.
- */
+/** Each letter stands for one iteration: lower case for a call of `echo`, upper case for a call of `look`. */
 function calling(letters: string): MockScript {
   const turns = Array.from(letters, (letter) => toolCall(letter < "a" ? "look" : "echo", { letter }));
   return [...turns, text("Done.")];
 }
 
-/** Returns the events that listeners received, as `iteration: tool count×cycle`. */
 const heard = ({ recording }: ReturnType<typeof play>): readonly string[] =>
   recording.of("loop-detected").map(({ iteration, toolName, count, cycle }) => `${iteration}: ${toolName} ${count}x${cycle}`);
 
@@ -160,7 +156,7 @@ describe("detectLoops: compareResults", () => {
     ["if true, ignores equal calls with different results", ["1", "2", "3", "4"], true, []],
     ["if true, reports equal calls with equal results", ["1", "1", "1", "1"], true, ["2: echo 3x1"]],
     ["if true, counts equal calls from the last change of the result", ["1", "2", "2", "2"], true, ["3: echo 3x1"]],
-    // The loop is reported before the third call, which returns a different result.
+    // The loop is reported before the third call runs and returns a different result.
     ["if true, reports a loop before a call whose result then differs", ["1", "1", "2", "2"], true, ["2: echo 3x1"]],
   ])("%s", async ([, values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {

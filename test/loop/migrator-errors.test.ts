@@ -17,7 +17,6 @@ const call = { type: "tool-call", toolCallId: "a", toolName: "f", input: {} };
 const answer = { type: "tool-result", toolCallId: "a", toolName: "f", output: { type: "text", value: "x" } };
 const adapters = { openaiChat, openaiResponses, anthropicMessages, googleGenerateContent };
 
-/** Calls a function with arguments that its types do not allow. */
 const write = (make: unknown, ...given: readonly unknown[]): unknown => Reflect.apply(make as () => unknown, undefined, given);
 
 it.for<Mistake>([

@@ -75,7 +75,7 @@ describe("needsApproval as a function", () => {
   });
 });
 
-/** Creates a tool that takes euros and can be replaced with a tool that takes cents. */
+/** The replacement of this tool takes cents instead of euros. */
 function changingTools(needsApproval: NeedsApproval<{ amount: number }>): {
   readonly registry: ReturnType<typeof createToolRegistry>;
   readonly swap: () => void;

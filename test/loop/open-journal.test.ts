@@ -14,14 +14,11 @@ import { play, tool } from "./play.ts";
 import { linesOf } from "./transcript-lines.ts";
 
 interface Faults {
-  /** The error that `open` throws. */
   readonly open?: Error;
   readonly close?: Error;
-  /** The step that fails. */
   readonly at?: string;
 }
 
-/** Creates a journal with `open`, and a log of its calls. */
 function openable(faults: Faults = {}): { readonly journal: Journal; readonly log: string[] } {
   const log: string[] = [];
   const inner = memoryJournal();

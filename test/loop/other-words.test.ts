@@ -1,4 +1,4 @@
-// Options, fields and parts with the names of other libraries. The error message contains the name to use in turnwright.
+// Options, fields and parts with the names that other libraries use. The error message contains turnwright's name.
 
 import { expect, it } from "vitest";
 import { stepCountIs, hasToolCall as aiHasToolCall } from "ai";

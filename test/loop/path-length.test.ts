@@ -13,7 +13,7 @@ function readStack(): readonly string[] {
   return stack.split("\n").filter((line) => /src[\\/]core[\\/]/.test(line));
 }
 
-/** Counts the functions. `runToolLoop` may be missing on the stack, because it returns its promise before the first step. */
+/** `runToolLoop` may be missing on the stack, because it returns its promise before the first step. */
 function countFunctions(stack: readonly string[]): number {
   return stack.length + (stack.some((line) => line.includes("runToolLoop")) ? 0 : 1);
 }

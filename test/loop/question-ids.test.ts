@@ -1,4 +1,4 @@
-// Ids of pending calls. A decision about one question must never answer a later question about the same call.
+// Ids of pending calls. A decision about one call must never apply to a later version of that call.
 
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineAgentTool, type LoopOptions, type NestedLoopOptions, type Tool } from "turnwright";
@@ -13,7 +13,7 @@ interface Stage {
   start(description: string, decisions?: LoopOptions["decisions"]): Playing;
 }
 
-/** Sets up a run with one payment and one store. The tool has a different description in each process. */
+/** The tool has a different description in each process. */
 function setUp(): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
@@ -43,7 +43,7 @@ describe("options.decisions", () => {
     const all = { call_i0_0: approved, "call_i0_0#2": approved, "call_i0_0#3": approved };
     expect((await again(all, third).result).text).toBe("Done.");
     expect(ran).toEqual(["Pays the bank twice"]);
-    // The call is settled. Earlier decisions about the call may be passed again, but no other decisions.
+    // The call is complete. The same decisions may be passed again, but no others.
     expect((await again(all, third).result).text).toBe("Done.");
     const late = again({ call_i0_0: { kind: "deny" } }, third);
     await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_0" } });

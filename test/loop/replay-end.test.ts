@@ -6,7 +6,7 @@ import { tool } from "./play.ts";
 
 const ask = [{ role: "user" as const, content: "Go." }];
 
-/** Runs two iterations with a journal. The first iteration has a call. Returns the outline of the events without deltas. */
+/** The first iteration has a call. Returns the outline of the events without deltas. */
 async function run(journal: LoopOptions["journal"], more: Partial<LoopOptions> = {}) {
   const recording = recordEvents();
   const provider = createMockProvider(({ iteration }) =>
@@ -17,7 +17,6 @@ async function run(journal: LoopOptions["journal"], more: Partial<LoopOptions> =
   return { result, recording };
 }
 
-/** Returns the steps of a journal before `key`. */
 function upTo(result: LoopResult, key: string): SavedJournal {
   const { steps }: SavedJournal = JSON.parse(JSON.stringify(result.journal));
   const keys = Object.keys(steps);

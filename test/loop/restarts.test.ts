@@ -7,7 +7,6 @@ const restart = (suffix: string, more: object = {}): object => contextRestart({ 
 const start = (script: MockScript, answer: unknown, more: Partial<LoopOptions> = {}): Playing =>
   play(script, { tools: [tool("enrich", () => answer), tool("other", () => "other"), tool("third", () => "third")], ...more });
 
-/** Returns the last message of each request if it is a user message. */
 const contextsOf = ({ provider }: Playing): readonly unknown[] =>
   provider.requests.map(({ messages }) => messages.at(-1)?.role === "user" && messages.at(-1));
 const toolsOf = ({ provider }: Playing): readonly string[] =>

@@ -7,7 +7,6 @@ import { countListeners } from "./count-listeners.ts";
 
 const call = [text("Hm. "), toolCall("work"), toolCall("work")];
 
-/** A schema whose validation never settles. */
 const pondering: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
 
 /** A schema whose validation never settles for edited arguments. */
@@ -33,7 +32,7 @@ const deaf: { readonly [where: string]: readonly [script: MockScript, options: P
   ],
 };
 
-/** The verbs that end a run after 500 ms, and the reason of each ending. */
+/** The methods are called after 500 ms. */
 const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: Playing) => unknown] } = {
   stop: ["stopped", ({ control }) => control.stop()],
   kill: ["killed", ({ control }) => control.kill()],

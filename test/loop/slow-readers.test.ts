@@ -5,14 +5,12 @@ import { never, tool } from "./play.ts";
 import { chatter, readAll, readSome, start } from "./reading.ts";
 import { watch } from "./watching.ts";
 
-/** Creates options with a control whose verb is called when the signal is aborted. */
 function onAbort(signal: AbortSignal, verb: "stop" | "kill"): Partial<LoopOptions> {
   const control = createLoopControl();
   signal.addEventListener("abort", () => control[verb]());
   return { control };
 }
 
-/** Creates a provider that calls a tool in the first iteration, and then streams from `then`. */
 function callThen(name: string, then: Provider): Provider {
   const first = createMockProvider([toolCall(name, {}, { fragments: 0 })]);
   return { ...then, stream: (request, call) => (call.iteration === 0 ? first : then).stream(request, call) };
@@ -64,7 +62,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     };
     const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
     await readSome(reading, 1);
-    // The model is paused, and its idle timer fires meanwhile.
+    // The model is waiting for the reader while its idle timer fires.
     await reading.clock.advance(5_500);
     quiet = true;
     await readSome(reading, 64);
@@ -91,7 +89,7 @@ describe("streamToolLoop: a reader slower than the model", () => {
     abort.abort();
     const { reason, text: said } = await reading.stream.result;
     expect(reason.kind).toBe(kind);
-    // Text from before the end can still be read.
+    // The reader still gets text from before the end.
     const rest = await readAll(reading.stream);
     expect(rest.filter((event) => event.type === "text-delta")).toHaveLength(said.length);
     expect([rest.at(-1)?.type, reading.clock.pending]).toEqual(["run-end", 0]);

@@ -15,7 +15,7 @@ interface Said {
 
 const edit: Approve = () => ({ kind: "modify", args: { amount: 5 } });
 
-/** Sets up a run with one call, whose schema rejects the amount 5. Each start simulates a new process. */
+/** The schema rejects the amount 5. Each start simulates a new process. */
 function setUp({ amount, approve }: Said): {
   readonly ran: unknown[];
   start(tookMs: number, replays?: boolean): Playing;

@@ -16,7 +16,6 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 
 const quick = tool("quick", () => "done");
 
-/** Creates hooks that steer the run once, in iteration `at`. */
 function steerIn(at: number): (stage: Stage) => NonNullable<LoopOptions["hooks"]> {
   let isDone = false;
   return ({ control }) => ({

@@ -123,7 +123,6 @@ describe("stopWhen: while a condition is pending", () => {
 describe("stopWhen: over a journal", () => {
   it("calls that were undecided at a crash do not run", async () => {
     const store = createDurableStore();
-    // The process crashes as soon as the response is recorded.
     const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 3 }) });
     await playing.clock.flush();
     playing.control.kill();

@@ -22,7 +22,6 @@ describe("streamToolLoop", () => {
     const { stream } = start(script, { tools, events: recording.emitter });
     const { text: said } = await stream.result;
     expect([said, await readAll(stream)]).toEqual(["Done.", recording.events]);
-    // All events have been read, so no event is left.
     expect(await readAll(stream)).toEqual([]);
   });
 
@@ -123,7 +122,6 @@ describe("streamToolLoop: a run that rejects", () => {
     await expect(reading()).rejects.toBe(broken);
     expect([read.at(0), read.at(-1)]).toEqual(["run-start", "iteration-end"]);
     await expect(stream.result).rejects.toBe(broken);
-    // The error is thrown once.
     expect(await readAll(stream)).toEqual([]);
   });
 

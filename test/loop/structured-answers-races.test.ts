@@ -21,7 +21,6 @@ const wanting = (output: NonNullable<LoopOptions["policies"]>["output"]): Partia
   policies: { output },
 });
 
-/** Creates a schema that validates asynchronously. */
 function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, ms = 50): StandardSchema {
   const validate: StandardSchema["~standard"]["validate"] = (value) =>
     new Promise((resolve) => void clock.setTimeout(() => resolve(schema["~standard"].validate(value)), ms));
@@ -77,7 +76,7 @@ describe("structuredOutput: while the answer is validated", () => {
     const { runId, messages } = playing.options;
     const options = { runId, messages, clock: createTestClock(), ...wanting(structuredOutput(schema)), provider };
     const again = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
-    // The retry drops the answer that was not validated.
+    // The retry removes the answer that was not validated.
     expect([again.output, linesOf(again.messages), again.iterations]).toEqual([
       { n: 9 },
       ["user: Go.", 'assistant: { "n": 9 }'],
@@ -145,7 +144,6 @@ describe("structuredOutput: while the answer is validated", () => {
   });
 });
 
-/** Creates a memory journal that calls `act` after a step. */
 function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["journal"]> {
   const journal = memoryJournal();
   return {

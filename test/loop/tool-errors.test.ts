@@ -11,7 +11,7 @@ const tools: readonly Tool[] = [
   tool("asked", () => "yes"),
 ];
 
-/** Writes iterations separated by "|", and calls separated by spaces: "bad bad | ok". */
+/** For example, "bad bad | ok" stands for two failing calls, and one successful call in the next iteration. */
 const script = (iterations: string): readonly (readonly MockPart[])[] =>
   [...iterations.split("|"), ""].map((iteration) => {
     const names = iteration
@@ -39,23 +39,18 @@ describe("limits.maxConsecutiveToolErrors", () => {
     ["counts from zero again after a success in another iteration", "bad | bad | ok | bad | bad", "answered"],
     ["counts from zero again after a success in the same batch", "bad bad ok bad bad", "answered"],
     ["counts from zero again after an iteration with a success", "bad bad | ok | bad", "answered"],
-    // If the limit is exceeded within a batch, the run ends, whatever calls follow.
     ["ends the run after three errors, even if the batch also has a later success", "bad bad bad ok", "tool-error-cap"],
     ["ends the run if three errors in a batch come between successes", "ok bad bad bad ok ok", "tool-error-cap"],
     ["adds the errors of two iterations before a success in the second", "bad bad | bad ok", "tool-error-cap"],
     ["ends the run after three errors and a later success and error in one batch", "bad bad bad ok bad", "tool-error-cap"],
-    // The limit takes precedence over endTurn.
     ["overrides endTurn after three errors", "over bad bad bad", "tool-error-cap"],
     ["does not override endTurn after two errors", "bad bad over", "end-turn"],
-    // A restart resets the count.
     ["counts from zero again after a restart in the same batch", "bad bad restart bad bad", "answered"],
     ["counts from zero again after a restart in another iteration", "bad bad | restart | bad bad", "answered"],
     ["ends the run after three errors, even if a restart follows", "bad bad bad restart", "tool-error-cap"],
-    // These outcomes are errors, too.
     ["counts calls of unknown tools", "nope nope | nope", "tool-error-cap"],
     ["counts malformed calls", "malformed malformed malformed", "tool-error-cap"],
     ["counts different kinds of errors together", "bad nope malformed", "tool-error-cap"],
-    // Denied calls are not errors, and do not reset the count.
     ["does not count denied calls", "asked asked asked", "answered"],
     ["is not reset by denied calls", "bad asked bad asked bad", "tool-error-cap"],
   ])("set to 3, %s", async ([, iterations, ending]) => {
@@ -190,7 +185,7 @@ describe("tool.retry", () => {
     const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
     const result = await playing.result;
     expect([outcomesOf(result), ran()]).toEqual([[`call_i0_0: ${outcome}`], expected]);
-    // Several attempts are still one call, with one entry, one error, one start event and one end event.
+    // All attempts together are one call, with one entry, one error, one start event and one end event.
     expect([result.functionHistory.length, result.toolCallsExecuted, playing.recording.of("tool-start").length]).toEqual([
       1, 1, 1,
     ]);

@@ -40,7 +40,6 @@ const given = (): Message[] => [
   { role: "user", content: "Again." },
 ];
 
-/** The functions that receive messages. Each row tries the change in one of these functions. */
 const readers: { readonly [who: string]: (change: (messages: readonly Message[]) => void) => Partial<LoopOptions> } = {
   "a tool": (change) => ({ tools: [tool("t", (_, { messages }) => change(messages))] }),
   prepareIteration: (change) => ({ hooks: { prepareIteration: ({ messages }) => change(messages) } }),
@@ -72,7 +71,7 @@ describe("messages that callbacks receive", () => {
     });
     const quiet = readers[who]?.(() => {});
     expect(await sent(options ?? {})).toEqual(await sent(quiet ?? {}));
-    // No error is thrown if the list does not yet have the part that is changed.
+    // A change of a part that the list does not have yet throws nothing.
     for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
   });
 
@@ -85,9 +84,7 @@ describe("messages that callbacks receive", () => {
           for (const list of [request.messages, request.transcript?.messages]) {
             try {
               change(list as Message[]);
-            } catch {
-              // Changing a frozen list throws.
-            }
+            } catch {}
           }
           return mock.stream(request, call);
         },

@@ -12,7 +12,6 @@ interface Everything {
   readonly registry: McpRegistry;
 }
 
-/** Starts the server. Its process ends when the test ends. */
 async function connect(generation: Generation, options: Partial<McpRegistryOptions> = {}): Promise<Everything> {
   const connection = await generation.connectEverything();
   onTestFinished(async () => {
@@ -30,7 +29,6 @@ function isAlive(pid = 0): boolean {
   }
 }
 
-/** Merges the tools of several registries into one registry. */
 function merge(...registries: readonly ToolRegistry[]): ToolRegistry {
   const definitions = registries.flatMap((registry) => registry.definitions());
   const ownerOf = (name: string): ToolRegistry | undefined =>
@@ -131,7 +129,7 @@ describe.for(generations)("createMcpRegistry: reference server over $name", (gen
     const script = [toolCall("trigger-long-running-operation", { duration: 0.4, steps: 4 }), text("Done.")];
     const { result, recording } = play(script, { tools });
     expect(answersOf(await result)).toMatchObject([{ outcome: "completed" }]);
-    // The SDK handles the result before a progress notification that arrived with it, and drops the notification.
+    // If a progress notification arrives together with the result, the SDK drops the notification.
     const told = recording.of("tool-progress").map(({ name, data }) => [name, data]);
     expect(told.slice(0, 3)).toEqual([1, 2, 3].map((progress) => ["trigger-long-running-operation", { progress, total: 4 }]));
   });

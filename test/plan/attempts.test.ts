@@ -21,7 +21,6 @@ import { add, command, execute, look, respond } from "./plan-stage.ts";
 const pricing: Pricing = ({ totalTokens }, { model }) => (model === "dear" ? totalTokens : totalTokens / 4);
 const took = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const busy = fail({ status: 529 });
-/** A plan that requests the answer, and reports its usage. */
 const asks: MockMessage = [respond, took(3)];
 const runs: MockMessage = [execute(command("look")), took(5)];
 const answers: MockMessage = [text("Done."), took(7)];
@@ -44,7 +43,6 @@ async function run(provider: Provider, more: Partial<LoopOptions> = {}): Promise
   return { ...playing, facts: { ...facts, discarded, records: planLogs(result).length } };
 }
 
-/** A plan that breaks off with an error. */
 const failing: MockMessage = [text('{"next_'), took(2), busy];
 const answered = { said: "Done.", kind: "answered", ran: 1, records: 1 };
 

@@ -15,15 +15,13 @@ import { command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
 const safe = { traits: { replay: "safe" } } as const;
 
-/** Returns the iterations whose model response is recorded. */
 const iterationsIn = ({ records }: DurableStore): readonly number[] =>
   [...records.keys()].flatMap((key) => /^i(\d+)\/model$/.exec(key)?.[1] ?? []).map(Number);
 
-/** Returns the keys of tools whose outcome is recorded. */
 const finishedIn = ({ records }: DurableStore): readonly string[] =>
   [...records.keys()].filter((key) => key.includes("/tool/")).map((key) => `planned/${key}`);
 
-/** Runs all processes over one store. Checks that no process repeats a recorded step. */
+/** Also checks that no process repeats a recorded step. */
 async function liveOver(
   store: DurableStore,
   fateOf: (life: number) => Parameters<DurableStore["open"]>[0],

@@ -10,7 +10,6 @@ import { command, execute, respond } from "./plan-stage.ts";
 
 const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
 
-/** Creates a text whose pieces arrive `ms` apart. */
 const slowly = (ms: number, ...pieces: readonly string[]): MockMessage =>
   pieces.flatMap((piece, index) => (index === 0 ? [text(piece)] : [wait(ms), text(piece)]));
 

@@ -1,4 +1,4 @@
-// Control verbs end a planned run at any moment, as they end any other run, and leave no timers, streams or listeners.
+// Control methods end a planned run at any moment like any other run, and leave no timers, streams or listeners.
 
 import { expect, it } from "vitest";
 import { type ModelRequest, streamToolLoop } from "turnwright";
@@ -18,7 +18,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "con
   ["abort", ({ abort }) => abort.abort("gone")],
 ];
 
-/** Runs the messages once for each verb. The verb is called after 50 ms. */
+/** Runs the messages once for each method, which is called after 50 ms. */
 async function tellApart(turns: readonly MockMessage[]): Promise<string> {
   const rows: string[] = [];
   for (const [verb, act] of verbs) {

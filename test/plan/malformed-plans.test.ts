@@ -62,10 +62,10 @@ describe("withPlanner: an unreadable plan", () => {
     const { messages = [] } = model.requests[2] ?? {};
     const last = messages.at(-1);
     const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
-    // The complaint follows the model's last message, or the question if that message is empty. Only the last plan is included.
+    // The description of the problem follows the model's last message, or the question if that message is empty.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);
-    // Text that is not a plan is not emitted as text either.
+    // Text that cannot be parsed as a plan is not emitted either.
     expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Quiet."]);
   });
 

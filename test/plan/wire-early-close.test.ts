@@ -17,11 +17,9 @@ interface Counted {
   readonly result: LoopResult;
   readonly bodies: readonly unknown[];
   readonly plan: Sending;
-  /** The number of bytes of each response that were read. */
   readonly read: readonly number[];
 }
 
-/** A run of a plan in pieces, and an answer. */
 async function run(wire: TextWire, plan: readonly string[], options: PlannerOptions = {}): Promise<Counted> {
   const service = await startSlowService([wire.toFrames(plan), wire.toFrames(["Here you ", "are."])]);
   onTestFinished(() => service.close());

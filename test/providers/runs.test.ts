@@ -78,7 +78,7 @@ describe("withFallback: usage of attempts", () => {
     const playing = play([], { provider, pricing });
     await playing.clock.runAll();
     const { result } = playing;
-    // The second attempt reported only its usage, and no text.
+    // The second attempt reported its usage, but no text.
     expect(await result).toMatchObject({ text: "Whole.", usage: { totalTokens: 15 }, costUSD: 3 + 50 + 70 });
   });
 
@@ -195,7 +195,7 @@ describe("runToolLoop over withRetry and withFallback", () => {
   it("resumes a paused message after a crash with the provider that paused it", async () => {
     const store = createDurableStore();
     const options = (): LoopOptions & { readonly made: readonly MockProvider[] } => {
-      // Each process has its own scripts. The process that crashes has received only the first half.
+      // Each process has its own scripts. The crashed process has received only the first half of the message.
       const made = [named("a", [busy, text("Wrong.")]), named("b", [[text("Half "), finish("paused")], text("whole.")])];
       return {
         provider: withFallback(made),

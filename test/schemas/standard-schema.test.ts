@@ -36,7 +36,7 @@ describe.for(Object.entries(forecasts))("defineTool with a schema of %s", ([, sc
         },
       },
     });
-    // A default need not be sent.
+    // A field with a default is optional for the model.
     expect(shown?.inputSchema["required"]).toEqual(["city", "days"]);
   });
 
@@ -153,7 +153,7 @@ it.for<[string, JsonSchema, StandardSchema]>([
 });
 
 it("defineTool: rejects a zod version without Standard Schema and names the needed version", () => {
-  // The classes of zod 3.23: as those of 3.25, without "~standard".
+  // Like the classes of zod 3.25, but without "~standard", as in zod 3.23.
   class ZodObject {
     readonly _def = {};
     safeParse(): void {}

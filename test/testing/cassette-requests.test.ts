@@ -1,4 +1,4 @@
-// Which recording a request gets, and the error for a request that matches none.
+// The recording that a request gets, and the error for a request that no recording matches.
 
 import { describe, expect, it } from "vitest";
 import { type ModelRequest, runToolLoop } from "turnwright";

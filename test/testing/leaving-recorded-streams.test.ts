@@ -1,4 +1,4 @@
-// Records streams that are abandoned by their reader or whose signal fires. Checks what is written, and when.
+// Recordings of streams that the reader abandons or whose signal fires.
 
 import { expect, it } from "vitest";
 import type { Provider } from "turnwright";

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => stop());
 
-/** Creates a provider that calls `http` at the start and the end of its stream, like an instrumented HTTP client. */
+/** Calls `http` at the start and the end of the stream, like an instrumented HTTP client. */
 function askOver(http: () => void, chunks: readonly ModelChunk[]): Provider {
   return {
     id: "wire",
@@ -97,7 +97,7 @@ describe("withTracing: active span", () => {
     });
     const provider = createMockProvider([[toolCall("ask"), toolCall("agent")], text("Out.")]);
     await runToolLoop(withTracing({ provider, tools: [ask, agent], messages: question }, tracing.options));
-    // The tool never ends the span that it started, so the tree of ended spans does not contain that span.
+    // The tool never ends its own span, so the tree does not contain that span.
     expect(tracing.tree()).toMatchInlineSnapshot(`
       "invoke_agent
         chat mock-model

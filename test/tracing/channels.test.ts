@@ -21,11 +21,10 @@ const edges = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
 
 interface Heard {
   readonly lines: readonly string[];
-  /** The latest message of each kind. Messages are live objects that change later. */
+  /** The messages are live objects that change later. */
   readonly last: { readonly run?: RunMessage; readonly iteration?: IterationMessage; readonly tool?: ToolMessage };
 }
 
-/** Listens to the channels of the wanted kinds during the work. */
 async function listen(work: () => Promise<unknown>, wanted: readonly Kind[] = ["run", "iteration", "tool"]): Promise<Heard> {
   const lines: string[] = [];
   const last: Record<string, object> = {};

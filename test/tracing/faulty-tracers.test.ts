@@ -21,7 +21,7 @@ const broken = (): never => {
   throw new Error("broken");
 };
 
-/** Creates a tracer. Its span number `broke` throws in `method`. */
+/** `method` throws in span number `broke`. */
 function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span, "spanContext">, broke: number): Tracer {
   const tracer = tracing.provider.getTracer("faulty");
   let spans = 0;

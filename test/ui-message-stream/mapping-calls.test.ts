@@ -1,5 +1,3 @@
-// The mapping from events of calls to chunks.
-
 import { describe, expect, it } from "vitest";
 import { text, toolCall } from "turnwright/testing";
 import type { UIMessageOptions } from "turnwright/ui-message-stream";

@@ -1,5 +1,3 @@
-// The mapping from events of nested runs to chunks.
-
 import { describe, expect, it } from "vitest";
 import { defineAgentTool } from "turnwright";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";

@@ -1,5 +1,3 @@
-// The mapping from events of a run to chunks.
-
 import { describe, expect, it } from "vitest";
 import { createLoopControl, maskResults } from "turnwright";
 import { endEarly, fail, reasoning, text, toolCall } from "turnwright/testing";

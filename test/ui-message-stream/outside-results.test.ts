@@ -14,7 +14,6 @@ const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 const end = { ...base, usage, costUSD: undefined, iterations: 1, toolCallsExecuted: 1, durationMs: 1 };
 const calls = [{ id: "c", callId: "c", name: "locate", args: { exact: true }, waitsFor: "result" }];
 
-/** The events of a run that defers a call, and of the resumed run after the result has arrived. */
 const first = [
   { type: "run-start", ...base, provider: "mock", model: "m" },
   { type: "iteration-start", ...base, continuation: 0 },

@@ -18,7 +18,6 @@ function open(
   return { server, chat: openPage({ version, fetch: server.fetch }), ran };
 }
 
-/** Returns the id of the approval that the page shows. */
 function waitingOf(chat: PageChat): string {
   const parts = lastOf(chat).parts;
   const asked = parts.find(({ state }) => state === "approval-requested")?.approval?.id;
@@ -111,7 +110,6 @@ describe.each(versions)("pages of AI SDK %i", (version) => {
         await broken.sendMessage({ text: "Buy tea." });
         if (broken.status === "ready") await decide(broken, "approve");
         expect(broken.status).toBe("error");
-        // The reloaded page has only the message of the user.
         const reloaded = openPage({ version, fetch: server.fetch, messages: broken.messages.slice(0, 1) });
         await reloaded.resumeStream();
         if (server.last.result?.status === "suspended") await decide(reloaded, "approve");

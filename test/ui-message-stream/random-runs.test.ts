@@ -28,7 +28,6 @@ async function listen(
 
 const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([plan, nested]) => ({ ...plan, nested }));
 
-/** Returns the outcomes of the calls in the transcript, which the page must show. */
 function outcomesOf({ messages }: LoopResult): ReadonlyMap<string, string> {
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   return new Map(results.map(({ callId, outcome }) => [`random:${callId}`, outcome]));

@@ -18,7 +18,7 @@ const runStart: LoopEvent = { type: "run-start", ...base, provider: "mock", mode
 const stepStart: LoopEvent = { type: "iteration-start", ...base, continuation: 0 };
 const delta = (text: string): LoopEvent => ({ type: "text-delta", ...base, text });
 
-/** Creates a source with the given events. `read` and `left` return how often the source was read and left. */
+/** `read` and `left` count the reads and the closings of the source. */
 function createSource(
   events: readonly LoopEvent[],
   end: "done" | "never" | Error = "done",
@@ -162,7 +162,7 @@ describe("pipeUIMessageStream", () => {
 
   interface Serving {
     readonly port: number;
-    /** The number of listeners of each response after it was written. */
+    /** The number of listeners of each response after the response was written. */
     readonly listeners: number[];
     readonly ended: Promise<void>;
   }

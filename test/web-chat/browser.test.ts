@@ -13,7 +13,6 @@ import { bundleOnce, openStage, type Stage } from "./stage.ts";
 let browser: Browser;
 let context: BrowserContext;
 let stage: Stage;
-/** Errors and warnings of all pages. */
 let problems: string[];
 
 beforeAll(async () => {
@@ -55,7 +54,6 @@ const card = (page: Page, name: string): Locator => page.getByRole("region", { n
 const shows = (locator: Locator, text: string): Promise<void> => locator.getByText(text).first().waitFor();
 const isOver = (page: Page): Promise<void> => page.getByRole("button", { name: "Send" }).waitFor();
 
-/** Returns the text of the answer. */
 const textOf = async (page: Page): Promise<string> =>
   (await answer(page).locator("> p:not(.ending)").allTextContents()).join("|");
 

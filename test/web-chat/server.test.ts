@@ -24,7 +24,6 @@ function post(body: object, headers: object = { "content-type": "application/jso
 
 const start = (text: string, id = "c1"): Promise<Response> => post({ id, messages: [says(text)] });
 
-/** A message of the page with a decision about its call. */
 const decided = (approval: object, id = "c1/1"): object => ({
   id,
   role: "assistant",
@@ -38,13 +37,11 @@ const wordsOf = (body: string): string =>
     .map(({ delta }) => (typeof delta === "string" ? delta : ""))
     .join("");
 
-/** A chat that a page loads. */
 interface Loaded {
   readonly isOpen: boolean;
   readonly messages: readonly { readonly parts: readonly { type: string; state?: string }[]; readonly metadata?: object }[];
 }
 
-/** Reads a response until a text arrives, and then disconnects. */
 async function readUntil(response: Response, text: string): Promise<void> {
   let seen = "";
   for await (const piece of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
@@ -54,7 +51,7 @@ async function readUntil(response: Response, text: string): Promise<void> {
   throw new Error(`The stream has no "${text}".`);
 }
 
-/** Sends a message that leads to an order. Returns the id of the approval. */
+/** Returns the id of the approval. */
 async function askForOrder(): Promise<string> {
   const body = await (await start("Order some tea.")).text();
   expect(chunksOf(body).at(-1)).toMatchObject({ type: "finish", messageMetadata: { status: "suspended" } });

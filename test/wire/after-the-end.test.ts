@@ -19,13 +19,12 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
   generate: "google",
 };
 
-/** Returns the frames of a reply, without its ending. */
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
 /** Matches events that start an answer. A second such event would start another answer. */
 const isStart = /"(?:response\.created|message_start)"/;
 
-/** Data that follows an answer, or cuts an answer in the middle. */
+/** Data that follows an answer, or arrives in the middle of an answer. */
 const sequels = {
   "a clean end": () => ({}),
   "a reset": () => ({ ending: "drop" }),
@@ -87,7 +86,7 @@ describe.for(rows)("provider $name with $sequel after the answer", ({ wire, name
   });
 });
 
-/** Reads a stream whose connection stays open. The test clock moves from timer to timer. */
+/** The test clock moves from timer to timer, because the connection stays open. */
 async function readOpen(provider: Provider): Promise<{ readonly types: readonly string[]; readonly afterMs: number }> {
   const clock = createTestClock();
   const types: string[] = [];

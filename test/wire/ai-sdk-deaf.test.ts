@@ -16,7 +16,6 @@ const createModel = (rest: Partial<AiSdkLanguageModel>): AiSdkLanguageModel =>
     Object.getOwnPropertyDescriptors(rest),
   );
 
-/** Creates a stream that is never closed, and the list of reasons with which readers cancel it. */
 function openStream(...parts: readonly object[]): { readonly stream: ReadableStream; readonly reasons: readonly unknown[] } {
   const reasons: unknown[] = [];
   const stream = new ReadableStream({
@@ -26,7 +25,6 @@ function openStream(...parts: readonly object[]): { readonly stream: ReadableStr
   return { stream, reasons };
 }
 
-/** Returns the chunk types of a stream that is never closed. */
 async function readOpen(provider: Provider): Promise<readonly string[]> {
   const clock = createTestClock();
   const types: string[] = [];

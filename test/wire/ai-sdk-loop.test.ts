@@ -12,7 +12,6 @@ interface Played {
   readonly asked: readonly unknown[];
 }
 
-/** Runs the loop with a tool that records its arguments. */
 async function play(model: AiSdkModelOptions["model"], more: Partial<LoopOptions & AiSdkModelOptions> = {}): Promise<Played> {
   const asked: unknown[] = [];
   const tool = defineTool({

@@ -15,7 +15,6 @@ const toolCalls = ["Oslo", "Rome"].map((city) => ({
   arguments: JSON.stringify({ city }),
 }));
 
-/** Starts a mock that calls the tool for both cities and then answers. */
 async function startMock(besides: object = {}): Promise<LLMock> {
   const mock = new LLMock({ port: 0, chunkSize: 7, strict: true, logLevel: "silent" });
   onTestFinished(() => mock.stop());
@@ -37,7 +36,6 @@ interface Played {
   readonly bodies: readonly unknown[];
 }
 
-/** Runs the loop once against a mock. */
 async function play({ connect, check }: MockedWire, mock: LLMock): Promise<Played> {
   const { provider, bodies } = connect(mock.url);
   const asked: unknown[] = [];

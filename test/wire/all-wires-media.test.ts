@@ -1,5 +1,5 @@
-// Images and files from users and from tools, over all provider APIs. An API sends every part that it supports. An unsupported
-// part from a user fails before the request. An unsupported part from a tool is described as text.
+// Images and files from users and from tools, over all provider APIs. An API sends every supported part. Otherwise a part
+// from a user is rejected, and a part from a tool is described as text.
 
 import {
   createLoopControl,
@@ -29,7 +29,6 @@ interface Played {
   readonly bodies: readonly unknown[];
 }
 
-/** Runs the loop with a scripted service, and checks every request. */
 async function play(player: Player, script: readonly Scripted[], options: Partial<LoopOptions>): Promise<Played> {
   const { provider, bodies } = await player.start(script);
   const result = await runToolLoop({ provider: withRetry(provider), messages: [{ role: "user", content: "Look." }], ...options });

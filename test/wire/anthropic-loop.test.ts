@@ -17,7 +17,6 @@ interface Body {
 interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** Starts another run with the same client. */
   readonly again: (options: Partial<LoopOptions>) => Promise<LoopResult>;
 }
 
@@ -28,7 +27,6 @@ const weather = defineTool({
   execute: () => ({ celsius: 3 }),
 });
 
-/** Runs the loop against a server that sends the replies, and checks every request. */
 async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},

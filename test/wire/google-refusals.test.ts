@@ -7,7 +7,6 @@ import { stop, text } from "./google-frames.ts";
 import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import { json, type RawReply, startRawServer } from "./raw-sse-server.ts";
 
-/** Connects to a server that sends these replies. Returns a function that sends one request. */
 async function connect(
   replies: readonly RawReply[],
   retryOptions?: GoogleWireOptions["retryOptions"],

@@ -1,4 +1,4 @@
-// The option `finishReasons`, with every adapter. The caller maps the vendor's words to finish reasons.
+// The option `finishReasons`, with every adapter. It maps a service's values to finish reasons.
 
 import { type FinishReason, isLoopError, runToolLoop } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -6,7 +6,7 @@ import { type Adapter, specAdapters, vendorAdapters } from "./adapters.ts";
 import { ask, runIteration } from "./provider-iteration.ts";
 import type { ScriptedTurn } from "./scripted.ts";
 
-/** In v3 and v4, the reported word consists of the AI SDK's word and the service's word. */
+/** In v3 and v4, the reported value consists of the AI SDK's value and the service's value. */
 const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; readonly word: string } => ({
   end: "unknown",
   word: variant === "v3" || variant === "v4" ? `other ${word}` : word,

@@ -20,7 +20,6 @@ const call = (id: string, args: string, index = 0): string =>
   });
 const answer: RawReply = { frames: [text("Mild."), finish("stop"), done] };
 
-/** Creates a tool that records the arguments of its calls. */
 function createWeather(): { readonly tool: Tool; readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   const inputSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
@@ -42,7 +41,6 @@ interface Played {
   readonly asked: readonly unknown[];
 }
 
-/** Runs the loop against a server at `baseURL`, and checks every request. */
 async function play(baseURL: string, more: Partial<LoopOptions> = {}): Promise<Played> {
   const { client, bodies } = connectOpenAI(baseURL);
   const { tool, asked } = createWeather();

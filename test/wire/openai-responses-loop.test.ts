@@ -28,7 +28,6 @@ interface Body {
 interface Played {
   readonly result: LoopResult;
   readonly bodies: readonly Body[];
-  /** Starts another run with the same client. */
   readonly again: (options: Partial<LoopOptions>, settings?: Partial<OpenAIResponsesOptions>) => Promise<LoopResult>;
 }
 
@@ -49,7 +48,6 @@ const sql = defineTool({
   },
 });
 
-/** Runs the loop against a server that sends the replies, and checks every request. */
 async function play(
   replies: readonly RawReply[],
   more: Partial<LoopOptions> = {},
@@ -176,7 +174,7 @@ describe("runToolLoop over openaiResponses", () => {
       { type: "custom_tool_call_output", call_id: "call_a", output: [{ type: "input_text", text: "1 row" }, image] },
     ];
     expect(bodies[1]?.input).toEqual([question, thought("x"), ...items]);
-    // Another model gets no reasoning, because only the first model can read it.
+    // Another model gets no reasoning, because it cannot decrypt the reasoning of the first model.
     await again({ messages: [...result.messages, { role: "user", content: "Go on." }] }, { model: "n" });
     expect(bodies[2]?.input).toEqual([
       question,

@@ -34,10 +34,7 @@ const exceptions: ReadonlyMap<string, Partial<ReturnType<typeof factsOf>>> = new
   ["openai-custom-tool.1, responses", { calls: [sql] }],
 ]);
 
-/**
- * Returns the facts on which all packages must agree. Packages differ in their ids, in blank lines between messages, and in
- * counts of 0.
- */
+/** The facts on which all packages must agree. Ids, blank lines between messages, and counts of 0 differ. */
 function factsOf({ text, calls, usage, finish, error }: Iteration) {
   return {
     text: text.replaceAll("\n\n", ""),
@@ -62,7 +59,7 @@ function toBody(api: PackageWire["api"], name: string): string {
     .join("");
 }
 
-/** Returns the facts according to the vendor's SDK. Each stream is read only once. */
+/** A cache, because each stream is read once by the vendor's SDK. */
 const factsOfVendor = new Map<string, Promise<ReturnType<typeof factsOf>>>();
 function readVendor(api: PackageWire["api"], recorded: string): Promise<ReturnType<typeof factsOf>> {
   const key = `${recorded}, ${api}`;

@@ -20,7 +20,6 @@ const connectors: { readonly [wire: string]: (url: string) => Provider } = {
   google: (url) => googleGenerateContent({ client: connectGoogle(url).client, model: "m" }),
 };
 
-/** Returns the events of a stream, each with its blank line. */
 function readEvents(name: string): readonly string[] {
   const body = readFileSync(fileURLToPath(new URL(`${name}.sse`, root)), "utf8").replaceAll("\r\n", "\n");
   return body

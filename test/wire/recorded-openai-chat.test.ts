@@ -62,12 +62,10 @@ const recorded: readonly Recorded[] = [
   },
 ];
 
-/** Joins all fragments of one field in the stream, read without the adapter. */
 function joinField(lines: readonly string[], field: "content" | "reasoning_content"): string {
   return lines.map((line) => JSON.parse(line).choices[0]?.delta[field] ?? "").join("");
 }
 
-/** Reads a body through the adapter, cut into pieces of `pieceBytes` bytes. */
 async function readIteration(body: string, pieceBytes: number): Promise<Iteration> {
   const { iteration } = await readBody(body, (url) =>
     openaiChat({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }),

@@ -18,7 +18,6 @@ interface Recorded {
   readonly calls?: readonly IterationCall[];
   readonly usage?: Usage;
   readonly finish?: string;
-  /** The kinds of the items that are sent back. */
   readonly providerMetadata: readonly string[];
 }
 
@@ -100,17 +99,13 @@ const recorded: readonly Recorded[] = [
 
 type WireEvent = { readonly type: string; readonly [field: string]: unknown };
 
-/** Returns the events of one response in a file. */
 function readEvents({ name, response = 0 }: Pick<Recorded, "name" | "response">): readonly WireEvent[] {
   const events: readonly WireEvent[] = readRecorded("openai-responses", name).map((line) => JSON.parse(line));
   const starts = events.flatMap(({ type }, at) => (type === "response.created" ? [at] : []));
   return events.slice(starts[response], starts[response + 1]);
 }
 
-/**
- * Returns the texts of all items of one kind, read without the adapter. A blank line separates different items and different
- * thoughts.
- */
+/** Reads the stream without the adapter. A blank line separates different items and different thoughts. */
 function readWords(events: readonly WireEvent[], itemType: string, field: "content" | "summary"): string {
   const items = events.flatMap(({ type, item }) => (type === "response.output_item.done" ? [Object(item)] : []));
   const words = (parts: readonly { readonly text?: string }[] = []): string =>
@@ -119,7 +114,6 @@ function readWords(events: readonly WireEvent[], itemType: string, field: "conte
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-/** Reads a body through the adapter, cut into pieces of `pieceBytes` bytes. */
 const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBody> =>
   readBody(body, (url) => openaiResponses({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }));
 

@@ -13,10 +13,7 @@ async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
   yield* events;
 }
 
-/**
- * Runs one iteration over a stream. Returns the arguments of each execution, and how often the call is sent back to the
- * service.
- */
+/** Returns the arguments of each execution, and how many times the call is sent back to the service. */
 async function run(provider: Provider): Promise<{ readonly ran: readonly unknown[]; readonly kept: number }> {
   const ran: unknown[] = [];
   const pay = defineTool({

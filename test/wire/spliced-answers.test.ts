@@ -14,7 +14,6 @@ async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
   yield* events;
 }
 
-/** Runs one iteration over a stream of these events. */
 async function run(provider: Provider): Promise<{ readonly result: LoopResult; readonly ran: number }> {
   let ran = 0;
   const pay = defineTool({ name: "pay", description: "", inputSchema: { type: "object" }, execute: () => void (ran += 1) });
@@ -23,7 +22,6 @@ async function run(provider: Provider): Promise<{ readonly result: LoopResult; r
   return { result, ran };
 }
 
-/** The parts of one answer, in the order of the stream. */
 interface Answer {
   readonly opening: readonly Event[];
   readonly text: readonly Event[];

@@ -32,7 +32,7 @@ const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), 
 
 interface Connected {
   readonly name: string;
-  /** True if the error message contains the text of a body that is not JSON. Packages of the AI SDK omit that text. */
+  /** The error message contains the text of a body that is not JSON. Packages of the AI SDK omit that text. */
   readonly keepsWords: boolean;
   connect(url: string): Provider;
 }

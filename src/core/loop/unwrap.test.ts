@@ -12,7 +12,6 @@ const whole = await runToolLoop({
 const plain = { name: "Error", message: "no" };
 const busy = { name: "ProviderError", code: "overloaded", message: "All busy.", retryable: true } as const;
 
-/** Returns a copy of the result `whole` with this ending. */
 function endedAs(status: LoopStatus, reason: LoopResult["reason"]): LoopResult {
   return { ...whole, journal: whole.journal, status, reason };
 }

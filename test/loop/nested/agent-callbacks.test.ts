@@ -18,7 +18,6 @@ import { question, tokens } from "./nesting.ts";
 
 type Prepare = () => unknown;
 
-/** Creates an agent tool with any `prepare` and `toResult`. */
 function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, traits: Partial<Tool> = {}): Tool {
   const { execute: _, ...rest } = { ...traits };
   const fields = { name: "agent", description: "", inputSchema: { type: "object" }, prepare: prepare as () => NestedLoopOptions };

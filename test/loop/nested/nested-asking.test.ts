@@ -1,5 +1,3 @@
-// Calls in nested runs that wait for approval.
-
 import { describe, expect, it } from "vitest";
 import { type Approve, isLoopError, type Json, type LoopOptions, memoryJournal } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
@@ -14,7 +12,7 @@ interface Stage {
   readonly start: (options?: Partial<LoopOptions>) => Playing;
 }
 
-/** Sets up an outer run that calls an agent, `pay` and `look`. The agent also calls `pay` and `look`. Payments need approval. */
+/** The outer run calls an agent, `pay` and `look`. The agent calls `pay` and `look`. Payments need approval. */
 function setUp(kind: Kind): Stage {
   const ran: string[] = [];
   const work = (name: string): ReturnType<typeof tool> => tool(name, (_, { idempotencyKey }) => void ran.push(idempotencyKey));

@@ -21,11 +21,10 @@ interface Levels {
   readonly playing: Playing;
   /** `context.depth` in each call, outermost first. */
   readonly depths: readonly number[];
-  /** The providers of the nested runs, outermost first. */
   readonly providers: readonly MockProvider[];
 }
 
-/** Runs an outer run with `levels` nested levels. `limits` has the limits of each run, outermost first. */
+/** `limits` has the limits of each run, outermost first. */
 function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefined)[] = []): Levels {
   const depths: number[] = [];
   const providers: MockProvider[] = [];

@@ -12,7 +12,9 @@ beforeEach(() => {
 });
 afterEach(() => listeners.stop());
 
-/** The work of the innermost run when the outer run is ended, and the verbs that wait the full time for this work. */
+/**
+ * The work of the innermost run when the outer run is ended, and the control methods that wait the full time for that work.
+ */
 const busy: readonly (readonly [what: string, turn: MockMessage, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],
@@ -41,7 +43,6 @@ interface Tower extends Playing {
   readonly active: () => number;
 }
 
-/** Starts a run with a nested run that is busy. */
 function busyTower(kind: Kind, turn: MockMessage, wallClockMs?: number): Tower {
   const grandchild = scripted([kind, "grandchild"], [turn, text("More.")], { tools });
   const child = scripted([kind, "child"], [toolCall("grandchild"), text("More.")], { tools: [grandchild.tool] });

@@ -25,7 +25,6 @@ const deaf = tool("deaf", () => never);
 const tools: readonly Tool[] = [ok, broken, fatal, deaf];
 const many = (turn: MockMessage): readonly MockMessage[] => Array.from({ length: 200 }, () => turn);
 
-/** Endings of a nested run, with the script and the options that lead to them. */
 const failures: readonly (readonly [ending: string, script: readonly MockMessage[], options?: Partial<NestedLoopOptions>])[] = [
   ["error: provider-error", [[text("Half"), fail({ status: 500 })]]],
   ["error: provider-error", [[text("Half"), endEarly()]]],
@@ -70,7 +69,7 @@ describe("a nested run that fails", () => {
       expect(answersOf(result)).toMatchObject([
         { outcome: "failed", result: { status: "tool_execution_failed", reason: ending, tool_name: "child" } },
       ]);
-      // The outer run has made one of two allowed errors, and one iteration.
+      // The outer run has one of two allowed errors and has used one iteration.
       expect([result.reason.kind, result.iterations, playing.clock.pending]).toEqual(["max-iterations", 1, 0]);
       expect(playing.recording.of("run-end").map(({ status, reason }) => `${status}: ${reason.kind}`)).toEqual([
         ending,

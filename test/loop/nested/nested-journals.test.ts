@@ -16,7 +16,7 @@ import { createOrderedStore } from "./ordered-store.ts";
 
 const ok = tool("ok", () => "fine");
 
-/** Creates a model that chooses its message by the length of the transcript, so that the model works in any process. */
+/** Chooses the message by the length of the transcript, so that the model works in any process. */
 const model = (turns: readonly MockMessage[]) =>
   createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
 
@@ -78,7 +78,7 @@ describe("a journal with ordered steps", () => {
   });
 });
 
-/** Creates a durable store that fails once, at one step, as if the disk were full. */
+/** Fails once, at one step, as if the disk were full. */
 function failingOnce(at: string): { open(): Journal } {
   const store = createDurableStore();
   let failed = false;

@@ -15,17 +15,16 @@ import { createOrderedStore } from "./ordered-store.ts";
 import { kinds, nesting, pathsOf, question, scripted, spendingOf, tokens } from "./nesting.ts";
 
 const control = createLoopControl();
-/** A tool that suspends the run with `control` after this iteration. */
 const drain = tool("drain", () => void control.drain());
 const ok = tool("ok", () => "fine");
 
 interface Draining {
   readonly options: Omit<LoopOptions, "journal">;
-  /** Returns the number of requests to each model, outermost model first. */
+  /** The number of requests to each model, outermost model first. */
   asked(): readonly number[];
 }
 
-/** Sets up a run with `levels` levels. The innermost run is drained in its first iteration, and answers in the next iteration. */
+/** The innermost run is drained in its first iteration, and answers in the next iteration. */
 function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
   const inner = scripted(
     ["agent tool", "inner"],
@@ -58,7 +57,6 @@ function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
 
 const saved = ({ journal }: LoopResult): Journal => memoryJournal(JSON.parse(JSON.stringify(journal)));
 
-/** The journals that hold the records between two processes. */
 const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) => Journal])[] = [
   ["the memory journal of the result", () => (last) => last?.journal ?? memoryJournal()],
   ["a saved memory journal", () => (last) => (last === undefined ? memoryJournal() : saved(last))],

@@ -8,7 +8,6 @@ import { outcomesOf } from "../play.ts";
 import { plain } from "./nesting.ts";
 import { optionsOf, type Plan, plans, type Stage } from "./random-tree.ts";
 
-/** The verb that ends a tree of runs from outside, and when it is called. */
 interface End {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort" | "drain" | "wall clock";
@@ -23,7 +22,6 @@ interface Ended {
   readonly result: LoopResult;
   readonly stage: Stage;
   readonly recording: EventRecording;
-  /** The signal that the caller passed. */
   readonly signal: AbortSignal;
 }
 

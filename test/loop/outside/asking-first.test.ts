@@ -10,7 +10,6 @@ import { nesting, question } from "../nested/nesting.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** A payment that needs approval, and that a bank completes later. */
 function setUp(more: Partial<LoopOptions> = {}): { readonly ran: Json[]; start(options?: Partial<LoopOptions>): Playing } {
   const ran: Json[] = [];
   const pay = tool("pay", (args, { defer }) => (ran.push(args as Json), defer()), { needsApproval: true });
@@ -78,7 +77,7 @@ it("a run with one call that waits for an approval and one that waits for a resu
     ["call_i0_1", "approval"],
   ]);
   const all: Decisions = { call_i0_0: { kind: "result", result: 1 }, call_i0_1: { kind: "approve" } };
-  // A result that does not match its call prevents the approved call from running.
+  // If one decision is wrong, the approved call does not run either.
   await expect(start({ ...all, call_i0_0: { kind: "approve" } }).result).rejects.toMatchObject({ code: "invalid-decision" });
   expect(ran).toEqual(["job"]);
   expect(outcomesOf(await start(all).result)).toEqual(["call_i0_0: completed", "call_i0_1: completed"]);

@@ -8,7 +8,6 @@ import { createDurableStore } from "../durable-store.ts";
 import { outcomesOf, play, type Playing, tool } from "../play.ts";
 import { both, savedOf, setUp } from "./outside-stage.ts";
 
-/** Sets up a job that defers, and a call that runs until the clock advances. */
 function setUpBusy(more: Partial<LoopOptions> = {}, end: () => unknown = () => "seen"): Playing {
   return play([[toolCall("job"), toolCall("busy")], text("Done.")], ({ clock }) => ({
     runId: "r",

@@ -21,7 +21,6 @@ import { both, savedOf, setUp } from "./outside-stage.ts";
 
 type Decisions = NonNullable<LoopOptions["decisions"]>;
 
-/** Returns the code and the message of the error that a run rejects with. */
 async function refusalOf({ result }: Playing): Promise<readonly [code: string, message: string]> {
   const error: unknown = await result.then(
     () => undefined,

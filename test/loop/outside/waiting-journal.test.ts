@@ -8,7 +8,6 @@ import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { askUser } from "./outside-stage.ts";
 
-/** A journal that waits for decisions, and the values that it was sent. */
 function setUp(): { readonly ran: string[]; send(key: string, value: Json): void; start(): Playing } {
   const store = createDurableStore();
   const sent = new Map<string, (value: Json) => void>();

@@ -10,7 +10,6 @@ import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.
 const trigger: TriggerMatch = { trigger: "who*", match: "who", source: "stem" };
 const restart = contextRestart({ type: "context_restart_profile", pending_context_key: "k" });
 
-/** Starts a run that logs every callback and event of its calls. */
 function startNoting(
   turns: readonly MockMessage[],
   allowedNames: readonly string[],

@@ -17,11 +17,9 @@ const item = { name: "Ada", likes: ["tides"] };
 const shown = { role: "user", content: `Context:\n${JSON.stringify(item)}` };
 const script: MockScript = [toolCall("enrich"), text("Hello Ada.")];
 
-/** Creates a successful result that contains `key`. */
 const naming = (key: string, more: object = {}): object =>
   contextRestart({ type: "context_restart_profile", pending_context_key: key, ...more });
 
-/** Starts a run whose tool returns `answer`. */
 function start(
   answer: unknown,
   stash: ContextSource | undefined,
@@ -30,14 +28,13 @@ function start(
   return play(turns, { tools: [tool("enrich", () => answer)], policies: { restarts: { stash } }, ...more });
 }
 
-/** Returns the context that the model received after the results of each iteration. */
 const contextsOf = ({ provider }: Playing): readonly unknown[] =>
   provider.requests.slice(1).map(({ messages }) => (messages.at(-1)?.role === "user" ? messages.at(-1) : undefined));
 
 const lookupsOf = ({ recording }: Playing): readonly unknown[] =>
   recording.of("restart").map(({ pendingContext }) => pendingContext);
 
-/** Creates a stash that always returns the same item, and logs the requested keys. */
+/** Always returns the same item, and logs the requested keys. */
 function createNoting(held: Json | undefined = item): ContextSource & { readonly asked: readonly unknown[] } {
   const asked: unknown[] = [];
   return { asked, take: (key) => (asked.push(key), held) };

@@ -26,7 +26,6 @@ import { never, outcomesOf, play, tool, type Playing } from "../play.ts";
 import { refusal } from "../refusal.ts";
 import { linesOf } from "../transcript-lines.ts";
 
-/** A tool that behaves as the arguments of the call say. */
 function act(args: unknown): unknown {
   switch (Reflect.get(Object(args), "do")) {
     case "fail":
@@ -58,19 +57,18 @@ const callsOf = (words: string): readonly MockPart[] =>
     return toolCall(name === "memory" ? "update_short_term_memory" : name, { do: what });
   });
 
-/** A policy for one family and one tool. */
 const preToolText: PreToolTextPolicy = {
   endAfterTextFamilies: ["novelai"],
   suppressFollowUpAfterText: ["update_short_term_memory"],
 };
 
-/** Starts a run with a provider of the family. `more` may replace the policy. */
+/** `more` may replace the policy. */
 function start(family: string | undefined, script: MockScript, more: Partial<LoopOptions> = {}): Playing {
   const policies = { preToolText, ...more.policies };
   return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
 }
 
-/** Returns the ending of a run. The model writes `said`, calls tools, and answers if there is another request. */
+/** The model writes `said`, calls tools, and answers if there is another request. */
 async function endOf(
   [family, said, calls]: readonly [family: string | undefined, said: string, calls: string],
   more: Partial<LoopOptions> = {},
@@ -94,17 +92,14 @@ describe("policies.preToolText", () => {
     ["for another family, continues the run", "openai", "Noted.", "plain", wentOn],
     ["distinguishes upper and lower case", "NovelAI", "Noted.", "plain", wentOn],
     ["without a family, continues the run", undefined, "Noted.", "plain", wentOn],
-    // None of the called tools requires a follow-up.
     ["ends the run for a listed tool", undefined, "Noted.", "memory", ended],
     ["ends the run for a tool with requiresFollowUp: false", undefined, "Noted.", "quiet", ended],
     ["ends the run if no tool requires a follow-up", "openai", "Noted.", "memory quiet memory", ended],
     ["continues after empty text", undefined, "", "memory", wentOn],
     ["continues after blank text", undefined, " ", "quiet", wentOn],
     ["continues for a tool with requiresFollowUp: true", undefined, "Noted.", "loud", wentOn],
-    // The run ends only if no called tool requires a follow-up.
     ["continues for a listed tool beside an ordinary tool", undefined, "Noted.", "memory plain", wentOn],
     ["continues for an ordinary tool beside a tool without follow-up", undefined, "Noted.", "plain quiet", wentOn],
-    // The run ends only if all calls of the batch succeed.
     ["listed family: continues if the call fails", "novelai", "Noted.", "plain:fail", wentOn],
     ["listed family: continues if one of three calls fails", "novelai", "Noted.", "plain plain:fail plain", wentOn],
     ["listed family: continues after a call of an unknown tool", "novelai", "Noted.", "unknown", wentOn],
@@ -201,7 +196,6 @@ describe("policies.preToolText next to other endings", () => {
 
 describe("policies.preToolText options", () => {
   it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
-    // By default, the lists of families and tools are empty.
     ["continues with an empty policy", {}, "novelai", "plain memory", wentOn],
     ["unset: continues", { endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
     ["empty policy: requiresFollowUp: false ends the run", {}, "openai", "quiet", ended],

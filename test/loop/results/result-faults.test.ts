@@ -1,5 +1,3 @@
-// Stages that fail, and runs that end during a stage.
-
 import { describe, expect, it } from "vitest";
 import { memoryJournal, processResults, type ResultPipeline } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
@@ -80,7 +78,7 @@ describe("processResults: the end of the run", () => {
     playing.control[verb]();
     await playing.clock.advance(1);
     const result = await playing.result;
-    // Changes of finished stages are kept. A result whose stage was interrupted is unchanged.
+    // Finished stages keep their changes. The result of the interrupted stage is unchanged.
     expect([result.reason.kind, await readingsOf(playing), asked]).toEqual([reason, ["A", "b", "c"], ["a", "b"]]);
     expect([failuresOf(playing), playing.clock.pending, playing.provider.calls]).toEqual([[], 0, 1]);
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));

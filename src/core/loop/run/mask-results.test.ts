@@ -17,14 +17,13 @@ interface Call {
   readonly tokens: number;
 }
 
-/** One iteration after its stream: its calls, and the ids of the results to force or release. */
 interface Iteration {
   readonly calls: readonly Call[];
   readonly force: readonly number[];
   readonly release: readonly number[] | "all" | undefined;
 }
 
-/** A state that grows as in a run. `looks` counts how often each message was read. */
+/** Grows like a real run. `looks` counts how many times each message was read. */
 class GrowingState implements MaskingSource {
   readonly messages: Message[] = [];
   readonly functionHistory: ToolHistoryEntry[] = [];
@@ -33,7 +32,6 @@ class GrowingState implements MaskingSource {
   iteration = 0;
   iterationStart = 0;
   looks = 0;
-  /** The ids of all calls so far, and the position of each call. */
   readonly ids: string[] = [];
 
   constructor() {
@@ -42,7 +40,6 @@ class GrowingState implements MaskingSource {
     this.iterationStart = this.messages.length;
   }
 
-  /** Ends the iteration, and begins the next one. */
   add({ calls, force, release }: Iteration): void {
     const results = calls.map(({ outcome, tokens }, index): ToolResultPart => {
       const callId = `c${this.iteration}_${index}`;
@@ -69,7 +66,6 @@ class GrowingState implements MaskingSource {
     return release === "all" ? release : release.flatMap((at) => this.ids[at % Math.max(1, this.ids.length)] ?? []);
   }
 
-  /** Wraps a message and counts how often its results are read. */
   #watch(message: Extract<Message, { role: "tool" }>): Message {
     const look = (): readonly ToolResultPart[] => {
       this.looks += 1;

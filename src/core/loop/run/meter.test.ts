@@ -14,7 +14,7 @@ describe("Meter", () => {
     inner.add({ tokens: 20, toolCalls: 3 });
     expect([inner.tokensLeft, inner.toolCallsLeft]).toEqual([30, 5]);
     expect([outer.tokensLeft, outer.toolCallsLeft]).toEqual([80, 7]);
-    // For the sibling run, only the shared limit has shrunk.
+    // The sibling run uses only the outer limits, so only those are lower.
     expect([beside.tokensLeft, beside.toolCallsLeft]).toEqual([60, 7]);
     outer.add({ tokens: 45, toolCalls: 2 });
     expect([inner.tokensLeft, inner.toolCallsLeft, beside.tokensLeft]).toEqual([30, 5, 35]);

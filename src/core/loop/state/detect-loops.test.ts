@@ -80,7 +80,7 @@ it("createRepetition: compares the results of equal calls in any order", () => {
   expect([same.findRepeats(2), swapped.findRepeats(2)]).toEqual([{ cycle: 1, count: 2 }, undefined]);
 });
 
-/** The calls of one iteration, and a number that stands for their result. */
+/** `gives` stands for the result of the calls. */
 type Iteration = readonly [calls: string, gives: number];
 
 /** Finds loops in the whole history directly by their definition, without counters. */
@@ -89,7 +89,6 @@ function findByHand(
   threshold: number,
   { maxCycle, compareResults }: CycleRules,
 ): Repeats | undefined {
-  // The results of the last iteration are not yet known.
   const isSame = (a: number, b: number): boolean =>
     iterations[a]?.[0] === iterations[b]?.[0] &&
     (!compareResults || a === iterations.length - 1 || iterations[a]?.[1] === iterations[b]?.[1]);
@@ -111,7 +110,6 @@ function findByHand(
 
 it("createRepetition: finds the same repeats as a search of the whole history, in bounded memory", () => {
   const letters = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1 }));
-  // Mixes repeated blocks with random iterations.
   const block = fc.tuple(fc.array(letters, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 5 }));
   const histories = fc
     .array(block, { maxLength: 4 })

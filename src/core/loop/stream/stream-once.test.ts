@@ -49,7 +49,6 @@ function setUp(
 
 const begun: ModelChunk = { type: "call-start", key: "a", id: "x", name: "t" };
 
-/** A call whose stream breaks off right after its arguments. */
 const argsDelta = (argsText: string): MockMessage => [
   { kind: "chunks", chunks: [begun, { type: "call-args-delta", key: "a", text: argsText }] },
   endEarly(),

@@ -10,7 +10,6 @@ import { isToolResult } from "../../tools/to-outcome.ts";
 const options: NestedLoopOptions = { messages: [{ role: "user", content: "Well?" }] };
 const fields = { name: "agent", description: "Asks", inputSchema: { type: "object" }, prepare: () => options };
 
-/** Returns the code and the message of the error for invalid fields. */
 function refusalOf(value: unknown): string | undefined {
   try {
     defineAgentTool(value as typeof fields);
