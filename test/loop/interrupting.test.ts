@@ -128,7 +128,7 @@ describe("control.interrupt() before the first tool call", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("is returned as undelivered beside %s, in either order", async ([, act, reason]) => {
+  ])("if called together with %s, in either order, is returned as undelivered", async ([, act, reason]) => {
     const interrupt = ({ control }: Playing): unknown => control.interrupt("Wait.");
     for (const acts of [
       [act, interrupt],

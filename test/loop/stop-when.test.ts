@@ -112,7 +112,7 @@ describe("stopWhen: several conditions", () => {
   });
 });
 
-it("stopWhen: a condition receives the state of the run, including this response", async () => {
+it("stopWhen: a condition receives the state of the run, including the current response", async () => {
   const seen: unknown[] = [];
   const see = ({ response, totalUsage, lastToolResults, ...rest }: StopContext): boolean => {
     seen.push([rest, response.text, totalUsage.totalTokens, lastToolResults.map(({ kind }) => kind)]);

@@ -49,7 +49,7 @@ describe("withPlanner: timeouts of a plan", () => {
       [reasoning("Hm."), wait(900), text("{"), stall()],
       { kind: "stream-idle", at: 1_900 },
     ],
-    ["end a plan of only a usage chunk at firstChunkMs", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
+    ["end a plan that yields only a usage chunk, at firstChunkMs", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
     ["restart with a heartbeat", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([turn, text("Done.")])).toEqual(ended);

@@ -40,7 +40,7 @@ interface Connected {
 const all: readonly Connected[] = [
   ...vendors.map(({ name, connect }) => ({ name, keepsWords: true, connect: (url: string) => connect(url).provider })),
   ...packageWires.map(({ name, connect }) => ({
-    name: `aiSdkModel over ${name}`,
+    name,
     keepsWords: false,
     connect: (url: string) => aiSdkModel({ model: connect(url).model }),
   })),

@@ -112,7 +112,7 @@ describe("result.text", () => {
     ["fails after text", [text("Mo"), fail({ status: 503 })], "Mo"],
     ["fails without text", fail({ status: 503 }), "First."],
     ["calls a tool again", [text("More."), toolCall("look")], "More."],
-  ])("is the last text that is not blank: the last iteration %s", async ([, last, said]) => {
+  ])("is the last text that is not blank if the last iteration %s", async ([, last, said]) => {
     const result = await start([[text(" First. "), toolCall("look")], last], { limits: { maxIterations: 2 } }).result;
     expect(result.text).toBe(said);
   });
@@ -152,11 +152,11 @@ describe("result.details", () => {
       "Hi.\n\nDay.",
     ],
     ["details without text", [[details("Night."), toolCall("look")], finish("stop")], "Night.", "Night."],
-  ])("are added to responseText after the text: %s", async ([, turns, said, response]) => {
+  ])("come after the text in responseText (tested with: %s)", async ([, turns, said, response]) => {
     expect(await detailsOf(turns)).toEqual([said, response]);
   });
 
-  it("are added to responseText under the label session.detailsLabel", async () => {
+  it("have the label session.detailsLabel in responseText", async () => {
     const session = { detailsLabel: "Scene:" };
     expect(await detailsOf([[text("Hi."), details("Night.")]], { session })).toEqual(["Night.", "Hi.\n\nScene:\nNight."]);
   });
