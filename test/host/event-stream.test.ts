@@ -173,7 +173,7 @@ describe("toEventStream", () => {
 });
 
 describe("lastEventId", () => {
-  it.for<[title: string, object, string | undefined]>([
+  it.for<[title: string, given: object, expected: string | undefined]>([
     ["the offset from the query of the URL", { url: "http://x/?a=1&offset=abc-1#x", headers: new Headers() }, "abc-1"],
     [
       "the Last-Event-ID header in preference to the offset in the URL",
